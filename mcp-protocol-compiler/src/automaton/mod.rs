@@ -1,0 +1,76 @@
+//! From tree to states: one deterministic, minimal automaton per role.
+//!
+//! In: the resolved declarations and definitions. Out: an [`Automaton`] per role, its states in order of
+//! appearance, named, with the place in the text that each edge comes from. Refuses to relate roles: that is
+//! `relation`.
+
+use mcp_protocol_machine::protocol::{Action, Direction, Level, MessageIndex, Origin, Side, StateIndex, StateKind};
+
+use crate::source::Span;
+
+/// The machine of one role, with what the text says of each part.
+///
+/// The shape is that of [`mcp_protocol_machine::protocol::Role`], which is made from it; here everything is owned
+/// and knows its place in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Automaton {
+    /// Which side.
+    pub side: Side,
+    /// The role's name.
+    pub name: String,
+    /// Where the role is declared.
+    pub span: Span,
+    /// Documentation of the role's definition.
+    pub documentation: Vec<String>,
+    /// All states in order of appearance, the start first; states of `*` bodies have [`State::body`] set.
+    pub states: Vec<State>,
+}
+
+/// One state of an [`Automaton`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// The name, unique within the role; the same name in both roles is the same marker.
+    pub name: String,
+    /// Further definitions that are this state.
+    pub aliases: Vec<String>,
+    /// What this place is.
+    pub kind: StateKind,
+    /// What may happen here, in order of appearance in the text. All [`Action::Spawn`] edges of replicated channels
+    /// that run here are included.
+    pub edges: Vec<Edge>,
+    /// For [`StateKind::Fork`], the linear channels that run from here on.
+    pub parts: Vec<StateIndex>,
+    /// Whether a bare `End` branch lets this role close here.
+    pub may_close: bool,
+    /// Whether a bare `End` branch lets the peer close here.
+    pub peer_may_close: bool,
+    /// Whether `End` can be reached from here along this channel.
+    pub reaches_end: bool,
+    /// How bad it is for this role to send what is refused here.
+    pub outward: Level,
+    /// How bad it is for the peer to send what is refused here.
+    pub inward: Level,
+    /// The state of a `*` body: reached only through a spawn edge. Named after the request that opens it.
+    pub body: bool,
+    /// The definition or the choice that is this state.
+    pub span: Span,
+    /// Documentation comments of the definition that names the state.
+    pub documentation: Vec<String>,
+}
+
+/// One edge of an [`Automaton`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Which way the message goes.
+    pub direction: Direction,
+    /// Which message, in [`crate::resolve::Declarations::messages`].
+    pub message: MessageIndex,
+    /// What follows.
+    pub action: Action,
+    /// Who wrote the edge.
+    pub origin: Origin,
+    /// The action in the text; for an implied edge the action it comes from.
+    pub span: Span,
+    /// The level written after the action, for what is accepted but reported.
+    pub level: Option<Level>,
+}

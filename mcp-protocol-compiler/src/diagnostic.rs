@@ -1,0 +1,99 @@
+//! Diagnostics: what is wrong, where, and what to type instead.
+//!
+//! In: findings of every stage. Out: [`Diagnostic`] values, and their one rendering for the macro and the command
+//! line. Refuses to decide anything: a finding is made by the stage that found it.
+
+use crate::source::Span;
+
+/// The stable code of a kind of finding, `S0201`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Code(pub &'static str);
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// Something worth knowing.
+    Note,
+    /// Probably not what was meant.
+    Warning,
+    /// Nothing is generated.
+    Error,
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Which kind of finding.
+    pub code: Code,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// Where; the first is the primary place.
+    pub labels: Vec<Label>,
+    /// More to know, each a line or a block of lines.
+    pub notes: Vec<String>,
+    /// What to do, each a suggestion that can be followed.
+    pub helps: Vec<String>,
+}
+
+/// A place and what is to be said of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// Where.
+    pub span: Span,
+    /// What stands under the marks, possibly nothing.
+    pub text: String,
+}
+
+impl Diagnostic {
+    /// An error at a place.
+    pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
+        Self::new(code, Severity::Error, span, message)
+    }
+
+    /// A warning at a place.
+    pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Self {
+        Self::new(code, Severity::Warning, span, message)
+    }
+
+    /// A note at a place.
+    pub fn note(code: Code, span: Span, message: impl Into<String>) -> Self {
+        Self::new(code, Severity::Note, span, message)
+    }
+
+    fn new(code: Code, severity: Severity, span: Span, message: impl Into<String>) -> Self {
+        let labels = vec![Label { span, text: String::new() }];
+        Diagnostic { code, severity, message: message.into(), labels, notes: Vec::new(), helps: Vec::new() }
+    }
+
+    /// Says something at the primary place.
+    #[must_use]
+    pub fn label(mut self, text: impl Into<String>) -> Self {
+        if let Some(first) = self.labels.first_mut() {
+            first.text = text.into();
+        }
+        self
+    }
+
+    /// Points at one more place.
+    #[must_use]
+    pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.labels.push(Label { span, text: text.into() });
+        self
+    }
+
+    /// Adds something to know.
+    #[must_use]
+    pub fn with_note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Adds something to do.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.helps.push(help.into());
+        self
+    }
+}

@@ -1,0 +1,157 @@
+//! Between the engine, which does no I/O, and the transports, which know nothing of JSON-RPC.
+//!
+//! In come raw bytes from a stream and raw bytes from the engine; out go the same bytes, the other way. This module
+//! says what the engine offers a transport ([`Endpoint`]), what a transport is ([`Transport`]), and how a session
+//! ends as a transport sees it ([`End`], [`Outcome`]). The byte pump that most transports share is [`Pump`].
+//!
+//! It refuses to look into the bytes: lines, sizes and JSON are the engine's business. It also refuses to decide
+//! when a session is over: the engine says so by [`Output::Finished`] or [`Output::Abandoned`].
+
+mod input;
+mod pump;
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+pub use input::Input;
+pub use pump::{Limits, Pump, PumpEvent, run};
+
+/// What the engine of one session offers the transport that carries it.
+///
+/// The implementor is a cheap shared handle; all methods may be called from any thread, and none of them blocks. The
+/// instants are the transport's clock: `tokio::time::Instant::now().into_std()`, so that tests can hold the time
+/// still.
+pub trait Endpoint: Send + Sync + 'static {
+    /// Takes the next bytes of the incoming stream, in pieces of any size.
+    ///
+    /// It takes all of them, always: the reader never waits for a slow consumer.
+    fn receive(&self, bytes: &[u8], now: Instant);
+
+    /// Tells that nothing more will come in. Called once at most, and [`receive`](Self::receive) not again after it.
+    fn input_ended(&self, why: End);
+
+    /// Asks for outgoing bytes: appends whole lines to `into` until it has added `room` bytes or more, or has no
+    /// more.
+    ///
+    /// With `room` 0 nothing is appended; the transport then cannot take more now and only wants to know whether the
+    /// session was abandoned. On `Pending` the waker is kept, and woken when there is output, when the session was
+    /// finished or abandoned, and when [`next_deadline`](Self::next_deadline) became sooner than it was.
+    /// [`Output::Finished`] and [`Output::Abandoned`] are final: every later call returns them again.
+    fn poll_output(&self, context: &mut Context<'_>, into: &mut Vec<u8>, room: usize) -> Poll<Output>;
+
+    /// Tells that all bytes taken by [`poll_output`](Self::poll_output) so far have been handed to the operating
+    /// system or to the peer.
+    fn wrote(&self);
+
+    /// Tells that writing failed; bytes taken and not confirmed by [`wrote`](Self::wrote) are lost. Called once at
+    /// most. Nothing is asked from [`poll_output`](Self::poll_output) with room afterwards.
+    fn output_failed(&self, error: io::Error);
+
+    /// When [`tick`](Self::tick) wants to be called, if time matters to the session at all.
+    fn next_deadline(&self) -> Option<Instant>;
+
+    /// Tells the time, at or after the deadline.
+    fn tick(&self, now: Instant);
+
+    /// Tells that the transport is gone and how. The last call, made exactly once unless the transport is dropped
+    /// before it has run to its end.
+    fn terminated(&self, outcome: Outcome);
+}
+
+/// What [`Endpoint::poll_output`] had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// At least one line was appended; there may be more.
+    Bytes,
+    /// The session has said everything: write what is left, then close the write side. Late input is still welcome.
+    Finished,
+    /// Nobody wants what is left to be written or may still come: let go of both directions at once.
+    Abandoned,
+}
+
+/// Why the incoming stream ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum End {
+    /// The peer closed its side in order.
+    Eof,
+    /// Reading failed.
+    Failed(io::Error),
+    /// The peer is a child process, and it has exited.
+    Exited(ExitStatus),
+    /// The transport stopped waiting for the peer to close its side after this session had closed its own.
+    GaveUp,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            End::Eof => formatter.write_str("the peer closed the connection"),
+            End::Failed(error) => write!(formatter, "reading from the peer failed: {error}"),
+            End::Exited(status) => write!(formatter, "the peer's process has ended ({status})"),
+            End::GaveUp => formatter.write_str("the peer did not close the connection in time"),
+        }
+    }
+}
+
+/// How a transport came to its end, once both directions are closed.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// Everything was written, and the streams were closed in order or abandoned on request.
+    Closed,
+    /// A stream failed; the first error.
+    Failed(Arc<io::Error>),
+    /// The child process has exited and was waited for.
+    Exited {
+        /// Its exit status.
+        status: ExitStatus,
+        /// The strongest means that it took to make it exit.
+        after: Means,
+    },
+}
+
+/// What it took to make a child process exit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Means {
+    /// Nothing: it exited before this side had closed the session.
+    Nothing,
+    /// Closing its standard input.
+    EndOfInput,
+    /// Asking it to terminate (`SIGTERM`).
+    Terminate,
+    /// Killing it (`SIGKILL`).
+    Kill,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Closed => formatter.write_str("closed"),
+            Outcome::Failed(error) => write!(formatter, "the transport failed: {error}"),
+            Outcome::Exited { status, after } => {
+                write!(formatter, "the peer's process has ended ({status})")?;
+                match after {
+                    Means::Nothing => formatter.write_str(" of its own accord"),
+                    Means::EndOfInput => formatter.write_str(" after its input was closed"),
+                    Means::Terminate => formatter.write_str(" after it was asked to terminate"),
+                    Means::Kill => formatter.write_str(" after it was killed"),
+                }
+            }
+        }
+    }
+}
+
+/// What carries a session.
+pub trait Transport: Send + 'static {
+    /// Carries the session of `endpoint` to its end; returns when nothing is left to do.
+    ///
+    /// The future is spawned once on a tokio runtime with I/O and time enabled. Dropping it early lets go of
+    /// everything at once.
+    fn run<E: Endpoint>(self, endpoint: E) -> impl Future<Output = ()> + Send;
+}
