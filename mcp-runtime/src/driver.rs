@@ -7,8 +7,6 @@
 //! It refuses to look into the bytes: lines, sizes and JSON are the engine's business. It also refuses to decide
 //! when a session is over: the engine says so by [`Output::Finished`] or [`Output::Abandoned`].
 
-mod input;
-mod pump;
 
 use std::fmt;
 use std::future::Future;
@@ -18,8 +16,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-pub use input::Input;
-pub use pump::{Limits, Pump, PumpEvent, run};
 
 /// What the engine of one session offers the transport that carries it.
 ///

@@ -1,1 +1,3 @@
-//! placeholder
+//! Sessions over transports.
+
+pub mod driver;
