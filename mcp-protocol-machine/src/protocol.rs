@@ -54,6 +54,29 @@ impl Protocol {
     pub fn message(&self, index: MessageIndex) -> Option<&Message> {
         self.messages.get(usize::from(index.0))
     }
+
+    /// The capability at an index.
+    pub fn gate(&self, index: GateIndex) -> Option<&Gate> {
+        self.gates.get(usize::from(index.0))
+    }
+
+    /// Every message with its index, in order.
+    pub fn indexed(&self) -> impl Iterator<Item = (MessageIndex, &Message)> {
+        (0..=u16::MAX).map(MessageIndex).zip(self.messages.iter())
+    }
+
+    /// The requests and notifications of one method; several only where conditions tell them apart. This walks
+    /// through all messages: whoever asks once a message builds a [`crate::Lookup`].
+    pub fn by_method<'a>(&'a self, method: &'a str) -> impl Iterator<Item = (MessageIndex, &'a Message)> {
+        self.indexed().filter(move |(_, message)| {
+            matches!(message.kind, Kind::Request | Kind::Notification) && message.method == method
+        })
+    }
+
+    /// The message with this name in the `.session` file.
+    pub fn by_name(&self, name: &str) -> Option<(MessageIndex, &Message)> {
+        self.indexed().find(|(_, message)| message.name == name)
+    }
 }
 
 /// One of the two sides of a session.
@@ -264,6 +287,11 @@ impl Role {
     /// Where a session starts.
     pub const START: StateIndex = StateIndex(0);
 
+    /// The state with this name.
+    pub fn by_name(&self, name: &str) -> Option<StateIndex> {
+        (0..=u32::MAX).map(StateIndex).zip(self.states.iter()).find(|(_, state)| state.name == name).map(|(index, _)| index)
+    }
+
     /// The state at an index.
     pub fn state(&self, index: StateIndex) -> Option<&State> {
         self.states.get(usize::try_from(index.0).unwrap_or(usize::MAX))
@@ -292,6 +320,33 @@ pub struct State {
     pub outward: Level,
     /// How bad it is for the peer to send what is refused here.
     pub inward: Level,
+    /// Levels written after actions: what is accepted here but reported. Mostly empty.
+    pub advice: List<Advice>,
+}
+
+impl State {
+    /// What a message does here, if it may happen here. Relies on the edges being sorted.
+    pub fn edge(&self, direction: Direction, message: MessageIndex) -> Option<&Edge> {
+        let place = self.edges.binary_search_by_key(&(direction, message), |edge| (edge.direction, edge.message));
+        place.ok().and_then(|place| self.edges.get(place))
+    }
+
+    /// The level written after an action that may happen here.
+    pub fn advice(&self, direction: Direction, message: MessageIndex) -> Option<&Level> {
+        let matching = |advice: &&Advice| advice.direction == direction && advice.message == message;
+        self.advice.iter().find(matching).map(|advice| &advice.level)
+    }
+}
+
+/// A level written after an action: the action is accepted, and reported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// Which way the message goes.
+    pub direction: Direction,
+    /// Which message.
+    pub message: MessageIndex,
+    /// How bad it is, and by which rule.
+    pub level: Level,
 }
 
 /// What a state's place is.
@@ -303,7 +358,8 @@ pub enum StateKind {
     End,
     /// The last linear channel turned into replicated ones: there is no linear channel here any more.
     Replicated,
-    /// The linear channel splits in several; see [`State::parts`].
+    /// The linear channel splits in several; see [`State::parts`]. A fork has no edges of its own: what is
+    /// replicated beside the parts is a spawn edge of each of them.
     Fork,
 }
 
