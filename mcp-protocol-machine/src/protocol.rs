@@ -156,6 +156,25 @@ pub struct Message {
     pub level: Option<Level>,
 }
 
+impl Message {
+    /// A message without modifiers. Constants in generated code are shorter for it.
+    pub const fn plain(name: &'static str, kind: Kind, method: &'static str, payload: Payload) -> Message {
+        Message {
+            name: Cow::Borrowed(name),
+            kind,
+            method: Cow::Borrowed(method),
+            payload,
+            condition: None,
+            requires: Cow::Borrowed(&[]),
+            answered: false,
+            cancellable: false,
+            cancels: None,
+            reports: None,
+            level: None,
+        }
+    }
+}
+
 /// What a message is on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -289,7 +308,11 @@ impl Role {
 
     /// The state with this name.
     pub fn by_name(&self, name: &str) -> Option<StateIndex> {
-        (0..=u32::MAX).map(StateIndex).zip(self.states.iter()).find(|(_, state)| state.name == name).map(|(index, _)| index)
+        (0..=u32::MAX)
+            .map(StateIndex)
+            .zip(self.states.iter())
+            .find(|(_, state)| state.name == name)
+            .map(|(index, _)| index)
     }
 
     /// The state at an index.
@@ -327,7 +350,8 @@ pub struct State {
 impl State {
     /// What a message does here, if it may happen here. Relies on the edges being sorted.
     pub fn edge(&self, direction: Direction, message: MessageIndex) -> Option<&Edge> {
-        let place = self.edges.binary_search_by_key(&(direction, message), |edge| (edge.direction, edge.message));
+        let place =
+            self.edges.binary_search_by_key(&(direction, message), |edge| (edge.direction, edge.message));
         place.ok().and_then(|place| self.edges.get(place))
     }
 
@@ -374,6 +398,18 @@ pub struct Edge {
     pub action: Action,
     /// Who wrote the edge.
     pub origin: Origin,
+}
+
+impl Edge {
+    /// An edge of an output.
+    pub const fn send(message: MessageIndex, action: Action, origin: Origin) -> Edge {
+        Edge { direction: Direction::Send, message, action, origin }
+    }
+
+    /// An edge of an input.
+    pub const fn receive(message: MessageIndex, action: Action, origin: Origin) -> Edge {
+        Edge { direction: Direction::Receive, message, action, origin }
+    }
 }
 
 /// What taking an edge does.
