@@ -7,6 +7,8 @@
 //! It refuses to look into the bytes: lines, sizes and JSON are the engine's business. It also refuses to decide
 //! when a session is over: the engine says so by [`Output::Finished`] or [`Output::Abandoned`].
 
+mod input;
+mod pump;
 
 use std::fmt;
 use std::future::Future;
@@ -16,6 +18,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+pub use input::Input;
+pub use pump::{Limits, Pump, PumpEvent, run};
+pub(crate) use pump::{after, duplicate};
 
 /// What the engine of one session offers the transport that carries it.
 ///
@@ -37,7 +42,8 @@ pub trait Endpoint: Send + Sync + 'static {
     /// With `room` 0 nothing is appended; the transport then cannot take more now and only wants to know whether the
     /// session was abandoned. On `Pending` the waker is kept, and woken when there is output, when the session was
     /// finished or abandoned, and when [`next_deadline`](Self::next_deadline) became sooner than it was.
-    /// [`Output::Finished`] and [`Output::Abandoned`] are final: every later call returns them again.
+    /// [`Output::Finished`] is returned again by every later call, unless the session is abandoned meanwhile; the
+    /// waker is kept with it too, so that the transport hears of that. [`Output::Abandoned`] is final.
     fn poll_output(&self, context: &mut Context<'_>, into: &mut Vec<u8>, room: usize) -> Poll<Output>;
 
     /// Tells that all bytes taken by [`poll_output`](Self::poll_output) so far have been handed to the operating
@@ -51,11 +57,11 @@ pub trait Endpoint: Send + Sync + 'static {
     /// When [`tick`](Self::tick) wants to be called, if time matters to the session at all.
     fn next_deadline(&self) -> Option<Instant>;
 
-    /// Tells the time, at or after the deadline.
+    /// Tells the time, at or after the deadline; the next deadline is then a later one, or none.
     fn tick(&self, now: Instant);
 
-    /// Tells that the transport is gone and how. The last call, made exactly once unless the transport is dropped
-    /// before it has run to its end.
+    /// Tells that the transport is gone and how. The last call, made exactly once, also when the transport's future
+    /// is dropped before it has run to its end.
     fn terminated(&self, outcome: Outcome);
 }
 
@@ -101,6 +107,8 @@ impl fmt::Display for End {
 pub enum Outcome {
     /// Everything was written, and the streams were closed in order or abandoned on request.
     Closed,
+    /// The future of the transport was dropped before its end, perhaps with the tokio runtime that it ran on.
+    Dropped,
     /// A stream failed; the first error.
     Failed(Arc<io::Error>),
     /// The child process has exited and was waited for.
@@ -129,6 +137,7 @@ impl fmt::Display for Outcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Outcome::Closed => formatter.write_str("closed"),
+            Outcome::Dropped => formatter.write_str("the transport was dropped before the session had ended"),
             Outcome::Failed(error) => write!(formatter, "the transport failed: {error}"),
             Outcome::Exited { status, after } => {
                 write!(formatter, "the peer's process has ended ({status})")?;

@@ -1,0 +1,100 @@
+//! This process's own standard input and output, for a server that was started by its client.
+//!
+//! In comes whatever the parent has put there: a pipe (Python), a socket (Node), a file or a terminal. Pipes and
+//! sockets that the error output does not share go through tokio's reactor, everything else through one blocking
+//! thread each. It refuses to change what other processes see of the streams for longer than the session lasts:
+//! `O_NONBLOCK`, which belongs to the open file and not to this process, is set back when the session ends or its
+//! future is dropped. A process that calls `std::process::exit` during a session skips that.
+//!
+//! While a session runs, the program must not use the two streams itself; `println!` would write into the protocol.
+
+#[cfg(unix)]
+mod nonblocking;
+#[cfg(not(unix))]
+mod portable;
+#[cfg(unix)]
+mod threads;
+#[cfg(unix)]
+mod unix;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+#[cfg(not(unix))]
+use self::portable as system;
+#[cfg(unix)]
+use self::unix as system;
+use crate::driver::{End, Endpoint, Limits, Outcome, Transport, duplicate, run};
+
+/// How long the end of a session waits unless [`Stdio::limits`] says otherwise: 2 s for the parent to read the last
+/// messages, 250 ms for it to close its side. The second is short because nothing it says then matters any more.
+pub const LIMITS: Limits = Limits::new(Duration::from_secs(2), Duration::from_millis(250));
+
+/// Whether a session is using the streams of this process.
+static IN_USE: AtomicBool = AtomicBool::new(false);
+
+/// This process's own standard input and output.
+pub fn stdio() -> Stdio {
+    Stdio { streams: system::Streams::own(), claims: true, limits: LIMITS }
+}
+
+/// This process's own standard input and output; nothing is touched before the session runs.
+#[derive(Debug)]
+pub struct Stdio {
+    streams: system::Streams,
+    claims: bool,
+    limits: Limits,
+}
+
+impl Stdio {
+    /// Sets how long the end of the session waits.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Uses two other open files in the same way, say those of a socket that a supervisor has handed over. They are
+    /// closed when the session has ended.
+    #[cfg(unix)]
+    pub fn from_files(input: std::os::fd::OwnedFd, output: std::os::fd::OwnedFd) -> Self {
+        Self { streams: system::Streams::Given(input, output), claims: false, limits: LIMITS }
+    }
+}
+
+/// The right to use the streams of this process.
+struct Claim;
+
+impl Claim {
+    fn new() -> io::Result<Self> {
+        if IN_USE.swap(true, Ordering::AcqRel) {
+            return Err(io::Error::new(
+                io::ErrorKind::ResourceBusy,
+                "another session is using the standard input and output of this process",
+            ));
+        }
+        Ok(Self)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        IN_USE.store(false, Ordering::Release);
+    }
+}
+
+impl Transport for Stdio {
+    async fn run<E: Endpoint>(self, endpoint: E) {
+        let Self { streams, claims, limits } = self;
+        let claim = if claims { Claim::new().map(Some) } else { Ok(None) };
+        let opened = claim.and_then(|claim| Ok((claim, streams.open()?)));
+        match opened {
+            Ok((_claim, (reader, writer))) => run(endpoint, reader, writer, limits).await,
+            Err(error) => {
+                endpoint.input_ended(End::Failed(duplicate(&error)));
+                endpoint.terminated(Outcome::Failed(Arc::new(error)));
+            }
+        }
+    }
+}
