@@ -208,7 +208,7 @@ pub enum Payload {
 }
 
 /// `if PATH` or `if PATH = "literal"`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Condition {
     /// Where to look in the payload.
     pub path: Path,
@@ -282,7 +282,7 @@ pub enum Strictness {
 }
 
 /// The level of a rule and where it is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Level {
     /// Must or should.
     pub strictness: Strictness,

@@ -1,0 +1,169 @@
+//! What a side can do: sets of gates, and the lattice they form.
+//!
+//! In: the gates that an announcement grants. Out: [`Capabilities`], which tells whether one gate is open, ordered by
+//! inclusion. Refuses to widen: the only way to combine two sets is the meet, which grants what both grant.
+
+use std::cmp::Ordering;
+
+use crate::protocol::GateIndex;
+
+/// A set of capabilities, over [`Protocol::gates`](crate::Protocol::gates).
+///
+/// The sets form a lattice by inclusion: [`none`](Self::none) is its least element, [`unknown`](Self::unknown) its
+/// greatest, [`meet`](Self::meet) the intersection, and `<=` says that one set grants nothing that the other does
+/// not.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Capabilities {
+    /// Every gate is open, whatever its index.
+    every: bool,
+    /// One bit a gate; without zeros at the end, so that equal sets are equal values. Empty where `every` is set.
+    words: Vec<u64>,
+}
+
+impl Capabilities {
+    /// Grants nothing. This is what a side has before it announces.
+    pub const fn none() -> Capabilities {
+        Capabilities { every: false, words: Vec::new() }
+    }
+
+    /// Nobody knows what was announced: every gate is open. For sessions that were opened elsewhere.
+    pub const fn unknown() -> Capabilities {
+        Capabilities { every: true, words: Vec::new() }
+    }
+
+    /// Grants these gates.
+    pub fn from_gates(gates: impl IntoIterator<Item = GateIndex>) -> Capabilities {
+        let mut words: Vec<u64> = Vec::new();
+        for gate in gates {
+            let (word, bit) = position(gate);
+            if words.len() <= word {
+                words.resize(word + 1, 0);
+            }
+            if let Some(word) = words.get_mut(word) {
+                *word |= bit;
+            }
+        }
+        Capabilities { every: false, words }
+    }
+
+    /// Whether a gate is open.
+    pub fn grants(&self, gate: GateIndex) -> bool {
+        let (word, bit) = position(gate);
+        self.every || self.words.get(word).is_some_and(|word| word & bit != 0)
+    }
+
+    /// Whether every gate is open, because nobody knows what was announced.
+    pub const fn is_unknown(&self) -> bool {
+        self.every
+    }
+
+    /// Whether no gate is open.
+    pub fn is_none(&self) -> bool {
+        !self.every && self.words.is_empty()
+    }
+
+    /// What both grant.
+    #[must_use]
+    pub fn meet(&self, other: &Capabilities) -> Capabilities {
+        match (self.every, other.every) {
+            (true, _) => other.clone(),
+            (_, true) => self.clone(),
+            (false, false) => {
+                let mut words: Vec<u64> =
+                    self.words.iter().zip(&other.words).map(|(one, two)| one & two).collect();
+                let used = words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
+                words.truncate(used);
+                Capabilities { every: false, words }
+            }
+        }
+    }
+
+    /// Whether this grants nothing that the other does not.
+    pub fn is_within(&self, other: &Capabilities) -> bool {
+        other.every
+            || (!self.every
+                && self.words.len() <= other.words.len()
+                && self.words.iter().zip(&other.words).all(|(one, two)| one & !two == 0))
+    }
+
+    /// The open gates among the first `count`, in order.
+    pub fn gates(&self, count: usize) -> impl Iterator<Item = GateIndex> {
+        (0..=u16::MAX).take(count).map(GateIndex).filter(|gate| self.grants(*gate))
+    }
+}
+
+impl PartialOrd for Capabilities {
+    fn partial_cmp(&self, other: &Capabilities) -> Option<Ordering> {
+        match (self.is_within(other), other.is_within(self)) {
+            (true, true) => Some(Ordering::Equal),
+            (true, false) => Some(Ordering::Less),
+            (false, true) => Some(Ordering::Greater),
+            (false, false) => None,
+        }
+    }
+}
+
+impl FromIterator<GateIndex> for Capabilities {
+    fn from_iter<I: IntoIterator<Item = GateIndex>>(gates: I) -> Capabilities {
+        Capabilities::from_gates(gates)
+    }
+}
+
+/// The word and the bit of a gate.
+fn position(gate: GateIndex) -> (usize, u64) {
+    (usize::from(gate.0 / 64), 1 << (gate.0 % 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(gates: &[u16]) -> Capabilities {
+        gates.iter().copied().map(GateIndex).collect()
+    }
+
+    #[test]
+    fn grants_exactly_its_gates() {
+        let capabilities = set(&[0, 63, 64, 300]);
+        let granted: Vec<u16> = capabilities.gates(400).map(|gate| gate.0).collect();
+        assert_eq!(granted, [0, 63, 64, 300]);
+        assert!(!capabilities.grants(GateIndex(u16::MAX)));
+        assert!(Capabilities::unknown().grants(GateIndex(u16::MAX)));
+        assert!(!Capabilities::none().grants(GateIndex(0)));
+    }
+
+    #[test]
+    fn the_meet_is_the_greatest_lower_bound() {
+        let sets = [
+            Capabilities::none(),
+            Capabilities::unknown(),
+            set(&[0]),
+            set(&[1]),
+            set(&[0, 1]),
+            set(&[0, 70]),
+            set(&[70]),
+            set(&[200]),
+        ];
+        for one in &sets {
+            for two in &sets {
+                let meet = one.meet(two);
+                assert_eq!(meet, two.meet(one));
+                assert!(meet <= *one && meet <= *two, "{one:?} meet {two:?}");
+                for three in &sets {
+                    assert_eq!(three.is_within(one) && three.is_within(two), three.is_within(&meet));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_is_inclusion() {
+        assert!(set(&[1]) < set(&[0, 1]));
+        assert!(set(&[0, 1]) > set(&[1]));
+        assert!(Capabilities::none() < set(&[9]));
+        assert!(set(&[9]) < Capabilities::unknown());
+        assert_eq!(set(&[1]).partial_cmp(&set(&[2])), None);
+        assert_eq!(set(&[1, 100]).meet(&set(&[1, 101])), set(&[1]), "equal sets are equal values");
+        assert!(set(&[1]).meet(&set(&[2])).is_none());
+    }
+}

@@ -1,0 +1,59 @@
+//! The linear channels: where each of them is.
+//!
+//! In: moves. Out: a list of states, one a channel, in which a fork never stands, because it is replaced by its parts
+//! when it is reached. Refuses to know messages.
+//!
+//! Every channel has a number for as long as it goes on, so that an exchange can say which one it belongs to: channels
+//! side by side share no message, but the notification that cancels is one for all of them. A fork ends its channel
+//! and begins new ones; no request is open across it.
+
+use crate::protocol::{Role, StateIndex, StateKind};
+
+/// The linear channels of a session. Never empty.
+#[derive(Clone, Debug)]
+pub(super) struct Channels {
+    states: Vec<StateIndex>,
+    /// The number of each channel, as long as `states`.
+    numbers: Vec<u32>,
+    next: u32,
+}
+
+impl Channels {
+    /// One channel.
+    pub(super) fn new(state: StateIndex) -> Channels {
+        Channels { states: vec![state], numbers: vec![0], next: 1 }
+    }
+
+    /// The state of each channel.
+    pub(super) fn states(&self) -> &[StateIndex] {
+        &self.states
+    }
+
+    /// Each channel: its place in the list, its number, its state.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, u32, StateIndex)> {
+        let pairs = self.numbers.iter().copied().zip(self.states.iter().copied());
+        pairs.enumerate().map(|(place, (number, state))| (place, number, state))
+    }
+
+    /// Moves the channel at a place. A fork is replaced by its parts, in their order, and so are forks among them.
+    pub(super) fn put(&mut self, place: usize, to: StateIndex, role: &Role) {
+        if let Some(state) = self.states.get_mut(place) {
+            *state = to;
+        }
+        let (mut place, mut end) = (place, place + 1);
+        // The tables were examined, so no fork is a part of itself and this ends.
+        while place < end {
+            let fork = self.states.get(place).and_then(|state| role.state(*state));
+            let Some(fork) = fork.filter(|state| state.kind == StateKind::Fork) else {
+                place += 1;
+                continue;
+            };
+            end = end + fork.parts.len() - 1;
+            self.states.splice(place..=place, fork.parts.iter().copied());
+            let next = self.next;
+            let numbers = (0_u32..).take(fork.parts.len()).map(|part| next.wrapping_add(part));
+            self.numbers.splice(place..=place, numbers);
+            self.next = self.next.wrapping_add(u32::try_from(fork.parts.len()).unwrap_or(u32::MAX));
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Whether a message may come: the id first, then the state, then the gates.
+//!
+//! In: a message and where the session is. Out: the edge that it takes, as a [`Found`], or a violation. Refuses to
+//! change anything.
+
+use crate::capability::Capabilities;
+use crate::exchange::RequestId;
+use crate::protocol::{Action, Condition, Direction, Holder, Kind, MessageIndex, Side, StateIndex};
+use crate::violation::{Violation, ViolationKind};
+
+use super::Checker;
+
+/// An edge of the state of a linear channel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    /// Which of the linear channels.
+    pub(super) place: usize,
+    /// Its number.
+    pub(super) channel: u32,
+    /// Where that channel is.
+    pub(super) state: StateIndex,
+    pub(super) action: Action,
+}
+
+impl Checker {
+    /// The edge that a message takes in the linear channels, what is replicated beside them included.
+    pub(super) fn find(&self, direction: Direction, message: MessageIndex) -> Option<Found> {
+        self.find_where(direction, message, |_| true)
+    }
+
+    /// The edge that a message takes in one linear channel.
+    pub(super) fn find_in(&self, channel: u32, direction: Direction, message: MessageIndex) -> Option<Found> {
+        self.find_where(direction, message, |number| number == channel)
+    }
+
+    fn find_where(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        which: impl Fn(u32) -> bool,
+    ) -> Option<Found> {
+        let role = self.role()?;
+        self.channels.iter().filter(|(_, channel, _)| which(*channel)).find_map(|(place, channel, state)| {
+            let edge = role.state(state)?.edge(direction, message)?;
+            Some(Found { place, channel, state, action: edge.action })
+        })
+    }
+
+    /// A request: a new id, a state that accepts it, open gates, and room.
+    pub(super) fn judge_request(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        id: &RequestId,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<Found, Violation> {
+        // The id comes first: whatever else is wrong, a used id leaves no way to tell the two exchanges apart.
+        if let Some(running) = self.asked(direction).taken(id) {
+            let running =
+                running.and_then(|running| self.protocol.message(running)).map(|table| table.method.clone());
+            return Err(self.violation(direction, message, Some(id), ViolationKind::DuplicateId { running }));
+        }
+        let found =
+            self.judge_with(direction, message, Kind::Request, Some(id), &Capabilities::unknown(), applies)?;
+        let limit = self.limits.running;
+        if self.asked(direction).open() >= limit {
+            return Err(self.violation(
+                direction,
+                message,
+                Some(id),
+                ViolationKind::TooManyRunning { limit },
+            ));
+        }
+        Ok(found)
+    }
+
+    /// A message of a kind that the state alone decides about.
+    pub(super) fn judge(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        kind: Kind,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<Found, Violation> {
+        self.judge_with(direction, message, kind, None, &Capabilities::unknown(), applies)
+    }
+
+    fn judge_with(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        kind: Kind,
+        id: Option<&RequestId>,
+        within: &Capabilities,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<Found, Violation> {
+        let fits = self.protocol.message(message).is_some_and(|table| table.kind == kind);
+        let Some(found) = self.find(direction, message).filter(|_| fits) else {
+            return Err(self.violation(direction, message, id, ViolationKind::NotPermitted));
+        };
+        self.gates(direction, message, within, applies)
+            .map_err(|kind| self.violation(direction, message, id, kind))?;
+        Ok(found)
+    }
+
+    /// The gates of a message that is permitted otherwise.
+    pub(super) fn judge_gates(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<(), Violation> {
+        self.gates(direction, message, &Capabilities::unknown(), applies)
+            .map_err(|kind| self.violation(direction, message, None, kind))
+    }
+
+    /// The first gate of a message that is closed: not announced, or not in `within`.
+    pub(super) fn gates(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        within: &Capabilities,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<(), ViolationKind> {
+        let Some(table) = self.protocol.message(message) else { return Ok(()) };
+        for requirement in table.requires.iter() {
+            if !requirement.condition.as_ref().is_none_or(applies) {
+                continue;
+            }
+            let holder = self.holder(direction, requirement.holder);
+            let announced = self.capabilities(holder).grants(requirement.gate);
+            if announced && within.grants(requirement.gate) {
+                continue;
+            }
+            let capability =
+                self.protocol.gate(requirement.gate).map(|gate| dotted(&gate.path)).unwrap_or_default();
+            return Err(if announced {
+                ViolationKind::Restricted { capability }
+            } else {
+                ViolationKind::NotNegotiated { holder, capability }
+            });
+        }
+        Ok(())
+    }
+
+    fn holder(&self, direction: Direction, holder: Holder) -> Side {
+        match holder {
+            Holder::Side(side) => side,
+            Holder::Sender => self.sender(direction),
+            Holder::Receiver => self.sender(direction).other(),
+        }
+    }
+}
+
+/// A path as it is written in a `.session` file: a key that is no plain word is quoted.
+fn dotted(path: &[crate::protocol::Text]) -> String {
+    let plain =
+        |key: &str| key.chars().all(|character| character.is_alphanumeric() || "_-".contains(character));
+    let keys = path.iter().map(|key| if plain(key) { key.to_string() } else { format!("{key:?}") });
+    keys.collect::<Vec<_>>().join(".")
+}

@@ -1,0 +1,309 @@
+//! The checker: follows one role's machine through a session, message by message.
+//!
+//! In: messages as the reader of the wire names them. Out: a [`Step`] for what the protocol permits, and then the
+//! state has moved; a [`Violation`] for what it does not, and then nothing has changed, but that the id of a refused
+//! request is remembered, so that the error that answers it is no second report. Refuses nothing once closed.
+//!
+//! Replies are found by their id, cancellations and reports by the request that they name: they never reach the
+//! machine if that exchange is over. Everything else is looked up in the state of each linear channel.
+//!
+//! - `mod.rs`: the type, and what it takes to move.
+//! - `channels.rs`: the linear channels and their states.
+//! - `judge.rs`: whether a message may come.
+//! - `notification.rs`, `reply.rs`: what belongs to a running exchange.
+//! - `questions.rs`: what can be asked without moving.
+//! - `report.rs`: how a refusal becomes a [`Violation`].
+
+mod channels;
+mod judge;
+mod notification;
+mod questions;
+mod reply;
+mod report;
+#[cfg(test)]
+mod tests;
+
+use crate::capability::Capabilities;
+use crate::exchange::{Exchanges, Limits, Place, RequestId, Token};
+use crate::protocol::{
+    Action, Condition, Direction, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind,
+};
+use crate::tables::{ProtocolRef, TableError, examine};
+use crate::violation::Violation;
+use channels::Channels;
+use judge::Found;
+
+/// Follows one role's machine through a session.
+#[derive(Clone, Debug)]
+pub struct Checker {
+    protocol: ProtocolRef,
+    side: Side,
+    channels: Channels,
+    /// The exchanges that the followed role opened.
+    sent: Exchanges,
+    /// The exchanges that its peer opened.
+    received: Exchanges,
+    client: Capabilities,
+    server: Capabilities,
+    limits: Limits,
+    closed: bool,
+}
+
+/// What a notification is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About<'a> {
+    /// About nothing, or the place that should say so is empty.
+    Nothing,
+    /// For a message with `cancels`: the id of the request to take back.
+    Request(&'a RequestId),
+    /// For a message with `reports`: the token that the request carried.
+    Token(&'a Token),
+}
+
+/// Where the exchange that a reply belongs to stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaiting {
+    /// It runs: the reply is one of this request's, or its refusal.
+    Request(MessageIndex),
+    /// It was cancelled: a late reply is to be swallowed, [`Checker::stray_reply`] keeps count.
+    Retired,
+    /// The request was a violation and has been reported: the reply is to be swallowed, too.
+    Refused,
+    /// It has its reply.
+    Completed,
+    /// There was no such request, or it is long forgotten.
+    Unknown,
+}
+
+/// What an accepted message did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Step {
+    /// What moved.
+    pub kind: StepKind,
+    /// The message; for a reply to nothing that runs, nothing.
+    pub message: Option<MessageIndex>,
+    /// Accepted, but the protocol advises against it here: of kind [`Discouraged`](crate::ViolationKind::Discouraged).
+    pub advice: Option<Violation>,
+}
+
+/// What moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepKind {
+    /// A linear channel, from one state to the next, which may be the same. The next one may be a fork.
+    Linear {
+        /// Where it was.
+        from: StateIndex,
+        /// Where it is.
+        to: StateIndex,
+    },
+    /// A new copy of a `*` body was opened, and may be over at once.
+    Spawned {
+        /// The state that the new copy is in.
+        state: StateIndex,
+    },
+    /// A running copy went on.
+    Copy {
+        /// Whether it is over now.
+        ended: bool,
+    },
+    /// Nothing: the message belongs to a running exchange whose state does not mind it.
+    Reported,
+    /// Nothing: the message comes too late for its exchange and is to be dropped.
+    Swallowed,
+    /// Nothing: the session is closed and the message is to be dropped.
+    Closed,
+}
+
+impl StepKind {
+    /// Whether the message is to be dropped.
+    pub const fn is_dropped(self) -> bool {
+        matches!(self, StepKind::Swallowed | StepKind::Closed)
+    }
+}
+
+impl Step {
+    const fn plain(kind: StepKind, message: MessageIndex) -> Step {
+        Step { kind, message: Some(message), advice: None }
+    }
+}
+
+impl Checker {
+    /// A new session, in the start state of one side's role. Directions are relative to that side from here on.
+    pub fn new(protocol: impl Into<ProtocolRef>, side: Side) -> Result<Checker, TableError> {
+        Checker::resume(protocol, side, Role::START)
+    }
+
+    /// A session that is already in a state, because it was opened elsewhere. Nothing runs in it, and no capability
+    /// is announced; the caller adds what it knows with [`announce`](Self::announce).
+    pub fn resume(
+        protocol: impl Into<ProtocolRef>,
+        side: Side,
+        state: StateIndex,
+    ) -> Result<Checker, TableError> {
+        let protocol = protocol.into();
+        examine(&protocol, side)?;
+        protocol.role(side).and_then(|role| role.state(state)).ok_or(TableError::NoState(state))?;
+        let mut checker = Checker {
+            protocol,
+            side,
+            channels: Channels::new(state),
+            sent: Exchanges::default(),
+            received: Exchanges::default(),
+            client: Capabilities::none(),
+            server: Capabilities::none(),
+            limits: Limits::default(),
+            closed: false,
+        };
+        checker.move_channel(0, state);
+        Ok(checker)
+    }
+
+    /// The same with other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Checker {
+        self.limits = limits;
+        self
+    }
+
+    /// Judges a request and, if it is permitted, opens its exchange.
+    ///
+    /// `token` is what a `reports` notification about it will carry. `applies` is asked whether the payload fits a
+    /// condition, and only for gates that have one.
+    ///
+    /// An endpoint that is refused has not written the message, so its id is free; it therefore asks
+    /// [`permits_if`](Self::permits_if) first and spends an id only then.
+    pub fn request(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        id: &RequestId,
+        token: Option<Token>,
+        applies: impl Fn(&Condition) -> bool,
+    ) -> Result<Step, Violation> {
+        if self.closed {
+            return Ok(Step::plain(StepKind::Closed, message));
+        }
+        let found = match self.judge_request(direction, message, id, &applies) {
+            Ok(found) => found,
+            Err(violation) => {
+                let limits = self.limits;
+                self.asked_mut(direction).refuse(id, token.as_ref(), &limits);
+                return Err(violation);
+            }
+        };
+        let advice = self.advice(direction, message, found.state, Some(id));
+        let limits = self.limits;
+        let kind = match found.action {
+            Action::Step(to) => {
+                let place = Place::Linear(found.channel);
+                self.asked_mut(direction).open_exchange(id, message, place, token, &limits);
+                self.step(found, to)
+            }
+            Action::Spawn(state) => {
+                let ended = self.is_end(state);
+                let asked = self.asked_mut(direction);
+                asked.open_exchange(id, message, Place::Copy(state), token, &limits);
+                if ended {
+                    asked.finish(id);
+                }
+                StepKind::Spawned { state }
+            }
+        };
+        Ok(Step { kind, message: Some(message), advice })
+    }
+
+    /// Reports a request or a notification with a method that no message has. The id of a request is remembered, as
+    /// that of any refused request.
+    pub fn unknown_method(
+        &mut self,
+        direction: Direction,
+        id: Option<&RequestId>,
+        method: &str,
+    ) -> Result<Step, Violation> {
+        if self.closed {
+            return Ok(Step { kind: StepKind::Closed, message: None, advice: None });
+        }
+        let violation = self.unknown_violation(direction, id, method);
+        if let Some(id) = id {
+            let limits = self.limits;
+            self.asked_mut(direction).refuse(id, None, &limits);
+        }
+        Err(violation)
+    }
+
+    /// One side has announced what it can do; an announcement replaces an earlier one. The caller says so when it has
+    /// seen the payload that announces.
+    pub fn announce(&mut self, side: Side, capabilities: Capabilities) {
+        match side {
+            Side::Client => self.client = capabilities,
+            Side::Server => self.server = capabilities,
+        }
+    }
+
+    /// The session is closed: from here on everything is accepted and to be dropped.
+    pub fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// Takes an edge of a linear channel, apart from what it does to an exchange.
+    fn take(&mut self, found: Found) -> StepKind {
+        match found.action {
+            Action::Step(to) => self.step(found, to),
+            Action::Spawn(state) => StepKind::Spawned { state },
+        }
+    }
+
+    /// Moves a linear channel.
+    fn step(&mut self, found: Found, to: StateIndex) -> StepKind {
+        self.move_channel(found.place, to);
+        StepKind::Linear { from: found.state, to }
+    }
+
+    fn move_channel(&mut self, place: usize, to: StateIndex) {
+        if let Some(role) = self.protocol.role(self.side) {
+            self.channels.put(place, to, role);
+        }
+    }
+
+    fn is_end(&self, state: StateIndex) -> bool {
+        self.state(state).is_some_and(|table| table.kind == StateKind::End)
+    }
+
+    /// The followed role. The constructor made sure that there is one.
+    fn role(&self) -> Option<&Role> {
+        self.protocol.role(self.side)
+    }
+
+    fn state(&self, state: StateIndex) -> Option<&State> {
+        self.role().and_then(|role| role.state(state))
+    }
+
+    /// The exchanges whose requests go in a direction.
+    fn asked(&self, direction: Direction) -> &Exchanges {
+        match direction {
+            Direction::Send => &self.sent,
+            Direction::Receive => &self.received,
+        }
+    }
+
+    fn asked_mut(&mut self, direction: Direction) -> &mut Exchanges {
+        match direction {
+            Direction::Send => &mut self.sent,
+            Direction::Receive => &mut self.received,
+        }
+    }
+
+    /// Who sends what goes in a direction.
+    fn sender(&self, direction: Direction) -> Side {
+        match direction {
+            Direction::Send => self.side,
+            Direction::Receive => self.side.other(),
+        }
+    }
+
+    /// The protocol that is followed.
+    pub fn protocol(&self) -> &Protocol {
+        &self.protocol
+    }
+}

@@ -1,0 +1,139 @@
+//! Notifications: those that the state decides about, and those that belong to a running exchange.
+//!
+//! In: a notification and what it is about. Out: a step or a violation. Refuses to look at the state for a message
+//! that names a request: it is legal while that runs, swallowed after it, a violation if it never ran.
+
+use crate::exchange::{Place, RequestId, Standing, Token, TokenStanding};
+use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex};
+use crate::violation::{Violation, ViolationKind};
+
+use super::{About, Checker, Step, StepKind};
+
+impl Checker {
+    /// Judges a notification and, if it is permitted, applies it.
+    ///
+    /// A message with `cancels` or `reports` belongs to the exchange that `about` names and is judged by that alone,
+    /// besides its gates: legal while it runs, swallowed after it, a violation if it never ran. All others are judged
+    /// by the state.
+    pub fn notification(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        about: About<'_>,
+        applies: impl Fn(&Condition) -> bool,
+    ) -> Result<Step, Violation> {
+        if self.closed {
+            return Ok(Step::plain(StepKind::Closed, message));
+        }
+        let (cancels, reports) = self
+            .protocol
+            .message(message)
+            .map_or((false, false), |table| (table.cancels.is_some(), table.reports.is_some()));
+        match about {
+            About::Request(id) if cancels => self.cancellation(direction, message, id, &applies),
+            About::Token(token) if reports => self.report(direction, message, token, &applies),
+            _ => {
+                let found =
+                    self.judge(direction, message, Kind::Notification, &applies).map_err(|violation| {
+                        // A notification about a request that says not which: the state is not what is wrong with it.
+                        let untied = (cancels || reports) && violation.kind == ViolationKind::NotPermitted;
+                        if untied {
+                            self.violation(direction, message, None, ViolationKind::Untied)
+                        } else {
+                            violation
+                        }
+                    })?;
+                let advice = self.advice(direction, message, found.state, None);
+                let kind = self.take(found);
+                Ok(Step { kind, message: Some(message), advice })
+            }
+        }
+    }
+
+    /// A notification that takes back a request of its own sender.
+    fn cancellation(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        id: &RequestId,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<Step, Violation> {
+        let refuse = |checker: &Checker, kind| Err(checker.violation(direction, message, Some(id), kind));
+        let (request, place) = match self.asked(direction).standing(id) {
+            Standing::Running(request, place) => (request, place),
+            Standing::Past(_) | Standing::Completed => return Ok(Step::plain(StepKind::Swallowed, message)),
+            Standing::Unknown => {
+                let theirs = matches!(self.asked(direction.flip()).standing(id), Standing::Running(..));
+                let kind = if theirs { ViolationKind::NotYours } else { ViolationKind::NotRunning };
+                return refuse(self, kind);
+            }
+        };
+        let table = self.protocol.message(request);
+        if !table.is_some_and(|table| table.cancellable) {
+            let request = table.map(|table| table.method.clone()).unwrap_or_default();
+            return refuse(self, ViolationKind::NotCancellable { request });
+        }
+        let limits = self.limits;
+        match place {
+            Place::Copy(state) => {
+                self.judge_gates(direction, message, applies)?;
+                let advice = self.advice(direction, message, state, Some(id));
+                self.asked_mut(direction).cancel(id, &limits);
+                Ok(Step { kind: StepKind::Copy { ended: true }, message: Some(message), advice })
+            }
+            Place::Linear(channel) => {
+                let found = self.find_in(channel, direction, message);
+                let Some((found, Action::Step(to))) = found.map(|found| (found, found.action)) else {
+                    return refuse(self, ViolationKind::NotPermitted);
+                };
+                self.judge_gates(direction, message, applies)?;
+                let advice = self.advice(direction, message, found.state, Some(id));
+                self.asked_mut(direction).cancel(id, &limits);
+                let kind = self.step(found, to);
+                Ok(Step { kind, message: Some(message), advice })
+            }
+        }
+    }
+
+    /// A notification about a running request of the other side.
+    fn report(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        token: &Token,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<Step, Violation> {
+        let asker = direction.flip();
+        let (standing, holder) = self.asked(asker).token(token);
+        let place = match standing {
+            TokenStanding::Running(place) => place,
+            TokenStanding::Over => return Ok(Step::plain(StepKind::Swallowed, message)),
+            TokenStanding::Unknown => {
+                let kind = ViolationKind::UnknownToken { token: token.clone() };
+                return Err(self.violation(direction, message, None, kind));
+            }
+        };
+        self.judge_gates(direction, message, applies)?;
+        let reported = Ok(Step::plain(StepKind::Reported, message));
+        match place {
+            Place::Linear(channel) => {
+                let Some(found) = self.find_in(channel, direction, message) else { return reported };
+                let advice = self.advice(direction, message, found.state, None);
+                let kind = self.take(found);
+                Ok(Step { kind, message: Some(message), advice })
+            }
+            Place::Copy(state) => {
+                let edge = self.state(state).and_then(|table| table.edge(direction, message)).copied();
+                let (Some(edge), Some(holder)) = (edge, holder.cloned()) else { return reported };
+                let advice = self.advice(direction, message, state, None);
+                let ended = self.is_end(edge.action.target());
+                if ended {
+                    self.asked_mut(asker).finish(&holder);
+                } else {
+                    self.asked_mut(asker).advance(&holder, edge.action.target());
+                }
+                Ok(Step { kind: StepKind::Copy { ended }, message: Some(message), advice })
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Replies: results and errors, which carry no method and are found by their id.
+//!
+//! In: a direction, an id, and what the reply was decoded as. Out: a step or a violation. Refuses to guess: the caller
+//! asks [`Checker::awaiting`] which request it is that the reply belongs to, and decodes by that.
+
+use crate::exchange::{Past, Place, RequestId, Standing};
+use crate::protocol::{Direction, Kind, MessageIndex};
+use crate::violation::{Violation, ViolationKind};
+
+use super::{Awaiting, Checker, Step, StepKind};
+
+impl Checker {
+    /// Where the exchange stands that a reply in this direction belongs to.
+    pub fn awaiting(&self, direction: Direction, id: &RequestId) -> Awaiting {
+        match self.asked(direction.flip()).standing(id) {
+            Standing::Running(message, _) => Awaiting::Request(message),
+            Standing::Past(Past::Cancelled) => Awaiting::Retired,
+            Standing::Past(Past::Refused) => Awaiting::Refused,
+            Standing::Completed => Awaiting::Completed,
+            Standing::Unknown => Awaiting::Unknown,
+        }
+    }
+
+    /// Judges a reply and, if it is permitted, applies it. `message` is one of the replies of the request that
+    /// [`awaiting`](Self::awaiting) names, or its refusal. Replies have no gates of their own: the request had them.
+    ///
+    /// For a request that does not run this is [`stray_reply`](Self::stray_reply).
+    pub fn reply(
+        &mut self,
+        direction: Direction,
+        id: &RequestId,
+        message: MessageIndex,
+    ) -> Result<Step, Violation> {
+        if self.closed {
+            return Ok(Step::plain(StepKind::Closed, message));
+        }
+        let asker = direction.flip();
+        let Standing::Running(request, place) = self.asked(asker).standing(id) else {
+            return self.stray(direction, id, Some(message));
+        };
+        let refusal = match self.protocol.message(message).map(|table| table.kind) {
+            Some(Kind::Reply { request: answered }) if answered == request => false,
+            Some(Kind::Refusal { request: answered }) if answered == request => true,
+            _ => {
+                let request =
+                    self.protocol.message(request).map(|table| table.method.clone()).unwrap_or_default();
+                return Err(self.violation(
+                    direction,
+                    message,
+                    Some(id),
+                    ViolationKind::WrongReply { request },
+                ));
+            }
+        };
+        match place {
+            Place::Linear(channel) => {
+                let Some(found) = self.find_in(channel, direction, message) else {
+                    return Err(self.violation(direction, message, Some(id), ViolationKind::NotPermitted));
+                };
+                let advice = self.advice(direction, message, found.state, Some(id));
+                self.asked_mut(asker).finish(id);
+                let kind = self.take(found);
+                Ok(Step { kind, message: Some(message), advice })
+            }
+            Place::Copy(state) => {
+                let advice = self.advice(direction, message, state, Some(id));
+                let edge = self.state(state).and_then(|table| table.edge(direction, message)).copied();
+                let ended = match edge {
+                    // A refusal ends the copy whatever came between, so it needs no edge.
+                    _ if refusal => true,
+                    Some(edge) if self.is_end(edge.action.target()) => true,
+                    Some(edge) => {
+                        self.asked_mut(asker).answer(id, edge.action.target());
+                        false
+                    }
+                    None => return Err(self.violation_in(state, direction, message, Some(id))),
+                };
+                if ended {
+                    self.asked_mut(asker).finish(id);
+                }
+                Ok(Step { kind: StepKind::Copy { ended }, message: Some(message), advice })
+            }
+        }
+    }
+
+    /// Judges a reply for which [`awaiting`](Self::awaiting) names no running request: the one reply to a request
+    /// that was cancelled, or refused as a violation, is swallowed, any other is a violation.
+    pub fn stray_reply(&mut self, direction: Direction, id: &RequestId) -> Result<Step, Violation> {
+        if self.closed {
+            return Ok(Step { kind: StepKind::Closed, message: None, advice: None });
+        }
+        self.stray(direction, id, None)
+    }
+
+    fn stray(
+        &mut self,
+        direction: Direction,
+        id: &RequestId,
+        message: Option<MessageIndex>,
+    ) -> Result<Step, Violation> {
+        let asked = self.asked_mut(direction.flip());
+        match asked.standing(id) {
+            Standing::Past(_) => {
+                asked.swallow(id);
+                Ok(Step { kind: StepKind::Swallowed, message, advice: None })
+            }
+            Standing::Completed => Err(self.stray_violation(direction, id, ViolationKind::SecondReply)),
+            // A running request has replies of its own, and the caller did not name one.
+            Standing::Running(request, _) => {
+                let request =
+                    self.protocol.message(request).map(|table| table.method.clone()).unwrap_or_default();
+                Err(self.stray_violation(direction, id, ViolationKind::WrongReply { request }))
+            }
+            Standing::Unknown => Err(self.stray_violation(direction, id, ViolationKind::UnknownId)),
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! How a refusal becomes a [`Violation`]: names in place of indices, the rule that applies, what would be right.
+//!
+//! In: the message, what is wrong with it, and the checker as it stands. Out: a violation that can be read without
+//! the tables. Refuses to look at running exchanges one by one: a peer that does nothing but break the rules must not
+//! make this slow.
+
+use crate::capability::Capabilities;
+use crate::exchange::RequestId;
+use crate::protocol::{
+    Action, Condition, Direction, Kind, Level, MessageIndex, Origin, Role, State, StateIndex, Strictness,
+    Text,
+};
+use crate::violation::{Details, Expected, Got, Violation, ViolationKind};
+
+use super::Checker;
+
+/// JSON-RPC: the request is not valid.
+const INVALID_REQUEST: i64 = -32_600;
+/// JSON-RPC: there is no such method.
+const METHOD_NOT_FOUND: i64 = -32_601;
+/// JSON-RPC leaves this range to the server: there is no room for the request.
+const OVERLOADED: i64 = -32_000;
+
+impl Checker {
+    /// A message of the protocol, judged in the linear channels.
+    #[cold]
+    pub(super) fn violation(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+        kind: ViolationKind,
+    ) -> Violation {
+        let states = self.responsible(direction, message);
+        Violation::new(self.details(&states, direction, self.got(message, id), kind))
+    }
+
+    /// A message of the protocol that a running copy does not accept.
+    #[cold]
+    pub(super) fn violation_in(
+        &self,
+        state: StateIndex,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+    ) -> Violation {
+        let got = self.got(message, id);
+        Violation::new(self.details(&[state], direction, got, ViolationKind::NotPermitted))
+    }
+
+    /// A reply to nothing that runs.
+    #[cold]
+    pub(super) fn stray_violation(
+        &self,
+        direction: Direction,
+        id: &RequestId,
+        kind: ViolationKind,
+    ) -> Violation {
+        let got = Got {
+            message: None,
+            name: Text::default(),
+            kind: None,
+            method: Text::default(),
+            id: Some(id.clone()),
+        };
+        Violation::new(self.details(self.states(), direction, got, kind))
+    }
+
+    /// A method that no message has.
+    #[cold]
+    pub(super) fn unknown_violation(
+        &self,
+        direction: Direction,
+        id: Option<&RequestId>,
+        method: &str,
+    ) -> Violation {
+        let kind = if id.is_some() { Kind::Request } else { Kind::Notification };
+        let got = Got {
+            message: None,
+            name: Text::default(),
+            kind: Some(kind),
+            method: Text::Owned(method.to_owned()),
+            id: id.cloned(),
+        };
+        Violation::new(self.details(self.states(), direction, got, ViolationKind::UnknownMethod))
+    }
+
+    /// What the protocol advises about a message that is accepted in a state.
+    pub(super) fn advice(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        state: StateIndex,
+        id: Option<&RequestId>,
+    ) -> Option<Violation> {
+        // Hardly any state has advice, so this is one look at an empty list.
+        let level = self.state(state)?.advice(direction, message)?.clone();
+        let mut details =
+            self.details(&[state], direction, self.got(message, id), ViolationKind::Discouraged);
+        details.strictness = level.strictness;
+        details.rule = level.rule;
+        details.answerable = false;
+        Some(Violation::new(details))
+    }
+
+    fn got(&self, message: MessageIndex, id: Option<&RequestId>) -> Got {
+        let table = self.protocol.message(message);
+        Got {
+            message: table.map(|_| message),
+            name: table.map(|table| table.name.clone()).unwrap_or_default(),
+            kind: table.map(|table| table.kind),
+            method: table.map(|table| table.method.clone()).unwrap_or_default(),
+            id: id.cloned(),
+        }
+    }
+
+    fn details(&self, states: &[StateIndex], direction: Direction, got: Got, kind: ViolationKind) -> Details {
+        let tables: Vec<&State> = states.iter().filter_map(|state| self.state(*state)).collect();
+        let about_state = kind == ViolationKind::NotPermitted;
+        let level = self.level(&tables, direction, got.message, &kind);
+        let error_code = match (level.as_ref().and_then(|level| level.error), &kind) {
+            (Some(error), _) => error,
+            (
+                None,
+                ViolationKind::UnknownMethod
+                | ViolationKind::NotNegotiated { .. }
+                | ViolationKind::Restricted { .. },
+            ) => METHOD_NOT_FOUND,
+            (None, ViolationKind::TooManyRunning { .. }) => OVERLOADED,
+            (None, _) => INVALID_REQUEST,
+        };
+        let answerable = matches!(got.kind, Some(Kind::Request))
+            && got.id.as_ref().is_some_and(|id| self.asked(direction).running_under(id).is_none());
+        Details {
+            protocol: self.protocol.name.clone(),
+            version: self.protocol.version.clone(),
+            role: self.role().map(|role| role.name.clone()).unwrap_or_default(),
+            side: self.side,
+            sender: self.sender(direction),
+            direction,
+            states: tables.iter().map(|state| state.name.clone()).collect(),
+            expected: if about_state { self.expected(&tables, direction) } else { Vec::new() },
+            awaited: if about_state { self.awaited(&tables, direction) } else { Vec::new() },
+            permitted_in: got
+                .message
+                .map(|message| self.permitted_in(direction, message))
+                .unwrap_or_default(),
+            strictness: level.as_ref().map_or(Strictness::Must, |level| level.strictness),
+            rule: level.and_then(|level| level.rule),
+            error_code,
+            answerable,
+            got,
+            kind,
+        }
+    }
+
+    /// The level that applies: the message's own before the state's. What JSON-RPC itself demands has none.
+    fn level(
+        &self,
+        states: &[&State],
+        direction: Direction,
+        message: Option<MessageIndex>,
+        kind: &ViolationKind,
+    ) -> Option<Level> {
+        match kind {
+            ViolationKind::UnknownMethod
+            | ViolationKind::DuplicateId { .. }
+            | ViolationKind::TooManyRunning { .. }
+            | ViolationKind::UnknownId
+            | ViolationKind::SecondReply
+            | ViolationKind::WrongReply { .. } => return None,
+            _ => {}
+        }
+        let own =
+            message.and_then(|message| self.protocol.message(message)).and_then(|table| table.level.clone());
+        if own.is_some() || *kind != ViolationKind::NotPermitted {
+            return own;
+        }
+        let levels = states.iter().map(|state| match direction {
+            Direction::Send => &state.outward,
+            Direction::Receive => &state.inward,
+        });
+        levels.max_by_key(|level| level.strictness).cloned()
+    }
+
+    /// The linear channels that a message is judged in: the one that it belongs to, if that is plain, else all.
+    fn responsible(&self, direction: Direction, message: MessageIndex) -> Vec<StateIndex> {
+        let mut owners =
+            self.states().iter().copied().filter(|place| self.leads_to(*place, direction, message));
+        match (self.states().len() > 1).then(|| (owners.next(), owners.next())) {
+            Some((Some(owner), None)) => vec![owner],
+            _ => self.states().to_vec(),
+        }
+    }
+
+    /// Whether a linear channel can come to a state that accepts a message.
+    fn leads_to(&self, start: StateIndex, direction: Direction, message: MessageIndex) -> bool {
+        let mut seen = vec![start];
+        let mut next = 0;
+        while let Some(state) = seen.get(next).copied() {
+            next += 1;
+            let Some(table) = self.state(state) else { continue };
+            if table.edge(direction, message).is_some() {
+                return true;
+            }
+            let steps = table.edges.iter().filter_map(|edge| match edge.action {
+                Action::Step(to) => Some(to),
+                Action::Spawn(_) => None,
+            });
+            for to in steps.chain(table.parts.iter().copied()) {
+                if !seen.contains(&to) {
+                    seen.push(to);
+                }
+            }
+        }
+        false
+    }
+
+    /// What may be sent in these states in a direction, gates included; what moves a channel on comes first.
+    fn expected(&self, states: &[&State], direction: Direction) -> Vec<Expected> {
+        let within = Capabilities::unknown();
+        let mut ranked: Vec<(bool, MessageIndex)> = Vec::new();
+        for state in states {
+            for edge in state.edges.iter().filter(|edge| edge.direction == direction) {
+                let open = self.gates(direction, edge.message, &within, &|_: &Condition| false).is_ok();
+                if open && edge.origin != Origin::Closure {
+                    ranked.push((matches!(edge.action, Action::Spawn(_)), edge.message));
+                }
+            }
+        }
+        ranked.sort_unstable();
+        ranked.dedup();
+        ranked.iter().filter_map(|(_, message)| self.expectation(*message)).collect()
+    }
+
+    /// What the sender of a direction waits for: the other side's next linear messages, where it has none itself.
+    fn awaited(&self, states: &[&State], direction: Direction) -> Vec<Expected> {
+        let mut messages = Vec::new();
+        for state in states {
+            let moves = |wanted| {
+                let edges = state.edges.iter().filter(move |edge| {
+                    edge.direction == wanted
+                        && matches!(edge.action, Action::Step(_))
+                        && matches!(edge.origin, Origin::Written)
+                });
+                edges.map(|edge| edge.message)
+            };
+            if moves(direction).next().is_none() {
+                messages.extend(moves(direction.flip()));
+            }
+        }
+        messages.sort_unstable();
+        messages.dedup();
+        messages.iter().filter_map(|message| self.expectation(*message)).collect()
+    }
+
+    fn expectation(&self, message: MessageIndex) -> Option<Expected> {
+        self.protocol.message(message).map(|table| Expected {
+            message,
+            name: table.name.clone(),
+            method: table.method.clone(),
+            kind: table.kind,
+            condition: table.condition.clone(),
+        })
+    }
+
+    /// The states that accept a message.
+    fn permitted_in(&self, direction: Direction, message: MessageIndex) -> Vec<Text> {
+        let states = self.role().map(|role: &Role| &*role.states).unwrap_or_default();
+        let accepting = states.iter().filter(|state| state.edge(direction, message).is_some());
+        accepting.map(|state| state.name.clone()).collect()
+    }
+}

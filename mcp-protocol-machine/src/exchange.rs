@@ -1,0 +1,312 @@
+//! The id table: which requests of one side run, and what is remembered of those that are over.
+//!
+//! In: requests, replies, cancellations and tokens that the checker has judged. Out: where an id stands. Refuses to
+//! judge: whether a message is permitted is the checker's to say; this only keeps the books, in bounded space for
+//! everything that is over.
+//!
+//! There is one table for each side that asks: the ids of the two directions have nothing to do with one another.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::memory::{Recent, Used};
+use crate::protocol::{MessageIndex, StateIndex};
+
+/// The id of a request: a number or a text. Zero is an id like any other, and `1` is not `"1"`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RequestId {
+    /// A whole number.
+    Number(i64),
+    /// A text.
+    Text(Box<str>),
+}
+
+/// The value that ties a `reports` notification to its request. It has the shape of an id.
+pub type Token = RequestId;
+
+impl RequestId {
+    /// How many bytes of text it holds.
+    pub(crate) fn text_length(&self) -> usize {
+        match self {
+            RequestId::Number(_) => 0,
+            RequestId::Text(text) => text.len(),
+        }
+    }
+}
+
+impl From<i64> for RequestId {
+    fn from(number: i64) -> RequestId {
+        RequestId::Number(number)
+    }
+}
+
+impl From<&str> for RequestId {
+    fn from(text: &str) -> RequestId {
+        RequestId::Text(text.into())
+    }
+}
+
+impl From<String> for RequestId {
+    fn from(text: String) -> RequestId {
+        RequestId::Text(text.into())
+    }
+}
+
+/// As in JSON: a number plainly, a text in quotes. Long texts are cut, because ids stand in messages to people.
+impl fmt::Display for RequestId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 64;
+        match self {
+            RequestId::Number(number) => write!(formatter, "{number}"),
+            RequestId::Text(text) => match text.char_indices().nth(SHOWN) {
+                None => write!(formatter, "{text:?}"),
+                Some((end, _)) => {
+                    write!(formatter, "{:?}", format!("{}…", text.get(..end).unwrap_or_default()))
+                }
+            },
+        }
+    }
+}
+
+/// How much a checker keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many exchanges each side may have running at once; a request beyond that is refused.
+    pub running: usize,
+    /// How many entries each of the memories for finished exchanges may have. A run of numbers is one entry.
+    pub remembered: usize,
+    /// How many bytes of text each of these memories may hold.
+    pub remembered_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { running: 65_536, remembered: 1_024, remembered_bytes: 128 * 1_024 }
+    }
+}
+
+/// A request that has been sent and whose exchange is not over.
+#[derive(Clone, Debug)]
+pub(crate) struct Exchange {
+    /// The request.
+    pub(crate) message: MessageIndex,
+    /// Where its later messages belong.
+    pub(crate) place: Place,
+    /// It has its reply; what goes on is a copy that is tied by its token only.
+    pub(crate) answered: bool,
+    /// What `reports` notifications about it carry.
+    pub(crate) token: Option<Token>,
+}
+
+/// Where the later messages of an exchange belong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the linear channel with this number.
+    Linear(u32),
+    /// In a copy of a `*` body, which is in this state.
+    Copy(StateIndex),
+}
+
+/// Why a reply is expected for an exchange that is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Past {
+    /// It was taken back; the reply may have been under way.
+    Cancelled,
+    /// The request was a violation; whoever got it says so in an error.
+    Refused,
+}
+
+/// Where an id stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Running(MessageIndex, Place),
+    Past(Past),
+    Completed,
+    Unknown,
+}
+
+/// Where a token stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TokenStanding {
+    Running(Place),
+    Over,
+    Unknown,
+}
+
+/// The exchanges that one side has opened.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Exchanges {
+    running: HashMap<RequestId, Exchange>,
+    /// How many of them have their reply.
+    answered: usize,
+    /// The linear ones among them, oldest first. There are as many as requests open in linear channels: few.
+    linear: Vec<(MessageIndex, RequestId)>,
+    /// Those that are over and of which one more reply is no violation.
+    past: Recent<Past>,
+    /// Every id ever used, as far as remembered.
+    used: Used,
+    /// The request that holds each token now.
+    tokens: HashMap<Token, RequestId>,
+    /// Every token ever used, as far as remembered.
+    used_tokens: Used,
+}
+
+impl Exchanges {
+    /// Where an id stands.
+    pub(crate) fn standing(&self, id: &RequestId) -> Standing {
+        match self.running.get(id) {
+            Some(exchange) if !exchange.answered => Standing::Running(exchange.message, exchange.place),
+            running => match self.past.get(id) {
+                Some(past) => Standing::Past(*past),
+                None if running.is_some() || self.used.contains(id) => Standing::Completed,
+                None => Standing::Unknown,
+            },
+        }
+    }
+
+    /// Whether the id may not be used for a new request; the request that runs under it now, if one does.
+    pub(crate) fn taken(&self, id: &RequestId) -> Option<Option<MessageIndex>> {
+        match self.running.get(id) {
+            Some(exchange) => Some(Some(exchange.message)),
+            None => self.used.contains(id).then_some(None),
+        }
+    }
+
+    /// The request that runs under an id, its reply sent or not.
+    pub(crate) fn running_under(&self, id: &RequestId) -> Option<&Exchange> {
+        self.running.get(id)
+    }
+
+    /// Every exchange that is not over.
+    pub(crate) fn running(&self) -> impl Iterator<Item = &Exchange> {
+        self.running.values()
+    }
+
+    /// How many requests await their reply.
+    pub(crate) fn awaiting(&self) -> usize {
+        self.running.len() - self.answered
+    }
+
+    /// How many exchanges are not over.
+    pub(crate) fn open(&self) -> usize {
+        self.running.len()
+    }
+
+    /// The oldest open linear request of a message.
+    pub(crate) fn linear_request(&self, message: MessageIndex) -> Option<&RequestId> {
+        self.linear.iter().find(|(request, _)| *request == message).map(|(_, id)| id)
+    }
+
+    /// Where a token stands, and the request that holds it.
+    pub(crate) fn token(&self, token: &Token) -> (TokenStanding, Option<&RequestId>) {
+        let holder = self.tokens.get(token);
+        match holder.and_then(|id| self.running.get(id)) {
+            Some(exchange) => (TokenStanding::Running(exchange.place), holder),
+            None if self.used_tokens.contains(token) => (TokenStanding::Over, None),
+            None => (TokenStanding::Unknown, None),
+        }
+    }
+
+    /// A request has been accepted. A token that an older request holds goes over to this one.
+    pub(crate) fn open_exchange(
+        &mut self,
+        id: &RequestId,
+        message: MessageIndex,
+        place: Place,
+        token: Option<Token>,
+        limits: &Limits,
+    ) {
+        self.used.insert(id, limits);
+        if let Some(token) = &token {
+            self.used_tokens.insert(token, limits);
+            self.tokens.insert(token.clone(), id.clone());
+        }
+        if matches!(place, Place::Linear(_)) {
+            self.linear.push((message, id.clone()));
+        }
+        // The id is new as far as the table knows, so nothing remembered of an older use may speak for it.
+        self.past.remove(id);
+        self.running.insert(id.clone(), Exchange { message, place, answered: false, token });
+    }
+
+    /// A request has been refused as a violation. An exchange that runs under the same id is left alone.
+    pub(crate) fn refuse(&mut self, id: &RequestId, token: Option<&Token>, limits: &Limits) {
+        self.used.insert(id, limits);
+        self.past.insert(id, Past::Refused, limits);
+        if let Some(token) = token {
+            self.used_tokens.insert(token, limits);
+        }
+    }
+
+    /// The copy that an id opened moves on.
+    pub(crate) fn advance(&mut self, id: &RequestId, state: StateIndex) {
+        if let Some(exchange) = self.running.get_mut(id) {
+            exchange.place = Place::Copy(state);
+        }
+    }
+
+    /// The copy that an id opened has its reply, and goes on.
+    pub(crate) fn answer(&mut self, id: &RequestId, state: StateIndex) {
+        if let Some(exchange) = self.running.get_mut(id) {
+            exchange.place = Place::Copy(state);
+            if !exchange.answered {
+                exchange.answered = true;
+                self.answered += 1;
+            }
+        }
+    }
+
+    /// An exchange is over.
+    pub(crate) fn finish(&mut self, id: &RequestId) {
+        let Some(exchange) = self.running.remove(id) else { return };
+        if exchange.answered {
+            self.answered -= 1;
+        }
+        if matches!(exchange.place, Place::Linear(_)) {
+            self.linear.retain(|(_, linear)| linear != id);
+        }
+        if let Some(token) = exchange.token
+            && self.tokens.get(&token) == Some(id)
+        {
+            self.tokens.remove(&token);
+        }
+    }
+
+    /// An exchange was taken back: it is over, and one late reply is no violation.
+    pub(crate) fn cancel(&mut self, id: &RequestId, limits: &Limits) {
+        self.finish(id);
+        self.past.insert(id, Past::Cancelled, limits);
+    }
+
+    /// The one reply that was still expected for an exchange that is over has come.
+    pub(crate) fn swallow(&mut self, id: &RequestId) -> bool {
+        self.past.remove(id).is_some()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn remembered(&self) -> usize {
+        [&self.used, &self.used_tokens]
+            .map(|used| used.numbers.len() + used.texts.len())
+            .iter()
+            .sum::<usize>()
+            + self.past.len()
+            + self.tokens.len()
+            + self.running.len()
+            + self.linear.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_shown_as_in_json() {
+        assert_eq!(RequestId::from(0).to_string(), "0");
+        assert_eq!(RequestId::from("0").to_string(), "\"0\"");
+        assert_eq!(RequestId::from("a\"b\n").to_string(), "\"a\\\"b\\n\"");
+        let long: String = "é".repeat(100);
+        assert_eq!(RequestId::from(long).to_string(), format!("\"{}…\"", "é".repeat(64)));
+        assert_ne!(RequestId::from(1), RequestId::from("1"));
+    }
+}

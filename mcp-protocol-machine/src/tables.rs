@@ -1,0 +1,157 @@
+//! Tables in use: how a checker holds a protocol, and the test that a protocol can be run at all.
+//!
+//! In: a [`Protocol`], constant or owned. Out: a [`ProtocolRef`], or a [`TableError`] where following the tables
+//! would go wrong later: an index that points nowhere, edges out of order, a fork without parts. Refuses to judge
+//! whether the protocol makes sense; that is the compiler's work.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::protocol::{Direction, Kind, MessageIndex, Protocol, Role, Side, StateIndex, StateKind};
+
+/// A protocol that many sessions share: a constant of generated code, or one read at run time.
+#[derive(Clone, Debug)]
+pub enum ProtocolRef {
+    /// A constant.
+    Static(&'static Protocol),
+    /// Read at run time.
+    Shared(Arc<Protocol>),
+}
+
+impl Deref for ProtocolRef {
+    type Target = Protocol;
+
+    fn deref(&self) -> &Protocol {
+        match self {
+            ProtocolRef::Static(protocol) => protocol,
+            ProtocolRef::Shared(protocol) => protocol,
+        }
+    }
+}
+
+impl From<&'static Protocol> for ProtocolRef {
+    fn from(protocol: &'static Protocol) -> ProtocolRef {
+        ProtocolRef::Static(protocol)
+    }
+}
+
+impl From<Arc<Protocol>> for ProtocolRef {
+    fn from(protocol: Arc<Protocol>) -> ProtocolRef {
+        ProtocolRef::Shared(protocol)
+    }
+}
+
+impl From<&Arc<Protocol>> for ProtocolRef {
+    fn from(protocol: &Arc<Protocol>) -> ProtocolRef {
+        ProtocolRef::Shared(Arc::clone(protocol))
+    }
+}
+
+impl From<Protocol> for ProtocolRef {
+    fn from(protocol: Protocol) -> ProtocolRef {
+        ProtocolRef::Shared(Arc::new(protocol))
+    }
+}
+
+impl From<&ProtocolRef> for ProtocolRef {
+    fn from(protocol: &ProtocolRef) -> ProtocolRef {
+        protocol.clone()
+    }
+}
+
+/// Why a protocol cannot be followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TableError {
+    /// The protocol does not say what this side does.
+    NoRole(Side),
+    /// There is no such state.
+    NoState(StateIndex),
+    /// There is no such message.
+    NoMessage(MessageIndex),
+    /// A message needs a capability that is not in the list.
+    NoGate(MessageIndex),
+    /// The edges of a state are not sorted by direction and message, or name one pair twice.
+    Unsorted(StateIndex),
+    /// A fork has fewer than two parts, has edges, or is a part of itself.
+    BadFork(StateIndex),
+}
+
+impl fmt::Display for TableError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TableError::NoRole(Side::Client) => formatter.write_str("the protocol declares no client"),
+            TableError::NoRole(Side::Server) => formatter.write_str("the protocol declares no server"),
+            TableError::NoState(state) => write!(formatter, "the protocol has no state number {}", state.0),
+            TableError::NoMessage(message) => {
+                write!(formatter, "the protocol has no message number {}", message.0)
+            }
+            TableError::NoGate(message) => {
+                write!(formatter, "message number {} needs a capability that is not in the list", message.0)
+            }
+            TableError::Unsorted(state) => {
+                write!(formatter, "the edges of state number {} are not sorted", state.0)
+            }
+            TableError::BadFork(state) => {
+                write!(formatter, "state number {} is not a well-formed fork", state.0)
+            }
+        }
+    }
+}
+
+impl std::error::Error for TableError {}
+
+/// Looks once at everything that the checker will follow blindly.
+pub(crate) fn examine(protocol: &Protocol, side: Side) -> Result<(), TableError> {
+    for (index, message) in protocol.indexed() {
+        if let Kind::Reply { request } | Kind::Refusal { request } = message.kind {
+            protocol.message(request).ok_or(TableError::NoMessage(request))?;
+        }
+        if message.requires.iter().any(|requirement| protocol.gate(requirement.gate).is_none()) {
+            return Err(TableError::NoGate(index));
+        }
+    }
+    let role = protocol.role(side).ok_or(TableError::NoRole(side))?;
+    role.state(Role::START).ok_or(TableError::NoState(Role::START))?;
+    for (index, state) in (0..=u32::MAX).map(StateIndex).zip(role.states.iter()) {
+        let mut before: Option<(Direction, MessageIndex)> = None;
+        for edge in state.edges.iter() {
+            protocol.message(edge.message).ok_or(TableError::NoMessage(edge.message))?;
+            role.state(edge.action.target()).ok_or(TableError::NoState(edge.action.target()))?;
+            let here = (edge.direction, edge.message);
+            if before.is_some_and(|before| before >= here) {
+                return Err(TableError::Unsorted(index));
+            }
+            before = Some(here);
+        }
+        for part in state.parts.iter() {
+            role.state(*part).ok_or(TableError::NoState(*part))?;
+        }
+        if state.kind == StateKind::Fork
+            && (state.parts.len() < 2 || !state.edges.is_empty() || circular(role, index))
+        {
+            return Err(TableError::BadFork(index));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a fork is, through forks, a part of itself.
+fn circular(role: &Role, fork: StateIndex) -> bool {
+    let mut seen = vec![];
+    let mut open = vec![fork];
+    while let Some(state) = open.pop() {
+        let Some(table) = role.state(state).filter(|table| table.kind == StateKind::Fork) else { continue };
+        for part in table.parts.iter() {
+            if *part == fork {
+                return true;
+            }
+            if !seen.contains(part) {
+                seen.push(*part);
+                open.push(*part);
+            }
+        }
+    }
+    false
+}
