@@ -8,6 +8,19 @@ use mcp_protocol_machine::protocol::{Action, Direction, Level, MessageIndex, Ori
 
 use crate::source::Span;
 
+mod explore;
+mod finish;
+mod graph;
+mod head;
+mod loops;
+mod lower;
+mod minimise;
+mod names;
+mod refuse;
+
+pub use finish::build;
+pub use lower::check_definitions;
+
 /// The machine of one role, with what the text says of each part.
 ///
 /// The shape is that of [`mcp_protocol_machine::protocol::Role`], which is made from it; here everything is owned

@@ -1,11 +1,24 @@
 //! Names to things: declarations with their imports merged, groups flattened, definitions found.
 //!
-//! In: the trees of all files. Out: [`Declarations`]. Refuses to look inside session types beyond their names.
+//! In: the trees of all files. Out: [`Resolution`]: the [`Declarations`] that later stages share, and the
+//! definitions and groups that only the next stage needs. Refuses to look inside session types.
 
-use mcp_protocol_machine::protocol as machine;
+use std::collections::HashMap;
 
-use crate::ast::{Name, RustPath};
+use mcp_protocol_machine::protocol::{self as machine, MessageIndex, Side};
+
+use crate::ast::{Choice, Level, Name, RustPath};
+use crate::diagnostic::Diagnostic;
 use crate::source::Span;
+
+mod groups;
+pub(crate) mod items;
+pub mod load;
+mod messages;
+mod payload;
+
+pub use load::LoadedFile;
+pub use messages::level;
 
 /// All that is declared, after imports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +40,42 @@ pub struct Declarations {
     pub announcements: Vec<machine::Announcement>,
     /// Where the governing revision is announced.
     pub version_field: Option<machine::Field>,
+}
+
+impl Declarations {
+    /// The message at an index.
+    pub fn message(&self, index: MessageIndex) -> Option<&Message> {
+        self.messages.get(usize::from(index.0))
+    }
+
+    /// The name of the message at an index, for texts.
+    pub fn message_name(&self, index: MessageIndex) -> &str {
+        self.message(index).map_or("?", |message| &message.table.name)
+    }
+
+    /// The replies of a request, without its refusal.
+    pub fn replies(&self, request: MessageIndex) -> impl Iterator<Item = MessageIndex> + '_ {
+        self.indices().filter(move |index| {
+            self.message(*index).is_some_and(|message| message.table.kind == machine::Kind::Reply { request })
+        })
+    }
+
+    /// The refusal of a request.
+    pub fn refusal(&self, request: MessageIndex) -> Option<MessageIndex> {
+        self.indices().find(|index| {
+            self.message(*index).is_some_and(|message| message.table.kind == machine::Kind::Refusal { request })
+        })
+    }
+
+    /// Every message's index.
+    pub fn indices(&self) -> impl Iterator<Item = MessageIndex> + use<> {
+        (0..u16::try_from(self.messages.len()).unwrap_or(u16::MAX)).map(MessageIndex)
+    }
+
+    /// Whether nothing was declared, so that the session types stand for themselves.
+    pub fn bare(&self) -> bool {
+        self.messages.iter().all(|message| message.undeclared)
+    }
 }
 
 /// One message as declared.
@@ -55,4 +104,67 @@ pub enum PayloadType {
     Any,
     /// A type, its path complete: `(T)` has the `types` module of its own file in front.
     Type(RustPath),
+}
+
+/// What resolving gives: what is declared, and the definitions to build machines from.
+#[derive(Clone, Debug, Default)]
+pub struct Resolution {
+    /// Messages, gates, announcements.
+    pub declarations: Declarations,
+    /// Messages and groups by name.
+    pub names: HashMap<String, Meaning>,
+    /// Definitions in order of appearance; an overridden one is replaced.
+    pub definitions: Vec<Definition>,
+    /// The roles, at most one a side.
+    pub roles: Vec<Role>,
+}
+
+/// What a name in an action stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// One message.
+    Message(MessageIndex),
+    /// Several, in the group's order.
+    Group(Vec<MessageIndex>),
+}
+
+/// `Name = S`, `Role::Name = S`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// The side it is for, if it is for one only.
+    pub side: Option<Side>,
+    /// The name.
+    pub name: Name,
+    /// What is refused in the state.
+    pub levels: Vec<Level>,
+    /// The session type.
+    pub body: Choice,
+    /// Documentation comments.
+    pub documentation: Vec<String>,
+    /// Whether it came with an import.
+    pub imported: bool,
+    /// From its first to its last token.
+    pub span: Span,
+}
+
+/// A role and how it is to fit the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// Which side.
+    pub side: Side,
+    /// Its name.
+    pub name: Name,
+    /// Where `compatible` stands.
+    pub compatible: Option<Span>,
+}
+
+/// Resolves every name but those inside session types.
+pub fn resolve(files: &[LoadedFile], diagnostics: &mut Vec<Diagnostic>) -> Resolution {
+    let mut resolution = Resolution::default();
+    let items = items::collect(files, diagnostics);
+    messages::declare(&items, &mut resolution, diagnostics);
+    groups::flatten(&items, &mut resolution, diagnostics);
+    items::announce(&items, &mut resolution, diagnostics);
+    items::define(&items, &mut resolution, diagnostics);
+    resolution
 }

@@ -1,0 +1,158 @@
+//! The stages in order, and the automaton as later stages see it.
+
+use std::collections::HashMap;
+
+use mcp_protocol_machine::protocol::{Action, Level, StateIndex, StateKind, Strictness};
+
+use super::explore::{Raw, RawState};
+use super::names::name;
+use super::{Automaton, Edge, State, explore, loops, lower, minimise, refuse};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::resolve::{Resolution, Role};
+
+/// Builds the automaton of one role; `None` if something is wrong with it.
+pub fn build(resolution: &Resolution, role: &Role, diagnostics: &mut Vec<Diagnostic>) -> Option<Automaton> {
+    let mut found = Vec::new();
+    let automaton = build_raw(resolution, role, &mut found)
+        .filter(|_| !found.iter().any(|diagnostic| diagnostic.severity == Severity::Error))
+        .map(|raw| finish(&raw, resolution, role));
+    diagnostics.append(&mut found);
+    automaton
+}
+
+fn build_raw(resolution: &Resolution, role: &Role, diagnostics: &mut Vec<Diagnostic>) -> Option<Raw> {
+    let (graph, start) = lower::lower(resolution, &role.name, role.side, diagnostics);
+    if !loops::stay_in_their_channel(&graph, resolution, diagnostics) {
+        return None;
+    }
+    let raw = explore::explore(&graph, start, resolution, diagnostics)?;
+    let written = minimise::minimise(&raw);
+    let complete = refuse::refuse(&written, &resolution.declarations, diagnostics);
+    Some(in_order(&minimise::minimise(&complete)))
+}
+
+/// Renumbers the states in order of appearance, those of `*` bodies last, and leaves out what cannot be reached.
+fn in_order(raw: &Raw) -> Raw {
+    let mut numbers: HashMap<usize, usize> = HashMap::new();
+    let mut order: Vec<usize> = Vec::new();
+    let mut bodies: Vec<usize> = Vec::new();
+    let mut waiting = vec![raw.start];
+    loop {
+        while let Some(state) = waiting.pop() {
+            if numbers.contains_key(&state) {
+                continue;
+            }
+            let Some(place) = raw.states.get(state) else { continue };
+            numbers.insert(state, order.len());
+            order.push(state);
+            bodies.extend(place.edges.iter().filter(|edge| edge.spawn).map(|edge| edge.target));
+            let steps = place.edges.iter().filter(|edge| !edge.spawn).map(|edge| edge.target);
+            let next: Vec<usize> = place.parts.iter().copied().chain(steps).collect();
+            waiting.extend(next.into_iter().rev());
+        }
+        if bodies.is_empty() {
+            break;
+        }
+        waiting = std::mem::take(&mut bodies);
+        waiting.reverse();
+    }
+    let number = |state: usize| numbers.get(&state).copied().unwrap_or_default();
+    let states = order
+        .iter()
+        .filter_map(|state| raw.states.get(*state))
+        .map(|place| {
+            let mut place = place.clone();
+            for edge in &mut place.edges {
+                edge.target = number(edge.target);
+            }
+            for part in &mut place.parts {
+                *part = number(*part);
+            }
+            place
+        })
+        .collect();
+    Raw { states, start: 0 }
+}
+
+fn finish(raw: &Raw, resolution: &Resolution, role: &Role) -> Automaton {
+    let names = name(raw, resolution);
+    let reaches_end = reaches_end(raw);
+    let index = |state: usize| StateIndex(u32::try_from(state).unwrap_or(u32::MAX));
+    let default = || Level { strictness: Strictness::Must, rule: None, error: None };
+    let states = raw
+        .states
+        .iter()
+        .zip(names)
+        .enumerate()
+        .map(|(number, (place, names))| {
+            let definition = names.definition.and_then(|index| resolution.definitions.get(index));
+            State {
+                name: names.name,
+                aliases: names.aliases,
+                kind: place.kind,
+                edges: edges(place, &index),
+                parts: place.parts.iter().map(|part| index(*part)).collect(),
+                may_close: place.may_close,
+                peer_may_close: place.peer_may_close,
+                reaches_end: reaches_end.get(number).copied().unwrap_or_default(),
+                outward: place.outward.clone().unwrap_or_else(default),
+                inward: place.inward.clone().unwrap_or_else(default),
+                body: place.body.is_some(),
+                span: definition.map_or(place.span, |definition| definition.span),
+                documentation: definition.map(|found| found.documentation.clone()).unwrap_or_default(),
+            }
+        })
+        .collect();
+    let definition = resolution.definitions.iter().find(|found| found.name.text == role.name.text);
+    Automaton {
+        side: role.side,
+        name: role.name.text.clone(),
+        span: role.name.span,
+        documentation: definition.map(|found| found.documentation.clone()).unwrap_or_default(),
+        states,
+    }
+}
+
+fn edges(place: &RawState, index: &dyn Fn(usize) -> StateIndex) -> Vec<Edge> {
+    place
+        .edges
+        .iter()
+        .map(|edge| Edge {
+            direction: edge.direction,
+            message: edge.message,
+            action: match edge.spawn {
+                true => Action::Spawn(index(edge.target)),
+                false => Action::Step(index(edge.target)),
+            },
+            origin: edge.origin,
+            span: edge.span,
+            level: edge.level.clone(),
+        })
+        .collect()
+}
+
+/// Which states can come to `End`, or to a bare `End` branch, along their channel.
+fn reaches_end(raw: &Raw) -> Vec<bool> {
+    let mut backwards: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut waiting = Vec::new();
+    for (state, place) in raw.states.iter().enumerate() {
+        for edge in place.edges.iter().filter(|edge| !edge.spawn) {
+            backwards.entry(edge.target).or_default().push(state);
+        }
+        for part in &place.parts {
+            backwards.entry(*part).or_default().push(state);
+        }
+        if place.kind == StateKind::End || place.may_close || place.peer_may_close {
+            waiting.push(state);
+        }
+    }
+    let mut result = vec![false; raw.states.len()];
+    while let Some(state) = waiting.pop() {
+        match result.get_mut(state) {
+            Some(reached) if !*reached => *reached = true,
+            _ => continue,
+        }
+        waiting.extend(backwards.get(&state).into_iter().flatten());
+    }
+    result
+}

@@ -1,0 +1,100 @@
+//! The graph of session types that lowering makes and exploring walks: places in the text and how they lead on.
+
+use mcp_protocol_machine::protocol::{Direction, Level};
+
+use crate::ast::{Name, Operator};
+use crate::source::Span;
+
+/// Points into [`Graph::nodes`].
+pub(super) type NodeId = usize;
+
+/// All nodes of one role.
+#[derive(Default)]
+pub(super) struct Graph {
+    nodes: Vec<Node>,
+    /// Which definition a node stands for, as an index into the resolution's definitions.
+    definitions: std::collections::HashMap<NodeId, usize>,
+}
+
+/// One place of a session type.
+pub(super) enum Node {
+    /// Made before what it stands for is known: a recursion variable or a definition.
+    Pending,
+    /// Something wrong stood here, which has been reported.
+    Broken,
+    /// The same as another node; where it is written, if a variable or a name led here.
+    Reference(NodeId),
+    /// `End`
+    End(Span),
+    /// One action or several branches.
+    Choice {
+        branches: Vec<Branch>,
+        operator: Option<Operator>,
+        span: Span,
+    },
+    /// `(A, B)`
+    Parallel(Vec<NodeId>, Span),
+    /// `*S`
+    Replicated(NodeId, Span),
+}
+
+/// One branch of a choice.
+pub(super) enum Branch {
+    /// `!M . S`, the message still a name: what `reply` means depends on the way here.
+    Action(ActionNode),
+    /// Something without an action of its own in front: to be flattened into the choice around it.
+    Other(NodeId, Span),
+}
+
+/// `!M . S`
+#[derive(Clone)]
+pub(super) struct ActionNode {
+    pub(super) direction: Direction,
+    pub(super) message: Name,
+    pub(super) level: Option<Level>,
+    pub(super) span: Span,
+    pub(super) next: NodeId,
+}
+
+impl Graph {
+    pub(super) fn add(&mut self, node: Node) -> NodeId {
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+
+    /// Says what a pending node is.
+    pub(super) fn set(&mut self, id: NodeId, node: Node) {
+        if let Some(place) = self.nodes.get_mut(id) {
+            *place = node;
+        }
+    }
+
+    pub(super) fn get(&self, id: NodeId) -> &Node {
+        self.nodes.get(id).unwrap_or(&Node::Broken)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(super) fn name(&mut self, id: NodeId, definition: usize) {
+        self.definitions.insert(id, definition);
+    }
+
+    pub(super) fn definition(&self, id: NodeId) -> Option<usize> {
+        self.definitions.get(&id).copied()
+    }
+}
+
+impl Graph {
+    /// Where a node stands in the text.
+    pub(super) fn span(&self, id: NodeId) -> Span {
+        match self.get(id) {
+            Node::End(span)
+            | Node::Choice { span, .. }
+            | Node::Parallel(_, span)
+            | Node::Replicated(_, span) => *span,
+            Node::Pending | Node::Broken | Node::Reference(_) => Span::default(),
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! What a node comes to: references followed, nested choices flattened, parts of `( , )` gathered.
+//!
+//! In: a node of the graph. Out: its [`Head`]. Refuses loops that come back without an action.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
+use crate::ast::Operator;
+use crate::checks::{channels, choices, recursion};
+use crate::diagnostic::Diagnostic;
+use crate::resolve::{Resolution, items::not_supported};
+use crate::source::Span;
+
+/// What can happen first at a node.
+#[derive(Clone)]
+pub(super) enum Head {
+    /// Something wrong stood here, which has been reported.
+    Broken,
+    /// Nothing is left.
+    End,
+    /// One of some actions, or the right to end.
+    Choice(Rc<ChoiceHead>),
+    /// Several channels.
+    Parallel(Rc<ParallelHead>),
+}
+
+/// A flattened choice.
+#[derive(Default)]
+pub(super) struct ChoiceHead {
+    pub(super) actions: Vec<ActionNode>,
+    /// A bare `End` under `⊕`.
+    pub(super) may_close: bool,
+    /// A bare `End` under `&`.
+    pub(super) peer_may_close: bool,
+    /// Where a bare `End` stands.
+    pub(super) end: Option<Span>,
+    /// The operators of this choice and of those flattened into it, with the actions each has.
+    pub(super) levels: Vec<(Operator, Span, Vec<usize>, bool)>,
+}
+
+/// Channels side by side, nested ones gathered.
+#[derive(Default)]
+pub(super) struct ParallelHead {
+    pub(super) linear: Vec<NodeId>,
+    pub(super) replicated: Vec<(NodeId, Span)>,
+}
+
+/// A node with the names on the way to it.
+pub(super) struct Place {
+    /// The node that is no reference.
+    pub(super) node: NodeId,
+    /// The definitions on the way, outermost first.
+    pub(super) definitions: Vec<usize>,
+}
+
+pub(super) struct Heads<'a> {
+    pub(super) graph: &'a Graph,
+    resolution: &'a Resolution,
+    memory: HashMap<NodeId, Head>,
+}
+
+impl<'a> Heads<'a> {
+    pub(super) fn new(graph: &'a Graph, resolution: &'a Resolution) -> Self {
+        Heads { graph, resolution, memory: HashMap::new() }
+    }
+
+    /// Follows references.
+    pub(super) fn place(&self, node: NodeId) -> Place {
+        let mut place = Place { node, definitions: Vec::new() };
+        // No way is longer than there are nodes, unless it runs in a circle; `head` reports that.
+        for _ in 0..=self.graph.len() {
+            if let Some(definition) = self.graph.definition(place.node)
+                && !place.definitions.contains(&definition)
+            {
+                place.definitions.push(definition);
+            }
+            match self.graph.get(place.node) {
+                Node::Reference(next) => place.node = *next,
+                _ => return place,
+            }
+        }
+        place
+    }
+
+    /// The head of a node that is no reference.
+    pub(super) fn head(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) -> Head {
+        if let Some(head) = self.memory.get(&node) {
+            return head.clone();
+        }
+        let head = match self.graph.get(node) {
+            Node::Broken | Node::Pending => Head::Broken,
+            Node::Reference(_) => {
+                self.unguarded(node, diagnostics);
+                Head::Broken
+            }
+            Node::End(_) => Head::End,
+            Node::Choice { .. } => self.choice(node, diagnostics),
+            Node::Parallel(..) | Node::Replicated(..) => self.parallel(node, diagnostics),
+        };
+        self.memory.insert(node, head.clone());
+        head
+    }
+
+    fn unguarded(&self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) {
+        let place = self.place(node);
+        let definition = place.definitions.first().and_then(|index| self.resolution.definitions.get(*index));
+        let (name, span) = match definition {
+            Some(definition) => (definition.name.text.as_str(), definition.name.span),
+            None => ("X", Span::default()),
+        };
+        diagnostics.push(recursion::unguarded(name, span));
+    }
+
+    fn choice(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) -> Head {
+        let mut result = ChoiceHead::default();
+        let mut open = Vec::new();
+        let mut broken = false;
+        self.flatten(node, &mut result, &mut open, &mut broken, diagnostics);
+        for (operator, span, actions, has_end) in &result.levels {
+            let against = |index: &usize| {
+                result.actions.get(*index).is_some_and(|action| {
+                    (action.direction == mcp_protocol_machine::protocol::Direction::Receive)
+                        == (*operator == Operator::Internal)
+                })
+            };
+            if !has_end && !actions.is_empty() && actions.iter().all(against) {
+                diagnostics.push(choices::against_operator(*operator, *span));
+            }
+        }
+        match (result.actions.is_empty(), result.end) {
+            (true, _) if broken => Head::Broken,
+            (true, Some(_)) => Head::End,
+            _ => Head::Choice(Rc::new(result)),
+        }
+    }
+
+    /// Adds the branches of a choice, and of the choices that are its branches. The depth is that of the nesting in
+    /// the text, which the parser limits, and of definitions that are each other's branch without an action.
+    fn flatten(
+        &mut self,
+        node: NodeId,
+        into: &mut ChoiceHead,
+        open: &mut Vec<NodeId>,
+        broken: &mut bool,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        let graph = self.graph;
+        let Node::Choice { branches, operator, span } = graph.get(node) else { return };
+        open.push(node);
+        let level = operator.map(|operator| {
+            into.levels.push((operator, *span, Vec::new(), false));
+            into.levels.len() - 1
+        });
+        for branch in branches {
+            let (inner, at) = match branch {
+                Branch::Action(action) => {
+                    let index = into.actions.len();
+                    into.actions.push(action.clone());
+                    if let Some(level) = level.and_then(|level| into.levels.get_mut(level)) {
+                        level.2.push(index);
+                    }
+                    continue;
+                }
+                Branch::Other(inner, at) => (self.place(*inner).node, *at),
+            };
+            match graph.get(inner) {
+                Node::Broken | Node::Pending => *broken = true,
+                Node::End(_) => {
+                    match operator {
+                        Some(Operator::External) => into.peer_may_close = true,
+                        _ => into.may_close = true,
+                    }
+                    into.end = Some(at);
+                    if let Some(level) = level.and_then(|level| into.levels.get_mut(level)) {
+                        level.3 = true;
+                    }
+                }
+                Node::Choice { .. } if open.contains(&inner) => {
+                    *broken = true;
+                    diagnostics.push(recursion::unguarded("X", at));
+                }
+                Node::Choice { .. } if open.len() >= DEPTH => {
+                    *broken = true;
+                    diagnostics.push(choices::no_first_action(at, "too many definitions in one another"));
+                }
+                Node::Choice { .. } => {
+                    let first = into.actions.len();
+                    let had_end = into.end.take();
+                    self.flatten(inner, into, open, broken, diagnostics);
+                    let last = into.actions.len();
+                    if let Some(level) = level.and_then(|level| into.levels.get_mut(level)) {
+                        level.2.extend(first..last);
+                        level.3 |= into.end.is_some();
+                    }
+                    into.end = into.end.or(had_end);
+                }
+                Node::Parallel(..) => {
+                    *broken = true;
+                    diagnostics.push(choices::no_first_action(at, "several channels"));
+                }
+                Node::Replicated(..) => {
+                    *broken = true;
+                    diagnostics.push(not_supported(at, "`*` as a branch of a choice"));
+                }
+                Node::Reference(_) => {
+                    *broken = true;
+                    diagnostics.push(recursion::unguarded("X", at));
+                }
+            }
+        }
+        open.pop();
+    }
+
+    fn parallel(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) -> Head {
+        let mut result = ParallelHead::default();
+        let mut waiting = vec![(node, Span::default())];
+        let mut seen = Vec::new();
+        while let Some((node, _)) = waiting.pop() {
+            let place = self.place(node).node;
+            match self.graph.get(place) {
+                Node::Parallel(parts, span) => {
+                    if seen.contains(&place) {
+                        diagnostics.push(channels::contains_itself(*span));
+                        return Head::Broken;
+                    }
+                    seen.push(place);
+                    waiting.extend(parts.iter().rev().map(|part| (*part, *span)));
+                }
+                Node::Replicated(body, span) => result.replicated.push((*body, *span)),
+                Node::Broken | Node::Pending => return Head::Broken,
+                Node::Reference(_) => {
+                    self.unguarded(place, diagnostics);
+                    return Head::Broken;
+                }
+                Node::End(_) | Node::Choice { .. } => result.linear.push(node),
+            }
+        }
+        Head::Parallel(Rc::new(result))
+    }
+}
+
+/// How many choices may be each other's branches.
+const DEPTH: usize = 512;

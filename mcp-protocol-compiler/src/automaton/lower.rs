@@ -1,0 +1,290 @@
+//! Tree to graph: variables and definitions become edges back to what they stand for.
+//!
+//! In: the definitions. Out: a [`Graph`] and the node where the role starts. Refuses unbound names, recursion across
+//! `( , )` and `*`, and two operators at one level; what a message name means is left to exploring.
+
+use std::collections::{HashMap, VecDeque};
+
+use mcp_protocol_machine::protocol::{Direction, Side};
+
+use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
+use crate::ast::{Choice, Name, Operator, Sequence, Tail};
+use crate::checks::{choices, declarations, recursion};
+use crate::diagnostic::Diagnostic;
+use crate::resolve::{Resolution, level};
+use crate::source::Span;
+
+/// From which side's point of view a piece of text is read.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct View {
+    /// Whose definitions `Name` may mean.
+    side: Side,
+    /// Whether the text is read from the other side: `dual`.
+    flipped: bool,
+}
+
+/// What stands between a use and the start of the definition.
+enum Scope<'a> {
+    Variable(&'a Name, NodeId),
+    /// A variable beyond this cannot be used.
+    Barrier(recursion::Barrier, Span),
+}
+
+pub(super) struct Lowering<'a> {
+    resolution: &'a Resolution,
+    pub(super) graph: Graph,
+    diagnostics: &'a mut Vec<Diagnostic>,
+    definitions: HashMap<(usize, View), NodeId>,
+    /// Definitions that are used and not yet lowered; a queue, so that a long chain of them is no deep recursion.
+    waiting: VecDeque<(usize, View, NodeId)>,
+}
+
+/// Lowers one role; gives the graph and where it starts.
+pub(super) fn lower(
+    resolution: &Resolution,
+    role: &Name,
+    side: Side,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (Graph, NodeId) {
+    let mut lowering = Lowering::new(resolution, diagnostics);
+    let start = lowering.named(role, View { side, flipped: false }, false);
+    lowering.run();
+    (lowering.graph, start)
+}
+
+/// Looks at every definition, also at those that no role reaches, and warns about these.
+pub fn check_definitions(resolution: &Resolution, diagnostics: &mut Vec<Diagnostic>) {
+    let mut reached = vec![false; resolution.definitions.len()];
+    let mut nothing = Vec::new();
+    for role in &resolution.roles {
+        let mut lowering = Lowering::new(resolution, &mut nothing);
+        lowering.named(&role.name, View { side: role.side, flipped: false }, false);
+        lowering.run();
+        for (definition, _) in lowering.definitions.keys() {
+            if let Some(reached) = reached.get_mut(*definition) {
+                *reached = true;
+            }
+        }
+    }
+    for (index, definition) in resolution.definitions.iter().enumerate() {
+        if reached.get(index).copied().unwrap_or_default() {
+            continue;
+        }
+        let mut lowering = Lowering::new(resolution, diagnostics);
+        let view = View { side: definition.side.unwrap_or(Side::Client), flipped: false };
+        lowering.definition(index, view);
+        lowering.run();
+        if !definition.imported && !resolution.roles.is_empty() {
+            diagnostics.push(declarations::unused_definition(&definition.name));
+        }
+    }
+}
+
+impl<'a> Lowering<'a> {
+    fn new(resolution: &'a Resolution, diagnostics: &'a mut Vec<Diagnostic>) -> Self {
+        Lowering {
+            resolution,
+            graph: Graph::default(),
+            diagnostics,
+            definitions: HashMap::new(),
+            waiting: VecDeque::new(),
+        }
+    }
+
+    fn run(&mut self) {
+        while let Some((index, view, node)) = self.waiting.pop_front() {
+            let resolution = self.resolution;
+            if let Some(definition) = resolution.definitions.get(index) {
+                let body = self.choice(&definition.body, view, &mut Vec::new());
+                self.graph.set(node, Node::Reference(body));
+            }
+        }
+    }
+
+    fn definition(&mut self, index: usize, view: View) -> NodeId {
+        *self.definitions.entry((index, view)).or_insert_with(|| {
+            let node = self.graph.add(Node::Pending);
+            self.graph.name(node, index);
+            self.waiting.push_back((index, view, node));
+            node
+        })
+    }
+
+    /// The definition a name means for a side, its own before the common one.
+    fn find(&self, name: &str, side: Side) -> Option<usize> {
+        let find = |wanted: Option<Side>| {
+            self.resolution
+                .definitions
+                .iter()
+                .position(|definition| definition.name.text == name && definition.side == wanted)
+        };
+        find(Some(side)).or_else(|| find(None))
+    }
+
+    /// A name that is no variable.
+    fn named(&mut self, name: &Name, view: View, dual: bool) -> NodeId {
+        // A role's type is read with that role's definitions, whoever reads it.
+        let role = self.resolution.roles.iter().find(|role| role.name.text == name.text);
+        let side = role.map_or(view.side, |role| role.side);
+        match self.find(&name.text, side) {
+            Some(index) => self.definition(index, View { side, flipped: view.flipped != dual }),
+            None => {
+                // A role without a type has been reported where the role is declared.
+                if role.is_none() {
+                    let diagnostic = declarations::undefined_definition(name, self.resolution, &[]);
+                    self.diagnostics.push(diagnostic);
+                }
+                self.graph.add(Node::Broken)
+            }
+        }
+    }
+
+    fn choice(&mut self, choice: &'a Choice, view: View, scope: &mut Vec<Scope<'a>>) -> NodeId {
+        if let Some((first, rest)) = choice.operators.split_first()
+            && let Some(other) = rest.iter().find(|other| other.0 != first.0)
+        {
+            self.diagnostics.push(choices::two_operators(first.1, other.1));
+        }
+        let mut branches: Vec<Branch> =
+            choice.branches.iter().map(|branch| self.sequence(branch, view, scope)).collect();
+        if branches.len() == 1
+            && let Some(Branch::Other(node, _)) = branches.first()
+        {
+            return *node;
+        }
+        let operator = choice.operators.first().map(|(operator, _)| match (operator, view.flipped) {
+            (Operator::Internal, false) | (Operator::External, true) => Operator::Internal,
+            (Operator::Internal, true) | (Operator::External, false) => Operator::External,
+        });
+        branches.shrink_to_fit();
+        self.graph.add(Node::Choice { branches, operator, span: choice.span })
+    }
+
+    fn sequence(&mut self, sequence: &'a Sequence, view: View, scope: &mut Vec<Scope<'a>>) -> Branch {
+        let mut next = self.tail(&sequence.tail, view, scope);
+        let Some((first, rest)) = sequence.actions.split_first() else {
+            return Branch::Other(next, sequence.span);
+        };
+        let action = |action: &crate::ast::Action, next| ActionNode {
+            direction: match action.send != view.flipped {
+                true => Direction::Send,
+                false => Direction::Receive,
+            },
+            message: action.message.clone(),
+            level: action.levels.first().map(level),
+            span: action.span,
+            next,
+        };
+        for step in rest.iter().rev() {
+            let branches = vec![Branch::Action(action(step, next))];
+            next = self.graph.add(Node::Choice { branches, operator: None, span: step.span });
+        }
+        Branch::Action(action(first, next))
+    }
+
+    fn tail(&mut self, tail: &'a Tail, view: View, scope: &mut Vec<Scope<'a>>) -> NodeId {
+        match tail {
+            Tail::End(span) => self.graph.add(Node::End(*span)),
+            Tail::Missing(_) => self.graph.add(Node::Broken),
+            Tail::Name(name) => self.variable_or_definition(name, view, scope),
+            Tail::Dual { name, span } => {
+                if variable(scope, &name.text).is_some() {
+                    self.diagnostics.push(recursion::dual_of_variable(*span, &name.text));
+                    return self.graph.add(Node::Broken);
+                }
+                self.named(name, view, true)
+            }
+            Tail::Recursion { variable, body, parenthesised, .. } => {
+                if !parenthesised {
+                    self.branches_of_the_loop(variable, body);
+                }
+                let node = self.graph.add(Node::Pending);
+                scope.push(Scope::Variable(variable, node));
+                let body = self.choice(body, view, scope);
+                scope.pop();
+                self.graph.set(node, Node::Reference(body));
+                node
+            }
+            Tail::Group(choice, _) => self.choice(choice, view, scope),
+            Tail::Parallel(parts, span) => {
+                scope.push(Scope::Barrier(recursion::Barrier::Parallel, *span));
+                let parts = parts.iter().map(|part| self.choice(part, view, scope)).collect();
+                scope.pop();
+                self.graph.add(Node::Parallel(parts, *span))
+            }
+            Tail::Replicated(body, span) => {
+                scope.push(Scope::Barrier(recursion::Barrier::Replicated, *span));
+                let body = self.tail(body, view, scope);
+                scope.pop();
+                self.graph.add(Node::Replicated(body, *span))
+            }
+        }
+    }
+
+    fn variable_or_definition(&mut self, name: &'a Name, view: View, scope: &[Scope<'a>]) -> NodeId {
+        match variable(scope, &name.text) {
+            Some((node, _, None)) => node,
+            Some((_, bound, Some((barrier, span)))) => {
+                self.diagnostics.push(recursion::across(name, bound.span, barrier, span));
+                self.graph.add(Node::Broken)
+            }
+            None if self.find(&name.text, view.side).is_none()
+                && !self.resolution.roles.iter().any(|role| role.name.text == name.text) =>
+            {
+                let variables: Vec<&str> = scope
+                    .iter()
+                    .filter_map(|scope| match scope {
+                        Scope::Variable(name, _) => Some(name.text.as_str()),
+                        Scope::Barrier(..) => None,
+                    })
+                    .collect();
+                self.diagnostics.push(declarations::undefined_definition(name, self.resolution, &variables));
+                self.graph.add(Node::Broken)
+            }
+            None => self.named(name, view, false),
+        }
+    }
+
+    /// `rec` takes everything to its right; a branch that never comes back was perhaps meant to stand outside.
+    fn branches_of_the_loop(&mut self, variable: &Name, body: &Choice) {
+        for branch in body.branches.iter().skip(1) {
+            if !mentions(branch, &variable.text) {
+                self.diagnostics.push(recursion::branch_belongs_to_loop(variable, branch.span));
+            }
+        }
+    }
+}
+
+/// The innermost variable of that name, where it is bound, and the first barrier between it and its use.
+type Found<'a> = (NodeId, &'a Name, Option<(recursion::Barrier, Span)>);
+
+fn variable<'a>(scope: &[Scope<'a>], name: &str) -> Option<Found<'a>> {
+    let mut barrier = None;
+    for entry in scope.iter().rev() {
+        match entry {
+            Scope::Barrier(kind, span) => barrier = barrier.or(Some((*kind, *span))),
+            Scope::Variable(variable, node) if variable.text == name => {
+                return Some((*node, variable, barrier));
+            }
+            Scope::Variable(..) => {}
+        }
+    }
+    None
+}
+
+/// Whether a variable is used in a piece of text; an inner loop of the same name hides it.
+fn mentions(sequence: &Sequence, variable: &str) -> bool {
+    mentioned(&sequence.tail, variable)
+}
+
+fn mentioned(tail: &Tail, variable: &str) -> bool {
+    let choice = |choice: &Choice| choice.branches.iter().any(|branch| mentions(branch, variable));
+    match tail {
+        Tail::End(_) | Tail::Missing(_) | Tail::Dual { .. } => false,
+        Tail::Name(name) => name.text == variable,
+        Tail::Recursion { variable: inner, body, .. } => inner.text != variable && choice(body),
+        Tail::Group(body, _) => choice(body),
+        Tail::Parallel(parts, _) => parts.iter().any(choice),
+        Tail::Replicated(body, _) => mentioned(body, variable),
+    }
+}

@@ -1,0 +1,119 @@
+//! What each state is called.
+//!
+//! In: a finished automaton in order of appearance. Out: a name per state, unique within the role. The first
+//! definition to reach a state names it; an unnamed state is named after what it waits for, what it sends, or what
+//! came before it.
+
+use std::collections::HashSet;
+
+use mcp_protocol_machine::protocol::{Direction, Origin, StateKind};
+
+use super::explore::{Raw, RawState};
+use crate::resolve::Resolution;
+
+/// The name of a state and its aliases.
+pub(super) struct Names {
+    pub(super) name: String,
+    pub(super) aliases: Vec<String>,
+    /// The definition that names the state.
+    pub(super) definition: Option<usize>,
+}
+
+/// Names all states; they are in order of appearance.
+pub(super) fn name(raw: &Raw, resolution: &Resolution) -> Vec<Names> {
+    let mut taken: HashSet<String> = HashSet::new();
+    let mut taken_in_bodies: HashSet<String> = HashSet::new();
+    let mut before: Vec<Option<String>> = vec![None; raw.states.len()];
+    for place in &raw.states {
+        for edge in &place.edges {
+            if let Some(slot) = before.get_mut(edge.target)
+                && slot.is_none()
+                && edge.origin == Origin::Written
+            {
+                *slot = Some(resolution.declarations.message_name(edge.message).to_owned());
+            }
+        }
+    }
+    let mut names = Vec::with_capacity(raw.states.len());
+    // A definition's name goes to its state before any made-up name can take it.
+    let given: Vec<Vec<usize>> = raw.states.iter().map(|place| definitions(place, resolution)).collect();
+    for definitions in &given {
+        if let Some(definition) = definitions.first().and_then(|index| resolution.definitions.get(*index)) {
+            taken.insert(definition.name.text.clone());
+        }
+    }
+    let mut used: HashSet<&str> = HashSet::new();
+    for (state, place) in raw.states.iter().enumerate() {
+        let definitions = given.get(state).map(Vec::as_slice).unwrap_or_default();
+        let text = |index: &usize| resolution.definitions.get(*index).map(|found| found.name.text.as_str());
+        let aliases = definitions.iter().skip(1).filter_map(text).map(str::to_owned).collect();
+        let name = match definitions.first().and_then(text) {
+            Some(name) if used.insert(name) => name.to_owned(),
+            // The same definition with other channels beside it is another state.
+            Some(name) => numbered(name, &mut taken),
+            None => {
+                let previous = before.get(state).and_then(Option::as_deref);
+                let made = made_up(place, previous, resolution);
+                numbered(&made, if place.body.is_some() { &mut taken_in_bodies } else { &mut taken })
+            }
+        };
+        names.push(Names { name, aliases, definition: definitions.first().copied() });
+    }
+    names
+}
+
+/// The definitions that may name a state: not those of the roles, whose names are the session's.
+fn definitions(place: &RawState, resolution: &Resolution) -> Vec<usize> {
+    let is_role = |index: &usize| {
+        let name = resolution.definitions.get(*index).map(|definition| definition.name.text.as_str());
+        resolution.roles.iter().any(|role| Some(role.name.text.as_str()) == name)
+    };
+    let mut seen: HashSet<&str> = HashSet::new();
+    place
+        .definitions
+        .iter()
+        .copied()
+        .filter(|index| !is_role(index))
+        .filter(|index| {
+            resolution.definitions.get(*index).is_some_and(|found| seen.insert(found.name.text.as_str()))
+        })
+        .collect()
+}
+
+fn made_up(place: &RawState, before: Option<&str>, resolution: &Resolution) -> String {
+    let is_role = |index: &usize| {
+        let name = resolution.definitions.get(*index).map(|definition| definition.name.text.as_str());
+        resolution.roles.iter().any(|role| Some(role.name.text.as_str()) == name)
+    };
+    if place.definitions.iter().any(is_role) && place.body.is_none() {
+        return "Start".to_owned();
+    }
+    let written = |direction: Direction| {
+        place
+            .edges
+            .iter()
+            .filter(move |edge| {
+                !edge.spawn && edge.origin == Origin::Written && edge.direction == direction
+            })
+            .map(|edge| resolution.declarations.message_name(edge.message))
+            .collect::<Vec<_>>()
+    };
+    match (written(Direction::Receive).as_slice(), written(Direction::Send).as_slice(), before) {
+        ([only], [], _) => format!("Awaiting{only}"),
+        ([], [only], _) => format!("Before{only}"),
+        (_, _, Some(before)) => format!("After{before}"),
+        _ if place.kind == StateKind::End => "End".to_owned(),
+        _ => "Start".to_owned(),
+    }
+}
+
+/// The name itself if it is free, else with the first number that makes it so.
+fn numbered(name: &str, taken: &mut HashSet<String>) -> String {
+    let mut candidate = name.to_owned();
+    let mut number = 2usize;
+    while !taken.insert(candidate.clone()) {
+        candidate = format!("{name}{number}");
+        number += 1;
+    }
+    candidate
+}

@@ -1,0 +1,54 @@
+//! Channels side by side, and the bodies of `*`.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::Span;
+
+/// Two channels that share a message.
+pub const OVERLAP: Code = Code("S0401");
+/// A `*` body that starts with a reply.
+pub const BODY_STARTS_WITH_REPLY: Code = Code("S0402");
+/// A `*` body with a bare `End` branch.
+pub const BODY_MAY_BE_EMPTY: Code = Code("S0403");
+/// Channels in the body of a `*`.
+pub const CHANNELS_IN_BODY: Code = Code("S0404");
+/// `( , )` that is a part of itself.
+pub const CONTAINS_ITSELF: Code = Code("S0405");
+
+/// Two channels that run side by side and share messages in one direction.
+pub fn overlap(action: &str, first: Span, second: Span) -> Diagnostic {
+    Diagnostic::error(OVERLAP, second, format!("two channels side by side both have `{action}`"))
+        .label("here in one channel")
+        .also(first, "and here in another")
+        .with_note("a message must tell which channel it belongs to, so channels side by side share none in one direction")
+        .help("keep the message in one of the channels, or give the other a message of its own")
+}
+
+/// `*( ?Result . … )`
+pub fn body_starts_with_reply(span: Span, action: &str) -> Diagnostic {
+    Diagnostic::error(BODY_STARTS_WITH_REPLY, span, format!("a copy of this `*` would start with the reply `{action}`"))
+        .label("no request is open yet")
+        .help("start the body with the request, `*( !Request . ?reply . End )`, or with a notification")
+}
+
+/// `*( !A . S ⊕ End )`, `*End`
+pub fn body_may_be_empty(span: Span) -> Diagnostic {
+    Diagnostic::error(BODY_MAY_BE_EMPTY, span, "a copy of this `*` may do nothing at all")
+        .label("this `End` has no event")
+        .with_note("`*` already says any number of copies, none included")
+        .help("leave the bare `End` branch out")
+}
+
+/// `*( (A, B) )`
+pub fn channels_in_body(span: Span) -> Diagnostic {
+    Diagnostic::error(CHANNELS_IN_BODY, span, "the body of a `*` starts channels of its own")
+        .label("a copy is one channel")
+        .help("write the channels beside one another, `*( … ), *( … )`")
+}
+
+/// `A = (A, B)`
+pub fn contains_itself(span: Span) -> Diagnostic {
+    Diagnostic::error(CONTAINS_ITSELF, span, "these channels contain themselves")
+        .label("a part leads back here without a message")
+        .help("write `*( … )` for any number of copies side by side")
+}
+

@@ -1,0 +1,312 @@
+//! Names and declarations: undefined, declared twice, misplaced.
+
+use crate::ast::{GroupMember, Name, RustPath};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::resolve::{Message, Resolution, Role};
+use crate::source::Span;
+use crate::suggest::nearest;
+
+/// A message or group that nothing declares.
+pub const UNDEFINED_MESSAGE: Code = Code("S0101");
+/// A name that is declared twice.
+pub const DECLARED_TWICE: Code = Code("S0102");
+/// A definition that does not exist.
+pub const UNDEFINED_DEFINITION: Code = Code("S0103");
+/// A role that nothing declares, or that has no session type.
+pub const UNKNOWN_ROLE: Code = Code("S0104");
+/// Two messages that look the same on the wire.
+pub const SAME_ON_THE_WIRE: Code = Code("S0105");
+/// A group that contains itself, or nothing, or not what it removes.
+pub const BAD_GROUP: Code = Code("S0106");
+/// `override` where there is nothing to replace.
+pub const BAD_OVERRIDE: Code = Code("S0107");
+/// A modifier on the wrong kind of declaration.
+pub const MISPLACED_MODIFIER: Code = Code("S0108");
+/// A payload type without a `types` module.
+pub const NO_TYPES: Code = Code("S0109");
+/// More messages than the tables can number.
+pub const TOO_MANY: Code = Code("S0110");
+/// A definition that no role reaches.
+pub const UNUSED_DEFINITION: Code = Code("S0111");
+
+/// `!M` where nothing is called M.
+pub fn undefined_message(name: &Name, resolution: &Resolution) -> Diagnostic {
+    let diagnostic = Diagnostic::error(
+        UNDEFINED_MESSAGE,
+        name.span,
+        format!("no message or group is called `{}`", name.text),
+    )
+    .label("not declared");
+    let known = resolution.names.keys().map(String::as_str);
+    if resolution.definitions.iter().any(|definition| definition.name.text == name.text) {
+        return diagnostic.help(format!(
+            "`{0}` is a definition: write `{0}` without `!` or `?` to go on as it",
+            name.text
+        ));
+    }
+    match nearest(&name.text, sorted(known)) {
+        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+        None => diagnostic.help(format!(
+            "declare it: `notification {0} \"its/method\"` or `request {0} \"its/method\" -> {0}Result`",
+            name.text
+        )),
+    }
+}
+
+/// A name where a definition is expected.
+pub fn undefined_definition(name: &Name, resolution: &Resolution, variables: &[&str]) -> Diagnostic {
+    let diagnostic = Diagnostic::error(
+        UNDEFINED_DEFINITION,
+        name.span,
+        format!("no definition or recursion variable is called `{}`", name.text),
+    )
+    .label("not defined");
+    if resolution.names.contains_key(&name.text) {
+        return diagnostic.help(format!(
+            "`{0}` is a message: write `!{0} . …` to send it or `?{0} . …` to receive it",
+            name.text
+        ));
+    }
+    let definitions = resolution.definitions.iter().map(|definition| definition.name.text.as_str());
+    match nearest(&name.text, sorted(definitions.chain(variables.iter().copied()))) {
+        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+        None => diagnostic.help(format!(
+            "define it, `{0} = …`, or bind it, `rec {0} . ( … )`; a session type that is over ends in `End`",
+            name.text
+        )),
+    }
+}
+
+/// In one order, so that equal input gives equal output.
+fn sorted<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = names.collect();
+    names.sort_unstable();
+    names
+}
+
+/// Two items of one name.
+pub fn declared_twice(name: &Name, first: Span, imported: bool) -> Diagnostic {
+    let diagnostic =
+        Diagnostic::error(DECLARED_TWICE, name.span, format!("`{}` is declared twice", name.text))
+            .label("declared again here")
+            .also(first, "first declared here");
+    match imported {
+        true => diagnostic.help("write `override` before this one if it is to replace the imported one"),
+        false => diagnostic.help("give one of them another name, or remove it"),
+    }
+}
+
+/// Two requests whose replies have one name.
+pub fn reply_of_two_requests(name: &Name, first: Span) -> Diagnostic {
+    Diagnostic::error(
+        DECLARED_TWICE,
+        name.span,
+        format!("the reply name `{}` is used by two requests", name.text),
+    )
+    .label("used again here")
+    .also(first, "first used here")
+    .with_note("a reply is identified by its request, so its name must tell which request that is")
+    .help("give each request's reply a name of its own; the payload type in parentheses may be the same")
+}
+
+/// A message named like the refusal that a request has by itself.
+pub fn name_of_refusal(name: &Name, request: Span) -> Diagnostic {
+    Diagnostic::error(
+        DECLARED_TWICE,
+        name.span,
+        format!("`{}` is the name of a request's error reply", name.text),
+    )
+    .label("this name is taken")
+    .also(request, "this request has that error reply by itself")
+    .help("give the message another name")
+}
+
+/// A name before `::` or in a gate that is no role.
+pub fn unknown_role(name: &Name, known: &[String]) -> Diagnostic {
+    let diagnostic =
+        Diagnostic::error(UNKNOWN_ROLE, name.span, format!("no role is called `{}`", name.text))
+            .label("not a role");
+    match nearest(&name.text, known.iter().map(String::as_str)) {
+        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+        None => diagnostic.help(format!("write one of {}", list(known))),
+    }
+}
+
+/// A second `client` or `server`.
+pub fn second_role(name: &Name, first: &Role) -> Diagnostic {
+    let word = side_word(first.side);
+    Diagnostic::error(DECLARED_TWICE, name.span, format!("the {word} is declared twice"))
+        .label("declared again here")
+        .also(first.name.span, "first declared here")
+        .help(format!("keep one `{word}` item; a protocol has one client and one server"))
+}
+
+/// A role whose session type is nowhere.
+pub fn role_without_type(role: &Role, other: Option<&Role>) -> Diagnostic {
+    let name = &role.name.text;
+    let diagnostic =
+        Diagnostic::error(UNKNOWN_ROLE, role.name.span, format!("the role `{name}` has no session type"))
+            .label("nothing defines it");
+    match other {
+        Some(other) => diagnostic.help(format!(
+            "define it, `{name} = …`, or derive it: `{} {name} = dual {}`",
+            side_word(role.side),
+            other.name.text
+        )),
+        None => diagnostic.help(format!("define it: `{name} = …`")),
+    }
+}
+
+/// How a side is called in the language.
+pub fn side_word(side: mcp_protocol_machine::protocol::Side) -> &'static str {
+    match side {
+        mcp_protocol_machine::protocol::Side::Client => "client",
+        mcp_protocol_machine::protocol::Side::Server => "server",
+    }
+}
+
+/// Two messages of one kind and method.
+pub fn same_on_the_wire(message: &Message, first: &Message) -> Diagnostic {
+    Diagnostic::error(
+        SAME_ON_THE_WIRE,
+        message.span,
+        format!(
+            "`{}` and `{}` cannot be told apart on the wire",
+            first.table.name, message.table.name
+        ),
+    )
+    .label(format!("`{}` again", message.table.method))
+    .also(first.span, format!("`{}` first", first.table.method))
+    .help("use one name for both, or give one of them another method")
+}
+
+/// `group G += …` where there is no G.
+pub fn undefined_group<'a>(name: &Name, known: impl Iterator<Item = &'a str>) -> Diagnostic {
+    let diagnostic =
+        Diagnostic::error(BAD_GROUP, name.span, format!("no group is called `{}`", name.text))
+            .label("not a group");
+    match nearest(&name.text, known) {
+        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+        None => diagnostic.help(format!("define it first: `group {} = …`", name.text)),
+    }
+}
+
+/// `group G -= M` where M is not in G.
+pub fn not_in_group(member: &GroupMember, group: &Name) -> Diagnostic {
+    let name = member_name(member);
+    Diagnostic::error(
+        BAD_GROUP,
+        name.span,
+        format!("`{}` is not in the group `{}`", name.text, group.text),
+    )
+    .label("nothing to remove")
+    .help("remove it from this line, or name a member as the group's definition does")
+}
+
+/// `group G += M` where M is in G.
+pub fn in_group_already(member: &GroupMember, group: &Name) -> Diagnostic {
+    let name = member_name(member);
+    Diagnostic::error(
+        BAD_GROUP,
+        name.span,
+        format!("`{}` is in the group `{}` already", name.text, group.text),
+    )
+    .label("nothing to add")
+    .help("remove it from this line")
+}
+
+fn member_name(member: &GroupMember) -> &Name {
+    match member {
+        GroupMember::Name(name) | GroupMember::Replies(name, _) => name,
+    }
+}
+
+/// A group that contains itself.
+pub fn cyclic_group(name: &Name, open: &[&str]) -> Diagnostic {
+    let circle = open.iter().skip_while(|other| **other != name.text);
+    let circle: Vec<String> = circle.map(|name| (*name).to_owned()).collect();
+    Diagnostic::error(BAD_GROUP, name.span, format!("the group `{}` contains itself", name.text))
+        .label("leads back to itself")
+        .with_note(format!("the circle is {}", list(&circle)))
+        .help("remove this member")
+}
+
+/// A group in which nothing is left.
+pub fn empty_group(name: &Name) -> Diagnostic {
+    Diagnostic::error(BAD_GROUP, name.span, format!("the group `{}` is empty", name.text))
+        .label("no message in it")
+        .help("add a member, or remove the group and what uses it")
+}
+
+/// `replies G` where G has no request.
+pub fn no_requests_in(name: &Name) -> Diagnostic {
+    Diagnostic::error(BAD_GROUP, name.span, format!("`{}` has no request", name.text))
+        .label("nothing here is replied to")
+        .help("name a request, or a group of requests")
+}
+
+/// `override` with nothing to replace.
+pub fn nothing_to_override(span: Span, name: Option<&Name>) -> Diagnostic {
+    let message = match name {
+        Some(name) => format!("no imported file declares `{}`", name.text),
+        None => "this item has no name that an import could have".to_owned(),
+    };
+    Diagnostic::error(BAD_OVERRIDE, span, message)
+        .label("nothing to override")
+        .help("remove `override`, or import the file whose item is to be replaced")
+}
+
+/// `override` of an item of the same file.
+pub fn override_of_own_item(span: Span, name: &Name, first: Span) -> Diagnostic {
+    Diagnostic::error(BAD_OVERRIDE, span, format!("`{}` is not imported", name.text))
+        .label("only an imported item can be replaced")
+        .also(first, "declared here, in a file that is not imported")
+        .help("change the first declaration instead")
+}
+
+/// A modifier that belongs to another kind of declaration.
+pub fn misplaced_modifier(span: Span, word: &str, what: &str) -> Diagnostic {
+    Diagnostic::error(MISPLACED_MODIFIER, span, format!("`{word}` belongs to a {what}"))
+        .label(format!("this is no {what}"))
+        .help(format!("remove `{word}`, or declare the message as a {what}"))
+}
+
+/// `(T)` in a file without `types`.
+pub fn no_types_module(path: &RustPath) -> Diagnostic {
+    Diagnostic::error(
+        NO_TYPES,
+        path.span,
+        format!("where the payload type `{}` lives is not said", path.text),
+    )
+    .label("a name alone is looked for in the `types` module")
+    .help("add `types path::to::module` to this file, or write the type's whole path")
+}
+
+/// More messages than fit.
+pub fn too_many_messages(span: Span) -> Diagnostic {
+    Diagnostic::error(TOO_MANY, span, "more than 65,535 messages, replies and error replies")
+        .label("there is no number left for this one")
+        .help("split the protocol in two")
+}
+
+/// A definition that nothing reaches.
+pub fn unused_definition(name: &Name) -> Diagnostic {
+    Diagnostic::warning(
+        UNUSED_DEFINITION,
+        name.span,
+        format!("the definition `{}` is never used", name.text),
+    )
+    .label("no role reaches it")
+    .help("remove it, or use its name in a session type that a role reaches")
+}
+
+/// `a`, `b` and `c`.
+pub fn list(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        None => "nothing".to_owned(),
+        Some((only, [])) => only.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+    }
+}
+

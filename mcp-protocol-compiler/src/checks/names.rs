@@ -1,0 +1,269 @@
+//! Names in the generated Rust: each must be one, and no two may be the same.
+//!
+//! In: a compiled protocol. Out: a diagnostic for each clash, at the declarations whose names meet. Refuses to rename
+//! anything: the author decides what the API is called.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_protocol_machine::protocol::MessageIndex;
+
+use crate::Compiled;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::generate::names::{
+    CONTEXT_METHODS, HANDLE_METHODS, MODULE_ITEMS, PRELUDE, SESSION_METHODS, constant, snake, try_ident,
+};
+use crate::generate::plan::{Method, Plan, Replicated, Role, What, indices, notify_name};
+use crate::source::Span;
+
+/// A name that would stand for two things in the generated code, or for something that is there already.
+pub const CLASH: Code = Code("S0601");
+/// A name that no Rust item can have.
+pub const NOT_A_NAME: Code = Code("S0602");
+
+/// Finds every clash of names in what would be generated.
+pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
+    let plan = Plan::new(compiled);
+    let mut clashes = Clashes { plan: &plan, seen: BTreeSet::new(), found: Vec::new() };
+    clashes.identifiers();
+    clashes.items();
+    clashes.constants();
+    for role in &plan.roles {
+        clashes.methods(role);
+        clashes.handle(role);
+        clashes.handler(role);
+        clashes.choices(role);
+    }
+    clashes.context();
+    clashes.found
+}
+
+/// Something that gets a name in the generated code.
+struct Named {
+    span: Span,
+    /// What it is, in words.
+    what: String,
+    /// How to get out of it.
+    help: String,
+}
+
+struct Clashes<'a> {
+    plan: &'a Plan<'a>,
+    seen: BTreeSet<(String, Span, Option<Span>)>,
+    found: Vec<Diagnostic>,
+}
+
+impl Clashes<'_> {
+    /// Names that Rust does not take.
+    fn identifiers(&mut self) {
+        let messages = indices(self.plan.declarations).flat_map(|(_, message)| {
+            let called = message.call_name.as_ref().map(|name| (name.text.clone(), name.span));
+            std::iter::once((message.table.name.to_string(), message.span)).chain(called)
+        });
+        let markers = self.plan.markers.iter().flat_map(|marker| {
+            marker.states.first().map(|(_, state)| (marker.name.to_owned(), state.span))
+        });
+        let roles = self.plan.roles.iter().map(|role| (role.automaton.name.clone(), role.automaton.span));
+        let mut wrong: Vec<(String, Span)> = Vec::new();
+        for (name, span) in messages.chain(markers).chain(roles) {
+            if try_ident(&name).is_none() && !wrong.iter().any(|(_, other)| *other == span) {
+                wrong.push((name, span));
+            }
+        }
+        for (name, span) in wrong {
+            self.found.push(
+                Diagnostic::error(NOT_A_NAME, span, format!("`{name}` can be no name in Rust"))
+                    .help("use another name"),
+            );
+        }
+    }
+
+    /// Types and modules of the generated module.
+    fn items(&mut self) {
+        let mut items: BTreeMap<String, Named> = BTreeMap::new();
+        let rename = |what: &str| format!("rename the {what}");
+        if let Some(name) = &self.plan.declarations.name {
+            let what = "the protocol's error type".to_owned();
+            items.insert(
+                self.plan.error_name(),
+                Named { span: name.span, what, help: "rename the protocol".into() },
+            );
+        }
+        let roles = self.plan.roles.iter().map(|role| {
+            let named = Named {
+                span: role.automaton.span,
+                what: format!("the role `{}`", role.automaton.name),
+                help: rename("role"),
+            };
+            (role.automaton.name.clone(), named)
+        });
+        let markers = self.plan.markers.iter().filter_map(|marker| {
+            let (_, state) = marker.states.first()?;
+            let named = Named {
+                span: state.span,
+                what: format!("the state `{}`", marker.name),
+                help: rename("definition that names the state"),
+            };
+            Some((marker.name.to_owned(), named))
+        });
+        let all: Vec<(String, Named)> = roles.chain(markers).collect();
+        for (name, named) in all {
+            if PRELUDE.contains(&name.as_str()) {
+                let message = format!("{} has the name of something in Rust's prelude", named.what);
+                self.report(&name, message, &named, None);
+            } else if MODULE_ITEMS.contains(&name.as_str()) {
+                let message = format!("{} has the name of an item that every protocol has", named.what);
+                self.report(&name, message, &named, None);
+            }
+            self.insert(&mut items, name, named);
+        }
+    }
+
+    /// The constants of the module `messages`.
+    fn constants(&mut self) {
+        let mut constants = BTreeMap::new();
+        for (_, message) in indices(self.plan.declarations) {
+            let named = Named {
+                span: message.span,
+                what: format!("the constant of the message `{}`", message.table.name),
+                help: "rename one of the messages".into(),
+            };
+            self.insert(&mut constants, constant(&message.table.name), named);
+        }
+    }
+
+    /// The methods of each state.
+    fn methods(&mut self, role: &Role<'_>) {
+        for state in &role.states {
+            let mut methods = BTreeMap::new();
+            for method in &state.methods {
+                let own = matches!(
+                    method.what,
+                    What::Next(_) | What::Split { .. } | What::Close | What::Refuse { .. }
+                );
+                let named = self.method(method);
+                let taken = SESSION_METHODS.contains(&method.name.as_str()) || method.name == "refuse";
+                if taken && !own {
+                    let message = format!("{} has the name of a method that sessions have", named.what);
+                    self.report(&method.name, message, &named, None);
+                }
+                self.insert(&mut methods, method.name.clone(), named);
+            }
+        }
+    }
+
+    fn method(&self, method: &Method) -> Named {
+        let (message, steps) = match &method.what {
+            What::Send { message, .. } | What::Receive { message, .. } => (*message, true),
+            What::Notify { message } => {
+                let named = self.plan.message(*message).is_some_and(|message| message.call_name.is_some());
+                (*message, !named)
+            }
+            What::Exchange { request, .. } => (*request, false),
+            What::Call(call) => (call.request, false),
+            What::Next(_) | What::Refuse { .. } | What::Split { .. } | What::Close => {
+                let what = format!("`{}` of every session", method.name);
+                return Named { span: method.span, what, help: "rename the message".into() };
+            }
+        };
+        self.of_message(message, &method.name, steps)
+    }
+
+    /// The method of a message; a step is named after the message, a call may have a name of its own.
+    fn of_message(&self, message: MessageIndex, method: &str, step: bool) -> Named {
+        let Some(declared) = self.plan.message(message) else {
+            return Named { span: Span::default(), what: format!("`{method}`"), help: String::new() };
+        };
+        let name = &declared.table.name;
+        let span = match &declared.call_name {
+            Some(called) if !step => called.span,
+            _ => declared.span,
+        };
+        let help = match step {
+            true => format!("rename the message `{name}`"),
+            false => format!("give `{name}` another name in the API: `as other_name`"),
+        };
+        Named { span, what: format!("the method `{method}` of the message `{name}`"), help }
+    }
+
+    fn handle(&mut self, role: &Role<'_>) {
+        let mut methods = BTreeMap::new();
+        for output in &role.outputs {
+            let declarations = self.plan.declarations;
+            let name = match output.reply {
+                Some(_) => self.plan.call_name(output.message),
+                None => notify_name(declarations, output.message),
+            };
+            let step = output.reply.is_none() && name.starts_with("send_");
+            let named = self.of_message(output.message, &name, step);
+            if HANDLE_METHODS.contains(&name.as_str()) {
+                let message = format!("{} has the name of a method that handles have", named.what);
+                self.report(&name, message, &named, None);
+            }
+            self.insert(&mut methods, name, named);
+        }
+    }
+
+    fn handler(&mut self, role: &Role<'_>) {
+        let mut methods = BTreeMap::new();
+        for Replicated { message, .. } in &role.inputs {
+            let name = self.plan.call_name(*message);
+            let named = self.of_message(*message, &name, false);
+            self.insert(&mut methods, name, named);
+        }
+    }
+
+    /// `Closed` is a branch of its own where the peer may close.
+    fn choices(&mut self, role: &Role<'_>) {
+        for method in role.states.iter().flat_map(|state| &state.methods) {
+            let What::Next(next) = &method.what else { continue };
+            for (input, _) in next.inputs.iter().filter(|_| next.closed) {
+                if self.plan.message_name(*input) == "Closed" {
+                    let mut named = self.of_message(*input, "next", true);
+                    named.what = "the message `Closed`".into();
+                    let message = "a message called `Closed` where the peer may close, too".to_owned();
+                    self.report("Closed", message, &named, None);
+                }
+            }
+        }
+    }
+
+    fn context(&mut self) {
+        let mut methods = BTreeMap::new();
+        for report in &self.plan.reports {
+            let name = format!("send_{}", snake(self.plan.message_name(*report)));
+            let named = self.of_message(*report, &name, true);
+            if CONTEXT_METHODS.contains(&name.as_str()) {
+                let message = format!("{} has the name of a method that contexts have", named.what);
+                self.report(&name, message, &named, None);
+            }
+            self.insert(&mut methods, name, named);
+        }
+    }
+
+    /// Takes a name, or reports that it is taken.
+    fn insert(&mut self, names: &mut BTreeMap<String, Named>, name: String, named: Named) {
+        match names.get(&name) {
+            Some(first) => {
+                let message = format!("{} and {} would both be `{name}` in Rust", first.what, named.what);
+                self.report(&name, message, &named, Some(first));
+            }
+            None => {
+                names.insert(name, named);
+            }
+        }
+    }
+
+    /// Reports a clash once, however many states and roles it shows up in.
+    fn report(&mut self, name: &str, message: String, named: &Named, first: Option<&Named>) {
+        if !self.seen.insert((name.to_owned(), named.span, first.map(|first| first.span))) {
+            return;
+        }
+        let mut diagnostic = Diagnostic::error(CLASH, named.span, message).label(format!("this is `{name}`"));
+        if let Some(first) = first
+            && first.span != named.span
+        {
+            diagnostic = diagnostic.also(first.span, format!("and so is this"));
+        }
+        self.found.push(diagnostic.help(named.help.clone()));
+    }
+}

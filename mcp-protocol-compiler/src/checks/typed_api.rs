@@ -1,0 +1,62 @@
+//! What a typed API needs beyond a sound machine.
+//!
+//! In: a compiled protocol. Out: a diagnostic for each message that has no declaration, each payload that is no Rust
+//! type, and each copy of a `*` body that is longer than a request and its reply. Refuses to judge the protocol: all
+//! of these can be checked, drawn and traced as they are.
+
+use mcp_protocol_machine::protocol::Action;
+
+use crate::Compiled;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::generate::plan::{Body, body, indices};
+use crate::resolve::PayloadType;
+
+/// A message that no declaration binds to the wire.
+pub const UNDECLARED: Code = Code("S0603");
+/// A payload that is no Rust type.
+pub const NOT_A_TYPE: Code = Code("S0604");
+/// A copy of a `*` body with a life of its own.
+pub const LONG_COPY: Code = Code("S0902");
+
+/// Finds what keeps code from being generated.
+pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
+    let declarations = &compiled.declarations;
+    let mut found = Vec::new();
+    for (_, message) in indices(declarations) {
+        let name = &message.table.name;
+        if message.undeclared {
+            found.push(
+                Diagnostic::error(UNDECLARED, message.span, format!("`{name}` has no declaration"))
+                    .label("nothing says what this is on the wire")
+                    .help(format!(
+                        "declare it: `notification {name} \"its/method\"` or `request {name} \"its/method\" -> …`"
+                    )),
+            );
+        }
+        if let PayloadType::Type(path) = &message.payload
+            && syn::parse_str::<syn::Type>(&path.text).is_err()
+        {
+            found.push(Diagnostic::error(NOT_A_TYPE, path.span, format!("`{}` is no Rust type", path.text)));
+        }
+    }
+    for automaton in compiled.client.iter().chain(&compiled.server) {
+        for edge in automaton.states.iter().flat_map(|state| &state.edges) {
+            let Action::Spawn(target) = edge.action else { continue };
+            let reported = found.iter().any(|known: &Diagnostic| {
+                known.code == LONG_COPY && known.labels.iter().any(|label| label.span == edge.span)
+            });
+            if body(automaton, declarations, target) == Body::Longer && !reported {
+                let name = declarations
+                    .messages
+                    .get(usize::from(edge.message.0))
+                    .map_or("", |message| &message.table.name);
+                found.push(
+                    Diagnostic::error(LONG_COPY, edge.span, "a copy that goes on after its reply is not supported yet")
+                        .label(format!("what `{name}` opens is more than a request and its reply"))
+                        .help("write it as plain requests and notifications for now"),
+                );
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,124 @@
+//! The whole front of the compiler in one call: a file's path in, a checked protocol or diagnostics out.
+//!
+//! In: the first file's path and a function that reads files. Out: a [`Compilation`]. Refuses to print, to generate,
+//! and to read anything by itself.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::Path;
+
+use mcp_protocol_machine::protocol::Side;
+
+use crate::automaton::{self, Automaton};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::relation::{self, Wanted};
+use crate::resolve::{self, Declarations, Resolution, load};
+use crate::source::SourceMap;
+
+/// What compiling gives.
+#[derive(Debug)]
+pub struct Compilation {
+    /// Every file that was read.
+    pub sources: SourceMap,
+    /// Every finding, errors first in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The protocol; `None` iff there is an error.
+    pub protocol: Option<Compiled>,
+    /// What is known even where something is wrong.
+    pub outline: Outline,
+}
+
+impl Compilation {
+    /// Whether nothing may be generated.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+}
+
+/// A protocol without errors.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// Messages, gates, announcements.
+    pub declarations: Declarations,
+    /// The machine of the role declared with `client`.
+    pub client: Option<Automaton>,
+    /// The machine of the role declared with `server`.
+    pub server: Option<Automaton>,
+}
+
+/// The names that the text gives, for stub items.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outline {
+    /// The protocol's name.
+    pub protocol: Option<String>,
+    /// The roles.
+    pub roles: Vec<(Side, String)>,
+    /// The definitions, each of which may name a state.
+    pub definitions: Vec<String>,
+}
+
+/// Compiles a file and everything it imports.
+///
+/// Fails only if the first file cannot be read; whatever is wrong inside is in [`Compilation::diagnostics`].
+pub fn compile(
+    entry: &Path,
+    read: &mut dyn FnMut(&Path) -> io::Result<Vec<u8>>,
+) -> io::Result<Compilation> {
+    let mut sources = SourceMap::new();
+    let mut diagnostics = Vec::new();
+    let files = load::load(entry, read, &mut sources, &mut diagnostics)?;
+    let resolution = resolve::resolve(&files, &mut diagnostics);
+    let protocol = check(&resolution, &mut diagnostics);
+    let mut seen = HashSet::new();
+    diagnostics.retain(|diagnostic| {
+        let place = diagnostic.labels.first().map(|label| label.span);
+        seen.insert((diagnostic.code, place, diagnostic.message.clone()))
+    });
+    diagnostics.sort_by_key(|diagnostic| {
+        let place = diagnostic.labels.first().map(|label| label.span);
+        (std::cmp::Reverse(diagnostic.severity), place)
+    });
+    let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+    let outline = outline(&resolution);
+    Ok(Compilation { sources, diagnostics, protocol: protocol.filter(|_| !failed), outline })
+}
+
+/// Builds, relates and closes the machines.
+fn check(resolution: &Resolution, diagnostics: &mut Vec<Diagnostic>) -> Option<Compiled> {
+    automaton::check_definitions(resolution, diagnostics);
+    let mut build = |side: Side| {
+        let role = resolution.roles.iter().find(|role| role.side == side)?;
+        Some(automaton::build(resolution, role, diagnostics))
+    };
+    let (mut client, mut server) = (build(Side::Client), build(Side::Server));
+    let declarations = resolution.declarations.clone();
+    if let (Some(Some(client)), Some(Some(server))) = (&mut client, &mut server) {
+        let compatible = resolution.roles.iter().any(|role| role.compatible.is_some());
+        let wanted = if compatible { Wanted::Compatible } else { Wanted::Dual };
+        // The roles are related as they are written; closing first would make different roles equal.
+        let mut found = relation::relate(client, server, &declarations.messages, wanted);
+        if found.is_empty() {
+            found.extend(relation::close(client, server, &declarations.messages).diagnostics);
+            found.extend(relation::races(client, server, &declarations.messages));
+        }
+        diagnostics.append(&mut found);
+    }
+    // A role that is declared and could not be built has its errors in the list already.
+    Some(Compiled { declarations, client: client.flatten(), server: server.flatten() })
+}
+
+fn outline(resolution: &Resolution) -> Outline {
+    let mut definitions: Vec<String> = Vec::new();
+    for definition in &resolution.definitions {
+        let name = &definition.name.text;
+        let is_role = resolution.roles.iter().any(|role| role.name.text == *name);
+        if !is_role && !definitions.contains(name) {
+            definitions.push(name.clone());
+        }
+    }
+    Outline {
+        protocol: resolution.declarations.name.as_ref().map(|name| name.text.clone()),
+        roles: resolution.roles.iter().map(|role| (role.side, role.name.text.clone())).collect(),
+        definitions,
+    }
+}

@@ -1,0 +1,141 @@
+//! Groups: nested ones flattened, `+=` and `-=` applied, `replies G` filled in.
+
+use std::collections::HashMap;
+
+use mcp_protocol_machine::protocol::{Kind, MessageIndex};
+
+use super::items::Placed;
+use super::{Meaning, Resolution};
+use crate::ast::{GroupMember, GroupOperator, ItemKind, Name};
+use crate::checks::declarations as check;
+use crate::diagnostic::Diagnostic;
+
+/// Flattens every group and gives it its name.
+pub(super) fn flatten(items: &[Placed<'_>], resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {
+    // First what each group consists of in the end, then what that stands for: an importing file may extend a group
+    // that another group of the imported file contains.
+    let mut groups: HashMap<&str, Group<'_>> = HashMap::new();
+    let mut order = Vec::new();
+    for placed in items {
+        let ItemKind::Group { name, operator, members } = &placed.item.kind else { continue };
+        if *operator == GroupOperator::Define {
+            if let Some(Meaning::Message(first)) = resolution.names.get(&name.text) {
+                let first = resolution.declarations.message(*first).map_or(name.span, |first| first.span);
+                diagnostics.push(check::declared_twice(name, first, false));
+                continue;
+            }
+            order.push(name);
+            groups.insert(&name.text, Group { name, members: members.iter().collect(), state: State::Waiting });
+            continue;
+        }
+        let Some(group) = groups.get_mut(name.text.as_str()) else {
+            diagnostics.push(check::undefined_group(name, order.iter().map(|name| name.text.as_str())));
+            continue;
+        };
+        for member in members {
+            let at = group.members.iter().position(|other| same(other, member));
+            match (operator, at) {
+                (GroupOperator::Remove, Some(at)) => {
+                    group.members.remove(at);
+                }
+                (GroupOperator::Remove, None) => diagnostics.push(check::not_in_group(member, name)),
+                (_, Some(_)) => diagnostics.push(check::in_group_already(member, name)),
+                (_, None) => group.members.push(member),
+            }
+        }
+    }
+    let mut flatten = Flatten { groups, resolution, diagnostics, open: Vec::new() };
+    for name in order {
+        let members = flatten.group(name);
+        flatten.resolution.names.insert(name.text.clone(), Meaning::Group(members));
+    }
+}
+
+struct Group<'a> {
+    name: &'a Name,
+    members: Vec<&'a GroupMember>,
+    state: State,
+}
+
+#[derive(Clone)]
+enum State {
+    Waiting,
+    Done(Vec<MessageIndex>),
+}
+
+fn same(left: &GroupMember, right: &GroupMember) -> bool {
+    match (left, right) {
+        (GroupMember::Name(left), GroupMember::Name(right)) => left.text == right.text,
+        (GroupMember::Replies(left, _), GroupMember::Replies(right, _)) => left.text == right.text,
+        _ => false,
+    }
+}
+
+struct Flatten<'a, 'b> {
+    groups: HashMap<&'a str, Group<'a>>,
+    resolution: &'b mut Resolution,
+    diagnostics: &'b mut Vec<Diagnostic>,
+    /// The groups being flattened, to find circles; a circle ends the descent, so its depth is that of the longest
+    /// chain of distinct groups.
+    open: Vec<&'a str>,
+}
+
+/// How many groups may stand in one another before the compiler calls it a mistake.
+const DEPTH: usize = 64;
+
+impl<'a> Flatten<'a, '_> {
+    fn group(&mut self, used: &'a Name) -> Vec<MessageIndex> {
+        let Some((&key, group)) = self.groups.get_key_value(used.text.as_str()) else { return Vec::new() };
+        if let State::Done(members) = &group.state {
+            return members.clone();
+        }
+        let (name, members) = (group.name, group.members.clone());
+        if self.open.contains(&key) || self.open.len() >= DEPTH {
+            self.diagnostics.push(check::cyclic_group(used, &self.open));
+            return Vec::new();
+        }
+        self.open.push(key);
+        let mut result = Vec::new();
+        for member in members {
+            let found = match member {
+                GroupMember::Name(name) => self.named(name),
+                GroupMember::Replies(name, _) => {
+                    let requests = self.named(name);
+                    let declarations = &self.resolution.declarations;
+                    let is_request =
+                        |index: &MessageIndex| declarations.message(*index).map(|message| message.table.kind);
+                    if !requests.is_empty()
+                        && !requests.iter().any(|index| is_request(index) == Some(Kind::Request))
+                    {
+                        self.diagnostics.push(check::no_requests_in(name));
+                    }
+                    requests.into_iter().flat_map(|request| declarations.replies(request)).collect()
+                }
+            };
+            for index in found {
+                if !result.contains(&index) {
+                    result.push(index);
+                }
+            }
+        }
+        self.open.pop();
+        if result.is_empty() {
+            self.diagnostics.push(check::empty_group(name));
+        }
+        if let Some(group) = self.groups.get_mut(key) {
+            group.state = State::Done(result.clone());
+        }
+        result
+    }
+
+    fn named(&mut self, name: &'a Name) -> Vec<MessageIndex> {
+        if let Some(Meaning::Message(index)) = self.resolution.names.get(&name.text) {
+            return vec![*index];
+        }
+        if self.groups.contains_key(name.text.as_str()) {
+            return self.group(name);
+        }
+        self.diagnostics.push(check::undefined_message(name, self.resolution));
+        Vec::new()
+    }
+}

@@ -1,0 +1,246 @@
+//! Which item stands for which name, across files and `override`; and the items that are about the whole protocol.
+
+use std::collections::HashMap;
+
+use mcp_protocol_machine::protocol::{self as machine, Kind, Side};
+
+use super::load::LoadedFile;
+use super::messages::path;
+use super::{Definition, Meaning, Resolution, Role};
+use crate::ast::{Item, ItemKind, MessageField, Name, RoleSide, RustPath};
+use crate::checks::declarations as check;
+use crate::diagnostic::{Code, Diagnostic};
+
+/// Something that a later stage does not know yet.
+pub const NOT_SUPPORTED: Code = Code("S0901");
+
+/// An item with what its file says about it.
+pub(super) struct Placed<'a> {
+    pub(super) item: &'a Item,
+    /// The `types` of the item's own file.
+    pub(super) types: Option<&'a RustPath>,
+    pub(super) imported: bool,
+}
+
+/// What an item gives a name to. Messages, groups and definitions have one name space each with the exception that
+/// messages and groups share theirs: both stand behind `!` and `?`.
+#[derive(PartialEq, Eq, Hash)]
+enum Slot<'a> {
+    Message(&'a str),
+    Definition(Option<&'a str>, &'a str),
+    Key(&'a str),
+}
+
+/// Every item in order, imports first, an overridden one replaced in its place.
+pub(super) fn collect<'a>(files: &'a [LoadedFile], diagnostics: &mut Vec<Diagnostic>) -> Vec<Placed<'a>> {
+    let mut result: Vec<Placed<'a>> = Vec::new();
+    let mut slots: HashMap<Slot<'a>, usize> = HashMap::new();
+    for file in files {
+        let types = file.tree.items.iter().find_map(|item| match &item.kind {
+            ItemKind::Types(path) => Some(path),
+            _ => None,
+        });
+        for item in &file.tree.items {
+            let placed = Placed { item, types, imported: file.imported };
+            let Some((slot, name)) = slot(item) else {
+                if let Some(span) = item.overrides {
+                    diagnostics.push(check::nothing_to_override(span, None));
+                }
+                result.push(placed);
+                continue;
+            };
+            match (slots.get(&slot).and_then(|index| result.get_mut(*index)), item.overrides) {
+                (Some(earlier), Some(_)) if earlier.imported => *earlier = placed,
+                (Some(earlier), Some(span)) => {
+                    diagnostics.push(check::override_of_own_item(span, name, earlier.item.span));
+                }
+                (Some(earlier), None) => {
+                    let first = slot_name(earlier.item).map_or(earlier.item.span, |name| name.span);
+                    diagnostics.push(check::declared_twice(name, first, earlier.imported && !placed.imported));
+                }
+                (None, overrides) => {
+                    if let Some(span) = overrides {
+                        diagnostics.push(check::nothing_to_override(span, Some(name)));
+                    }
+                    slots.insert(slot, result.len());
+                    result.push(placed);
+                }
+            }
+        }
+    }
+    result
+}
+
+fn slot(item: &Item) -> Option<(Slot<'_>, &Name)> {
+    match &item.kind {
+        ItemKind::Request(request) => Some((Slot::Message(&request.name.text), &request.name)),
+        ItemKind::Notification(notification) => {
+            Some((Slot::Message(&notification.name.text), &notification.name))
+        }
+        ItemKind::Group { name, operator: crate::ast::GroupOperator::Define, .. } => {
+            Some((Slot::Message(&name.text), name))
+        }
+        ItemKind::Definition { role, name, .. } => {
+            Some((Slot::Definition(role.as_ref().map(|role| role.text.as_str()), &name.text), name))
+        }
+        ItemKind::Key { name, .. } => Some((Slot::Key(&name.text), name)),
+        ItemKind::Role { body: Some(_), name, .. } => Some((Slot::Definition(None, &name.text), name)),
+        _ => None,
+    }
+}
+
+fn slot_name(item: &Item) -> Option<&Name> {
+    slot(item).map(|(_, name)| name)
+}
+
+/// The protocol's name, and where capabilities and the version are announced.
+pub(super) fn announce(items: &[Placed<'_>], resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {
+    for placed in items {
+        // An import brings what can be shared, never what a file says about itself.
+        if placed.imported {
+            continue;
+        }
+        match &placed.item.kind {
+            ItemKind::Protocol { name, version, batch } => {
+                if let Some(first) = &resolution.declarations.name {
+                    diagnostics.push(check::declared_twice(name, first.span, false));
+                    continue;
+                }
+                let declarations = &mut resolution.declarations;
+                declarations.name = Some(name.clone());
+                declarations.version = version.as_ref().map(|version| version.text.clone());
+                declarations.batch = batch.is_some();
+                declarations.documentation.clone_from(&placed.item.documentation);
+            }
+            ItemKind::Capabilities { role, field } => {
+                let Some(side) = side_of(&role.text, items) else {
+                    diagnostics.push(check::unknown_role(role, &role_names(items)));
+                    continue;
+                };
+                if let Some(field) = message_field(field, resolution, diagnostics) {
+                    resolution.declarations.announcements.push(machine::Announcement { side, field });
+                }
+            }
+            ItemKind::Version(field) => {
+                resolution.declarations.version_field = message_field(field, resolution, diagnostics);
+            }
+            ItemKind::Key { open, name, .. } => {
+                let span = open.unwrap_or(name.span);
+                diagnostics.push(not_supported(span, "keys"));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A construct of the language that the next stages cannot use yet.
+pub fn not_supported(span: crate::source::Span, what: &str) -> Diagnostic {
+    Diagnostic::error(NOT_SUPPORTED, span, format!("{what} are not supported yet"))
+        .help("leave it out for now; the rest of the file is checked as if it were not there")
+}
+
+fn message_field(
+    field: &MessageField,
+    resolution: &Resolution,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<machine::Field> {
+    match resolution.names.get(&field.message.text) {
+        Some(Meaning::Message(message)) => Some(machine::Field { message: *message, path: path(&field.path) }),
+        _ => {
+            diagnostics.push(check::undefined_message(&field.message, resolution));
+            None
+        }
+    }
+}
+
+/// The side a word means: `client`, `server`, or a role's own name.
+pub(super) fn side_of(word: &str, items: &[Placed<'_>]) -> Option<Side> {
+    match word {
+        "client" => Some(Side::Client),
+        "server" => Some(Side::Server),
+        name => items.iter().find_map(|placed| match &placed.item.kind {
+            ItemKind::Role { side, name: role, .. } if role.text == name => Some(side_from(*side)),
+            _ => None,
+        }),
+    }
+}
+
+pub(super) fn role_names(items: &[Placed<'_>]) -> Vec<String> {
+    let declared = items.iter().filter_map(|placed| match &placed.item.kind {
+        ItemKind::Role { name, .. } => Some(name.text.clone()),
+        _ => None,
+    });
+    ["client".to_owned(), "server".to_owned()].into_iter().chain(declared).collect()
+}
+
+fn side_from(side: RoleSide) -> Side {
+    match side {
+        RoleSide::Client => Side::Client,
+        RoleSide::Server => Side::Server,
+    }
+}
+
+/// The definitions and the roles.
+pub(super) fn define(items: &[Placed<'_>], resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {
+    for placed in items {
+        let Placed { item, imported, .. } = placed;
+        match &item.kind {
+            ItemKind::Definition { role, name, levels, body } => {
+                let side = match role {
+                    None => None,
+                    Some(role) => match side_of(&role.text, items) {
+                        Some(side) => Some(side),
+                        None => {
+                            diagnostics.push(check::unknown_role(role, &role_names(items)));
+                            continue;
+                        }
+                    },
+                };
+                resolution.definitions.push(Definition {
+                    side,
+                    name: name.clone(),
+                    levels: levels.clone(),
+                    body: body.clone(),
+                    documentation: item.documentation.clone(),
+                    imported: *imported,
+                    span: item.span,
+                });
+            }
+            ItemKind::Role { side, name, body, compatible } if !imported => {
+                let side = side_from(*side);
+                if let Some(first) = resolution.roles.iter().find(|role| role.side == side) {
+                    diagnostics.push(check::second_role(name, first));
+                    continue;
+                }
+                resolution.roles.push(Role { side, name: name.clone(), compatible: *compatible });
+                if let Some(body) = body {
+                    resolution.definitions.push(Definition {
+                        side: None,
+                        name: name.clone(),
+                        levels: Vec::new(),
+                        body: body.clone(),
+                        documentation: item.documentation.clone(),
+                        imported: false,
+                        span: item.span,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    for role in &resolution.roles {
+        if !resolution.definitions.iter().any(|definition| definition.name.text == role.name.text) {
+            let other = resolution.roles.iter().find(|other| other.side != role.side);
+            diagnostics.push(check::role_without_type(role, other));
+        }
+    }
+    // The requests' refusals need names that nothing else has.
+    for message in &resolution.declarations.messages {
+        if let Kind::Refusal { .. } = message.table.kind
+            && let Some(Meaning::Group(_)) = resolution.names.get(message.table.name.as_ref())
+        {
+            let name = Name { text: message.table.name.to_string(), span: message.span };
+            diagnostics.push(check::declared_twice(&name, message.span, false));
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Reads a file and everything it imports.
+//!
+//! In: the path of the first file and a function that reads. Out: every file's tree, imports before importers.
+//! Refuses to follow a cycle, and to read a file twice.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use crate::ast::{self, ItemKind, Name};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::parser;
+use crate::source::{FileId, SourceMap};
+
+/// An imported file cannot be read.
+pub const UNREADABLE_IMPORT: Code = Code("S0020");
+/// Files import one another in a circle.
+pub const CYCLIC_IMPORT: Code = Code("S0021");
+
+/// How the caller reads a file.
+pub type Read<'a> = &'a mut dyn FnMut(&Path) -> io::Result<Vec<u8>>;
+
+/// One file with its tree.
+#[derive(Clone, Debug)]
+pub struct LoadedFile {
+    /// Which file.
+    pub file: FileId,
+    /// What the parser saw.
+    pub tree: ast::File,
+    /// Whether it was imported, rather than named by the caller.
+    pub imported: bool,
+}
+
+/// Reads `entry` and, depth first, what it imports; each file once, an import before its importer.
+///
+/// Fails only if the first file itself cannot be read; everything else is a diagnostic.
+pub fn load(
+    entry: &Path,
+    read: Read<'_>,
+    sources: &mut SourceMap,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> io::Result<Vec<LoadedFile>> {
+    let mut loader = Loader { sources, diagnostics, read, places: HashMap::new(), finished: Vec::new() };
+    let mut open = Vec::new();
+    let bytes = (loader.read)(entry)?;
+    loader.open(entry.to_path_buf(), bytes, None, &mut open);
+    loader.run(open);
+    Ok(loader.finished)
+}
+
+/// A file whose imports are being read.
+struct Open {
+    path: PathBuf,
+    file: FileId,
+    tree: ast::File,
+    imports: std::vec::IntoIter<Name>,
+    imported: bool,
+}
+
+struct Loader<'a> {
+    sources: &'a mut SourceMap,
+    diagnostics: &'a mut Vec<Diagnostic>,
+    read: Read<'a>,
+    /// Every path met so far; `true` once the file and its imports are finished.
+    places: HashMap<PathBuf, bool>,
+    finished: Vec<LoadedFile>,
+}
+
+impl Loader<'_> {
+    fn open(&mut self, path: PathBuf, bytes: Vec<u8>, from: Option<&Name>, open: &mut Vec<Open>) {
+        let (file, mut found) = self.sources.add_bytes(&path, bytes);
+        self.diagnostics.append(&mut found);
+        let (tree, mut found) = parser::parse(self.sources, file);
+        self.diagnostics.append(&mut found);
+        let imports: Vec<Name> = tree
+            .items
+            .iter()
+            .filter_map(|item| match &item.kind {
+                ItemKind::Import(name) => Some(name.clone()),
+                _ => None,
+            })
+            .collect();
+        self.places.insert(normal(&path), false);
+        open.push(Open { path, file, tree, imports: imports.into_iter(), imported: from.is_some() });
+    }
+
+    /// Works with a stack of its own, so that a long chain of imports is no deep recursion.
+    fn run(&mut self, mut open: Vec<Open>) {
+        while let Some(top) = open.last_mut() {
+            let Some(import) = top.imports.next() else {
+                if let Some(done) = open.pop() {
+                    self.places.insert(normal(&done.path), true);
+                    self.finished.push(LoadedFile { file: done.file, tree: done.tree, imported: done.imported });
+                }
+                continue;
+            };
+            let path = top.path.parent().unwrap_or(Path::new("")).join(&import.text);
+            match self.places.get(&normal(&path)) {
+                Some(true) => {}
+                Some(false) => {
+                    let circle: Vec<String> = open
+                        .iter()
+                        .skip_while(|file| normal(&file.path) != normal(&path))
+                        .map(|file| format!("`{}`", file.path.display()))
+                        .collect();
+                    self.diagnostics.push(
+                        Diagnostic::error(CYCLIC_IMPORT, import.span, "this import leads back to itself")
+                            .label("this file is being read already")
+                            .with_note(format!("the circle is {}", circle.join(" imports ")))
+                            .help("move what both need into a third file and import that one"),
+                    );
+                }
+                None => match (self.read)(&path) {
+                    Ok(bytes) => self.open(path, bytes, Some(&import), &mut open),
+                    Err(error) => {
+                        // Remembered as finished, so that a second import of it is not a second report.
+                        self.places.insert(normal(&path), true);
+                        self.diagnostics.push(
+                            Diagnostic::error(
+                                UNREADABLE_IMPORT,
+                                import.span,
+                                format!("cannot read `{}`: {error}", path.display()),
+                            )
+                            .label("imported here")
+                            .help("the path is relative to the file that imports"),
+                        );
+                    }
+                },
+            }
+        }
+    }
+}
+
+/// The path without `.` and `x/..`, so that two ways to write one file are one file.
+fn normal(path: &Path) -> PathBuf {
+    let mut result = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir
+                if result.components().next_back().is_some_and(|last| matches!(last, Component::Normal(_))) =>
+            {
+                result.pop();
+            }
+            other => result.push(other),
+        }
+    }
+    result
+}

@@ -1,0 +1,242 @@
+//! Messages: requests with their replies and refusals, notifications, gates.
+
+use std::borrow::Cow;
+
+use mcp_protocol_machine::protocol::{
+    self as machine, Condition, Gate, GateIndex, Holder, Kind, Level, MessageIndex, Reports, Requirement,
+    Strictness,
+};
+
+use super::items::{Placed, not_supported, role_names, side_of};
+use super::payload::payload;
+use super::{Meaning, Message, PayloadType, Resolution};
+use crate::ast::{self, ItemKind, JsonPath, Modifier, Name};
+use crate::checks::declarations as check;
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+
+/// Declares every message of every file.
+pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {
+    let mut declare = Declare { items, resolution, diagnostics };
+    for placed in items {
+        match &placed.item.kind {
+            ItemKind::Request(request) => declare.request(placed, request),
+            ItemKind::Notification(notification) => declare.notification(placed, notification),
+            _ => {}
+        }
+    }
+    identities(&declare.resolution.declarations.messages, declare.diagnostics);
+}
+
+struct Declare<'a> {
+    items: &'a [Placed<'a>],
+    resolution: &'a mut Resolution,
+    diagnostics: &'a mut Vec<Diagnostic>,
+}
+
+impl Declare<'_> {
+    fn request(&mut self, placed: &Placed<'_>, request: &ast::Request) {
+        let method = &request.method;
+        let payload = payload(&request.payload, placed.types, self.diagnostics);
+        let mut message =
+            self.message(&request.name, Kind::Request, &method.text, payload, request.condition.as_ref());
+        message.documentation.clone_from(&placed.item.documentation);
+        self.modify(&mut message, &request.modifiers, placed);
+        let Some(index) = self.add(message) else { return };
+        for reply in &request.replies {
+            let payload = super::payload::payload(&reply.payload, placed.types, self.diagnostics);
+            let kind = Kind::Reply { request: index };
+            let reply = self.message(&reply.name, kind, &method.text, payload, reply.condition.as_ref());
+            self.add(reply);
+        }
+        let refusal = Name { text: format!("{}Error", request.name.text), span: request.name.span };
+        let nothing = (machine::Payload::None, PayloadType::None);
+        let refusal = self.message(&refusal, Kind::Refusal { request: index }, &method.text, nothing, None);
+        self.add(refusal);
+    }
+
+    fn notification(&mut self, placed: &Placed<'_>, notification: &ast::Notification) {
+        let payload = payload(&notification.payload, placed.types, self.diagnostics);
+        let condition = notification.condition.as_ref();
+        let mut message = self.message(
+            &notification.name,
+            Kind::Notification,
+            &notification.method.text,
+            payload,
+            condition,
+        );
+        message.documentation.clone_from(&placed.item.documentation);
+        self.modify(&mut message, &notification.modifiers, placed);
+        self.add(message);
+    }
+
+    fn message(
+        &mut self,
+        name: &Name,
+        kind: Kind,
+        method: &str,
+        (presence, payload): (machine::Payload, PayloadType),
+        when: Option<&ast::Condition>,
+    ) -> Message {
+        if let Some(condition) = when {
+            self.diagnostics.push(not_supported(condition.span, "conditions"));
+        }
+        Message {
+            table: machine::Message {
+                name: Cow::Owned(name.text.clone()),
+                kind,
+                method: Cow::Owned(method.to_owned()),
+                payload: presence,
+                condition: when.map(condition),
+                requires: Cow::Owned(Vec::new()),
+                answered: false,
+                cancellable: false,
+                cancels: None,
+                reports: None,
+                level: None,
+            },
+            span: name.span,
+            documentation: Vec::new(),
+            payload,
+            call_name: None,
+            undeclared: false,
+        }
+    }
+
+    /// Gives the message its number and its name, unless something else has the name.
+    fn add(&mut self, message: Message) -> Option<MessageIndex> {
+        let name = Name { text: message.table.name.to_string(), span: message.span };
+        if let Some(Meaning::Message(first)) = self.resolution.names.get(&name.text) {
+            let first = self.resolution.declarations.message(*first);
+            let both = first.map(|first| (first.span, first.table.kind));
+            self.diagnostics.push(match both {
+                Some((first, Kind::Reply { .. })) if matches!(message.table.kind, Kind::Reply { .. }) => {
+                    check::reply_of_two_requests(&name, first)
+                }
+                Some((first, Kind::Refusal { .. })) => check::name_of_refusal(&name, first),
+                Some((first, _)) if matches!(message.table.kind, Kind::Refusal { .. }) => {
+                    check::name_of_refusal(&Name { text: name.text.clone(), span: first }, name.span)
+                }
+                first => check::declared_twice(&name, first.map_or(name.span, |first| first.0), false),
+            });
+            return None;
+        }
+        let Ok(index) = u16::try_from(self.resolution.declarations.messages.len()) else {
+            self.diagnostics.push(check::too_many_messages(message.span));
+            return None;
+        };
+        let index = MessageIndex(index);
+        self.resolution.names.insert(name.text, Meaning::Message(index));
+        self.resolution.declarations.messages.push(message);
+        Some(index)
+    }
+
+    fn modify(&mut self, message: &mut Message, modifiers: &[Modifier], placed: &Placed<'_>) {
+        let request = message.table.kind == Kind::Request;
+        let mut requires = Vec::new();
+        for modifier in modifiers {
+            let mut only_for = |is: bool, span: Span, word: &str, what: &str| {
+                if !is {
+                    self.diagnostics.push(check::misplaced_modifier(span, word, what));
+                }
+            };
+            match modifier {
+                Modifier::As(name) => message.call_name = Some(name.clone()),
+                Modifier::Answered(span) => {
+                    only_for(request, *span, "answered", "request");
+                    message.table.answered = true;
+                }
+                Modifier::Cancellable(span) => {
+                    only_for(request, *span, "cancellable", "request");
+                    message.table.cancellable = true;
+                }
+                Modifier::Cancels(field, span) => {
+                    only_for(!request, *span, "cancels", "notification");
+                    message.table.cancels = Some(path(field));
+                }
+                Modifier::Reports { token, of, span } => {
+                    only_for(!request, *span, "reports", "notification");
+                    let of: Vec<_> = of.iter().map(path).collect();
+                    message.table.reports = Some(Reports { token: path(token), of: Cow::Owned(of) });
+                }
+                Modifier::Levels(levels) => message.table.level = levels.first().map(level),
+                Modifier::Requires { holder, path: field, condition: when, .. } => {
+                    if let Some(requirement) = self.requirement(holder, field, when.as_ref(), placed) {
+                        requires.push(requirement);
+                    }
+                }
+            }
+        }
+        message.table.requires = Cow::Owned(requires);
+    }
+
+    fn requirement(
+        &mut self,
+        holder: &Name,
+        field: &JsonPath,
+        when: Option<&ast::Condition>,
+        _placed: &Placed<'_>,
+    ) -> Option<Requirement> {
+        if let Some(condition) = when {
+            self.diagnostics.push(not_supported(condition.span, "conditions"));
+        }
+        let holder = match holder.text.as_str() {
+            "own" => Holder::Sender,
+            "peer" => Holder::Receiver,
+            word => match side_of(word, self.items) {
+                Some(side) => Holder::Side(side),
+                None => {
+                    let mut names = role_names(self.items);
+                    names.extend(["own".to_owned(), "peer".to_owned()]);
+                    self.diagnostics.push(check::unknown_role(holder, &names));
+                    return None;
+                }
+            },
+        };
+        let path = path(field);
+        let gates = &mut self.resolution.declarations.gates;
+        let index = gates.iter().position(|gate| gate.path == path).unwrap_or_else(|| {
+            gates.push(Gate { path });
+            gates.len() - 1
+        });
+        let gate = GateIndex(u16::try_from(index).unwrap_or(u16::MAX));
+        Some(Requirement { holder, gate, condition: when.map(condition) })
+    }
+}
+
+/// Two messages with one method on the wire cannot be told apart.
+fn identities(messages: &[Message], diagnostics: &mut Vec<Diagnostic>) {
+    let mut seen: std::collections::HashMap<(Kind, &str, &Option<Condition>), &Message> = Default::default();
+    for message in messages {
+        if !matches!(message.table.kind, Kind::Request | Kind::Notification) {
+            continue;
+        }
+        let identity = (message.table.kind, message.table.method.as_ref(), &message.table.condition);
+        if let Some(first) = seen.get(&identity) {
+            diagnostics.push(check::same_on_the_wire(message, first));
+        } else {
+            seen.insert(identity, message);
+        }
+    }
+}
+
+/// The path as the tables have it.
+pub(super) fn path(path: &JsonPath) -> machine::Path {
+    Cow::Owned(path.segments.iter().map(|segment| Cow::Owned(segment.text.clone())).collect())
+}
+
+fn condition(condition: &ast::Condition) -> Condition {
+    Condition {
+        path: path(&condition.path),
+        literal: condition.literal.as_ref().map(|literal| Cow::Owned(literal.text.clone())),
+    }
+}
+
+/// The level as the tables have it.
+pub fn level(level: &ast::Level) -> Level {
+    Level {
+        strictness: if level.must { Strictness::Must } else { Strictness::Should },
+        rule: level.rule.as_ref().map(|rule| Cow::Owned(rule.text.clone())),
+        error: level.error,
+    }
+}

@@ -1,0 +1,95 @@
+//! The Rust types behind `( … )`.
+
+use mcp_protocol_machine::protocol as machine;
+
+use super::PayloadType;
+use crate::ast::{Payload, RustPath};
+use crate::checks::declarations as check;
+use crate::diagnostic::Diagnostic;
+
+/// Names that are themselves wherever they are written, because Rust's prelude or the language has them.
+const PRIMITIVES: &[&str] = &[
+    "String", "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64",
+    "u128", "usize",
+];
+
+/// Prelude types whose arguments are payload types in their own right.
+const CONTAINERS: &[&str] = &["Vec", "Option", "Box"];
+
+/// What a declaration's payload is, in the tables and in Rust.
+pub(super) fn payload(
+    payload: &Payload,
+    types: Option<&RustPath>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (machine::Payload, PayloadType) {
+    let presence = |optional: bool| match optional {
+        true => machine::Payload::Optional,
+        false => machine::Payload::Required,
+    };
+    match payload {
+        Payload::None => (machine::Payload::None, PayloadType::None),
+        Payload::Null(_) => (machine::Payload::Null, PayloadType::None),
+        Payload::Any { optional, .. } => (presence(*optional), PayloadType::Any),
+        Payload::Type { path, optional } => {
+            let text = complete(&path.text, types).unwrap_or_else(|| {
+                diagnostics.push(check::no_types_module(path));
+                path.text.clone()
+            });
+            (presence(*optional), PayloadType::Type(RustPath { text, span: path.span }))
+        }
+    }
+}
+
+/// Puts the `types` module before a name that stands alone; `None` if there is no such module.
+fn complete(text: &str, types: Option<&RustPath>) -> Option<String> {
+    if let Some((head, rest)) = text.split_once('<')
+        && let Some(argument) = rest.strip_suffix('>')
+    {
+        let head = if CONTAINERS.contains(&head) { head.to_owned() } else { complete(head, types)? };
+        let arguments: Option<Vec<String>> =
+            top_level_commas(argument).into_iter().map(|argument| complete(argument, types)).collect();
+        return Some(format!("{head}<{}>", arguments?.join(", ")));
+    }
+    if text.contains("::") || PRIMITIVES.contains(&text) {
+        return Some(text.to_owned());
+    }
+    types.map(|types| format!("{}::{text}", types.text))
+}
+
+/// Splits `A<B,C>,D` in `A<B,C>` and `D`.
+fn top_level_commas(text: &str) -> Vec<&str> {
+    let mut depth = 0usize;
+    text.split(|character| {
+        match character {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        character == ',' && depth == 0
+    })
+    .map(str::trim)
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Span;
+
+    #[test]
+    fn names_get_the_module_of_their_file() {
+        let types = RustPath { text: "wire::v1".into(), span: Span::default() };
+        let complete = |text| complete(text, Some(&types)).unwrap();
+        assert_eq!(complete("Params"), "wire::v1::Params");
+        assert_eq!(complete("a::b::T"), "a::b::T");
+        assert_eq!(complete("u32"), "u32");
+        assert_eq!(complete("Vec<Params>"), "Vec<wire::v1::Params>");
+        assert_eq!(complete("Either<Vec<A>,b::C>"), "wire::v1::Either<Vec<wire::v1::A>, b::C>");
+    }
+
+    #[test]
+    fn without_a_module_a_lone_name_has_no_home() {
+        assert_eq!(complete("Params", None), None);
+        assert_eq!(complete("Vec<String>", None).as_deref(), Some("Vec<String>"));
+    }
+}
