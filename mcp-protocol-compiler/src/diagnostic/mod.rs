@@ -5,6 +5,10 @@
 
 use crate::source::Span;
 
+pub mod findings;
+pub mod json;
+pub mod render;
+
 /// The stable code of a kind of finding, `S0201`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Code(pub &'static str);
@@ -96,4 +100,18 @@ impl Diagnostic {
         self.helps.push(help.into());
         self
     }
+}
+
+/// A name as it stands in a message: cut where it would fill the screen, without characters that change the line.
+pub fn shorten(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut short: String = text
+        .chars()
+        .take(LONGEST)
+        .map(|character| if character.is_control() { ' ' } else { character })
+        .collect();
+    if text.chars().nth(LONGEST).is_some() {
+        short.push('…');
+    }
+    short
 }

@@ -1,0 +1,119 @@
+//! The diagnostics of one file, no more of them than anyone reads.
+//!
+//! In: findings in any order. Out: them, in the order of the text, with a note at the end if there were more than
+//! [`LIMIT`]. Refuses to hold more than it will show, so that a hostile file costs no memory.
+
+use super::{Code, Diagnostic, Severity};
+use crate::source::Span;
+
+/// There are more findings than are shown.
+pub const MORE_FINDINGS: Code = Code("S0003");
+
+/// How many findings of one file are shown.
+pub const LIMIT: usize = 100;
+
+/// Collects findings.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    kept: Vec<Diagnostic>,
+    more_errors: usize,
+    more_others: usize,
+}
+
+impl Findings {
+    /// Takes one finding.
+    pub fn push(&mut self, finding: Diagnostic) {
+        // Twice the limit is held because what comes late may stand early in the text.
+        if self.kept.len() < 2 * LIMIT {
+            self.kept.push(finding);
+        } else {
+            self.leave_out(&finding);
+        }
+    }
+
+    fn leave_out(&mut self, finding: &Diagnostic) {
+        match finding.severity {
+            Severity::Error => self.more_errors += 1,
+            Severity::Warning | Severity::Note => self.more_others += 1,
+        }
+    }
+
+    /// What is to be shown, in the order of the text.
+    pub fn finish(mut self) -> Vec<Diagnostic> {
+        let start =
+            |finding: &Diagnostic| finding.labels.first().map(|label| (label.span.file, label.span.start));
+        self.kept.sort_by_key(start);
+        let rest = self.kept.split_off(self.kept.len().min(LIMIT));
+        for finding in &rest {
+            self.leave_out(finding);
+        }
+        if self.more_errors + self.more_others > 0 {
+            let place = rest.first().or(self.kept.last()).and_then(|finding| finding.labels.first());
+            let span = place.map_or(Span::default(), |label| label.span);
+            // The place is where the list stops, so that a reader knows how far it goes.
+            let message = format!("… and {}", counted(self.more_errors, self.more_others));
+            // Without an error among those shown the file would pass for correct.
+            let hidden =
+                self.more_errors > 0 && self.kept.iter().all(|shown| shown.severity < Severity::Error);
+            let severity = if hidden { Severity::Error } else { Severity::Note };
+            self.kept.push(Diagnostic { severity, ..Diagnostic::note(MORE_FINDINGS, span, message) });
+        }
+        self.kept
+    }
+}
+
+fn counted(errors: usize, others: usize) -> String {
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    match (errors, others) {
+        (errors, 0) => format!("{errors} more error{}", plural(errors)),
+        (0, others) => format!("{others} more warning{}", plural(others)),
+        (errors, others) => {
+            format!("{errors} more error{} and {others} more warning{}", plural(errors), plural(others))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::FileId;
+
+    fn at(start: u32) -> Span {
+        Span { file: FileId(0), start, end: start }
+    }
+
+    #[test]
+    fn findings_come_in_the_order_of_the_text() {
+        let mut findings = Findings::default();
+        for start in [5, 1, 3] {
+            findings.push(Diagnostic::error(Code("S0001"), at(start), start.to_string()));
+        }
+        let messages: Vec<String> = findings.finish().into_iter().map(|finding| finding.message).collect();
+        assert_eq!(messages, ["1", "3", "5"]);
+    }
+
+    #[test]
+    fn what_is_too_much_is_counted() {
+        let mut findings = Findings::default();
+        for start in 0..512 {
+            findings.push(Diagnostic::error(Code("S0001"), at(start), "m"));
+        }
+        findings.push(Diagnostic::warning(Code("S0001"), at(600), "m"));
+        let shown = findings.finish();
+        assert_eq!(shown.len(), LIMIT + 1);
+        assert_eq!(shown[LIMIT].message, "… and 412 more errors and 1 more warning");
+        assert_eq!(shown[LIMIT].severity, Severity::Note);
+    }
+
+    #[test]
+    fn an_error_behind_many_warnings_is_not_lost() {
+        let mut findings = Findings::default();
+        for start in 0..300 {
+            findings.push(Diagnostic::warning(Code("S0001"), at(start), "m"));
+        }
+        findings.push(Diagnostic::error(Code("S0001"), at(600), "m"));
+        let shown = findings.finish();
+        assert_eq!(shown[LIMIT].message, "… and 1 more error and 200 more warnings");
+        assert_eq!(shown[LIMIT].severity, Severity::Error);
+    }
+}

@@ -1,0 +1,181 @@
+//! Diagnostics for people: rustc's layout, plain or in colour.
+//!
+//! In: a finding and the sources it points into. Out: its text, ending in a line end. Refuses to print: the caller
+//! does. This is the only rendering there is; the macro and the command line show the same text.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+use super::{Diagnostic, Label, Severity};
+use crate::source::{FileId, SourceMap, Span};
+
+/// A line longer than this in bytes is shown in part, so that a file of one line costs what other files cost.
+const LONGEST_LINE: u32 = 2_000;
+/// How much of such a line is shown on either side of what is marked.
+const AROUND: u32 = 200;
+
+/// Whether the text is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Style {
+    /// Text alone, for files, tests and `compile_error!`.
+    Plain,
+    /// With colours for a terminal.
+    Coloured,
+}
+
+/// One finding as text.
+pub fn render(sources: &SourceMap, diagnostic: &Diagnostic, style: Style) -> String {
+    let level = match diagnostic.severity {
+        Severity::Note => Level::NOTE,
+        Severity::Warning => Level::WARNING,
+        Severity::Error => Level::ERROR,
+    };
+    let mut group = Group::with_title(level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.0));
+    for snippet in snippets(sources, &diagnostic.labels) {
+        group = group.element(snippet);
+    }
+    for note in &diagnostic.notes {
+        group = group.element(Level::NOTE.message(note.as_str()));
+    }
+    for help in &diagnostic.helps {
+        group = group.element(Level::HELP.message(help.as_str()));
+    }
+    let renderer = match style {
+        Style::Plain => Renderer::plain(),
+        Style::Coloured => Renderer::styled(),
+    };
+    let mut text = renderer.render(&[group]);
+    text.push('\n');
+    text
+}
+
+/// Several findings as text, an empty line after each.
+pub fn render_all(sources: &SourceMap, diagnostics: &[Diagnostic], style: Style) -> String {
+    diagnostics.iter().map(|diagnostic| render(sources, diagnostic, style) + "\n").collect()
+}
+
+/// One snippet per file, in the order in which the labels name the files. The first label is the primary one.
+fn snippets<'a>(
+    sources: &'a SourceMap,
+    labels: &'a [Label],
+) -> impl Iterator<Item = Snippet<'a, annotate_snippets::Annotation<'a>>> {
+    let mut files: Vec<FileId> = Vec::new();
+    for label in labels {
+        if !files.contains(&label.span.file) {
+            files.push(label.span.file);
+        }
+    }
+    files.into_iter().map(move |file| {
+        let marked: Vec<(AnnotationKind, &Label)> = labels
+            .iter()
+            .enumerate()
+            .filter(|(_, label)| label.span.file == file)
+            .map(|(index, label)| {
+                (if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context }, label)
+            })
+            .collect();
+        snippet(sources, file, &marked)
+    })
+}
+
+fn snippet<'a>(
+    sources: &'a SourceMap,
+    file: FileId,
+    marked: &[(AnnotationKind, &'a Label)],
+) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+    let window = window(sources, file, marked);
+    let source = sources.slice(window);
+    let snippet = Snippet::source(source)
+        .path(sources.path(file).to_string_lossy())
+        .line_start(sources.start(window).line as usize);
+    snippet.annotations(marked.iter().map(|(kind, label)| {
+        let length = source.len();
+        let start = (label.span.start.saturating_sub(window.start) as usize).min(length);
+        let end = (label.span.end.saturating_sub(window.start) as usize).clamp(start, length);
+        let text = if label.text.is_empty() { None } else { Some(label.text.as_str()) };
+        kind.span(boundary(source, start)..boundary(source, end)).label(text)
+    }))
+}
+
+/// The lines from the first marked one to the last, not the whole file, which may be large; of a line that is very
+/// long, what surrounds the marks.
+fn window(sources: &SourceMap, file: FileId, marked: &[(AnnotationKind, &Label)]) -> Span {
+    let start = marked.iter().map(|(_, label)| label.span.start).min().unwrap_or(0);
+    let end = marked.iter().map(|(_, label)| label.span.end).max().unwrap_or(0).max(start);
+    let first = sources.line(file, sources.position(file, start).line);
+    let last = sources.line(file, sources.position(file, end).line);
+    let text = sources.text(file);
+    let mut window = Span { file, start: first.start, end: last.end.max(first.end) };
+    if start.saturating_sub(window.start) > LONGEST_LINE {
+        window.start = boundary(text, start.saturating_sub(AROUND) as usize) as u32;
+    }
+    if window.end.saturating_sub(end) > LONGEST_LINE {
+        window.end = boundary(text, end.saturating_add(AROUND) as usize) as u32;
+    }
+    window
+}
+
+/// The next place at or before `offset` where a character starts.
+fn boundary(text: &str, offset: usize) -> usize {
+    let mut offset = offset.min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Code;
+
+    fn place(sources: &SourceMap, file: FileId, needle: &str) -> Span {
+        let start = sources.text(file).find(needle).expect("it is there") as u32;
+        Span { file, start, end: start + needle.len() as u32 }
+    }
+
+    #[test]
+    fn labels_in_several_files_with_notes_and_helps() {
+        let mut sources = SourceMap::new();
+        let base = sources.add("base.session", "-- the base\nrequest Ping \"ping\"\n");
+        let main = sources
+            .add("main.session", "import \"base.session\"\n\n\nrequest Ping \"ping\"\nA = !Ping . α\n");
+        let diagnostic =
+            Diagnostic::error(Code("S0102"), place(&sources, main, "Ping"), "`Ping` is declared twice")
+                .label("declared here")
+                .also(place(&sources, base, "Ping"), "and first here")
+                .also(place(&sources, main, "import \"base.session\""), "imported here")
+                .with_note("an imported item is replaced by `override`")
+                .help("write `override request Ping \"ping\"`");
+        insta::assert_snapshot!(render(&sources, &diagnostic, Style::Plain));
+        assert!(render(&sources, &diagnostic, Style::Coloured).contains("\u{1b}["));
+    }
+
+    #[test]
+    fn places_that_do_not_exist_render_all_the_same() {
+        let mut sources = SourceMap::new();
+        let file = sources.add("a.session", "α");
+        for (start, end) in [(0, 0), (0, 1), (1, 1), (2, 2), (3, 9), (9, 3), (u32::MAX, u32::MAX)] {
+            let diagnostic = Diagnostic::error(Code("S0001"), Span { file, start, end }, "m");
+            assert!(render(&sources, &diagnostic, Style::Plain).contains("a.session"));
+        }
+        let empty = sources.add("empty.session", "");
+        let diagnostic =
+            Diagnostic::error(Code("S0001"), Span { file: empty, start: 0, end: 0 }, "m").label("here");
+        assert!(render(&sources, &diagnostic, Style::Plain).contains("empty.session"));
+        let nowhere = Diagnostic::error(Code("S0001"), Span { file: FileId(99), start: 4, end: 5 }, "m");
+        assert!(render(&sources, &nowhere, Style::Plain).contains("m"));
+        let mut unplaced = Diagnostic::error(Code("S0001"), Span::default(), "m");
+        unplaced.labels.clear();
+        assert_eq!(render(&sources, &unplaced, Style::Plain), "error[S0001]: m\n");
+    }
+
+    #[test]
+    fn a_very_long_line_is_shown_in_part() {
+        let mut sources = SourceMap::new();
+        let text = format!("{}wrong{}", "α ".repeat(500_000), " β".repeat(500_000));
+        let file = sources.add("long.session", text);
+        let diagnostic = Diagnostic::error(Code("S0001"), place(&sources, file, "wrong"), "m");
+        let rendered = render(&sources, &diagnostic, Style::Plain);
+        assert!(rendered.contains("wrong") && rendered.len() < 2_000, "{rendered}");
+    }
+}

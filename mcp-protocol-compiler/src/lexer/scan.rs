@@ -1,0 +1,334 @@
+//! The scanner: one pass over the text.
+//!
+//! In: the text of one file. Out: [`Lexed`]. Refuses to look back: each character is seen a bounded number of times.
+
+use super::lookalike::{advice, is_dash, is_invisible, is_quote, is_wide_dash, meant};
+use super::{
+    Documentation, Kind, Lexed, MALFORMED_NUMBER, Token, UNKNOWN_CHARACTER, UNKNOWN_ESCAPE,
+    UNTERMINATED_TEXT, changes_direction, number, quoted,
+};
+use crate::diagnostic::{Diagnostic, shorten};
+use crate::source::{FileId, SourceMap, Span};
+
+pub(super) struct Scanner<'s> {
+    sources: &'s SourceMap,
+    file: FileId,
+    text: &'s str,
+    at: usize,
+    starts_line: bool,
+    /// How many `{` have been reported whose `}` has not come: one report is enough for both.
+    braces: usize,
+    /// The end of the last unknown character and the character, so that a run of one character is one finding.
+    run: Option<(usize, char)>,
+    lexed: Lexed,
+}
+
+impl<'s> Scanner<'s> {
+    pub(super) fn new(sources: &'s SourceMap, file: FileId) -> Self {
+        let text = sources.text(file);
+        let lexed = Lexed::default();
+        Scanner { sources, file, text, at: 0, starts_line: true, braces: 0, run: None, lexed }
+    }
+
+    pub(super) fn run(mut self) -> Lexed {
+        while let Some(character) = self.peek() {
+            self.step(character);
+        }
+        self.token(Kind::EndOfFile, 0);
+        self.lexed
+    }
+
+    fn rest(&self) -> &'s str {
+        self.text.get(self.at..).unwrap_or("")
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn peek_second(&self) -> Option<char> {
+        self.rest().chars().nth(1)
+    }
+
+    /// Takes `length` bytes as one token.
+    fn token(&mut self, kind: Kind, length: usize) {
+        let start = self.at as u32;
+        self.at += length;
+        let starts_line = std::mem::take(&mut self.starts_line);
+        self.lexed.tokens.push(Token { kind, starts_line, start, end: self.at as u32 });
+    }
+
+    fn step(&mut self, character: char) {
+        let length = character.len_utf8();
+        let second = self.peek_second();
+        match character {
+            '\n' => {
+                self.starts_line = true;
+                self.at += 1;
+            }
+            _ if character.is_whitespace() || changes_direction(character) => self.at += length,
+            '-' if second == Some('-') => self.comment(),
+            '-' if second == Some('=') => self.token(Kind::MinusEquals, 2),
+            '-' if second == Some('>') => self.token(Kind::Arrow, 2),
+            '-' if second.is_some_and(|next| next.is_ascii_digit()) => self.number(1),
+            '+' if second == Some('=') => self.token(Kind::PlusEquals, 2),
+            '(' if self.rest().starts_with("(+)") => self.token(Kind::Internal, 3),
+            ':' if second == Some(':') => self.token(Kind::DoubleColon, 2),
+            '"' => self.quoted(character),
+            'μ' | 'µ' => self.token(Kind::Mu, length),
+            _ if character.is_ascii_digit() => self.number(0),
+            _ => match punctuation(character) {
+                Some(kind) => self.token(kind, length),
+                None if starts_word(character) => {
+                    let end = self.rest().find(|next| !continues_word(next)).unwrap_or(self.rest().len());
+                    self.token(Kind::Word, end);
+                }
+                None => self.foreign(character, second),
+            },
+        }
+    }
+
+    /// `-- …` to the end of the line; exactly three dashes are documentation.
+    fn comment(&mut self) {
+        let rest = self.rest();
+        let line = rest.get(..rest.find('\n').unwrap_or(rest.len())).unwrap_or("");
+        let dashes = line.len() - line.trim_start_matches('-').len();
+        if dashes == 3 {
+            let behind = line.get(dashes..).unwrap_or("");
+            let space = usize::from(behind.starts_with(' '));
+            let text = self.at + dashes + space;
+            self.lexed.documentation.push(Documentation {
+                start: self.at as u32,
+                text: text as u32,
+                end: (self.at + line.trim_end().len()).max(text.min(self.at + line.len())) as u32,
+                next: self.lexed.tokens.len(),
+                starts_line: self.starts_line,
+            });
+        }
+        self.at += line.len();
+    }
+
+    /// Digits, behind `sign` bytes of sign. Letters right behind them are part of the mistake.
+    fn number(&mut self, sign: usize) {
+        let rest = self.rest();
+        let behind = rest.get(sign..).unwrap_or("");
+        let length = sign + behind.find(|next| !continues_word(next)).unwrap_or(behind.len());
+        let word = rest.get(..length).unwrap_or("");
+        if behind.bytes().take(length - sign).all(|byte| byte.is_ascii_digit()) {
+            return self.token(Kind::Number, length);
+        }
+        let diagnostic = Diagnostic::error(
+            MALFORMED_NUMBER,
+            self.span(length),
+            format!("`{}` starts with a digit", shorten(word)),
+        )
+        .label("neither a name nor a number")
+        .help("start a name with a letter; in a JSON path, put the key into quotes");
+        self.report(diagnostic);
+        self.token(Kind::Unknown, length);
+    }
+
+    /// Text in quotes. Without a closing quote it ends where a method or a rule would.
+    fn quoted(&mut self, opening: char) {
+        let rest = self.rest();
+        let line = rest.get(..rest.find('\n').unwrap_or(rest.len())).unwrap_or("");
+        let mut at = opening.len_utf8();
+        let mut end = None;
+        let mut escapes = Vec::new();
+        while let Some(character) = line.get(at..).and_then(|behind| behind.chars().next()) {
+            if character == '\\' {
+                let (length, meaning) = quoted::escape(line.get(at..).unwrap_or(""));
+                if meaning.is_none() {
+                    escapes.push((at, length));
+                }
+                at += length;
+                continue;
+            }
+            at += character.len_utf8();
+            if quoted::closes(opening, character) {
+                end = Some(at);
+                break;
+            }
+        }
+        let Some(end) = end else { return self.unterminated(opening, line) };
+        for (start, length) in escapes {
+            let span = self.span_of(self.at + start, length);
+            let wrong = line.get(start..start + length).unwrap_or("");
+            let diagnostic = Diagnostic::error(UNKNOWN_ESCAPE, span, format!("unknown escape `{wrong}`"))
+                .with_note("the escapes are `\\\"`, `\\\\`, `\\n`, `\\r`, `\\t` and `\\u{…}`")
+                .help("write `\\\\` for a backslash");
+            self.lexed.findings.push(diagnostic);
+        }
+        if opening != '"' {
+            let text = quoted::quote(&quoted::value(line.get(..end).unwrap_or("")));
+            let message = format!("`{opening}` is no quotation mark here");
+            let diagnostic = Diagnostic::error(UNKNOWN_CHARACTER, self.span(end), message)
+                .label(format!("{} opens this", number(opening)))
+                .help(format!("write `{}`", shorten(&text)));
+            self.lexed.findings.push(diagnostic);
+        }
+        self.token(Kind::Text, end);
+    }
+
+    fn unterminated(&mut self, opening: char, line: &str) {
+        let behind = line.get(opening.len_utf8()..).unwrap_or("");
+        let stop = |character: char| character.is_whitespace() || matches!(character, ')' | ']' | ',');
+        let length = opening.len_utf8() + behind.find(stop).unwrap_or(behind.len());
+        let word = line.get(opening.len_utf8()..length).unwrap_or("");
+        let diagnostic =
+            Diagnostic::error(UNTERMINATED_TEXT, self.span(length), "text without a closing quote")
+                .label("opened here, not closed in this line");
+        let help =
+            if word.is_empty() { "delete it".to_owned() } else { format!("write `\"{}\"`", shorten(word)) };
+        self.report(diagnostic.help(help));
+        self.token(Kind::Text, length);
+    }
+
+    /// A character that is not of the language.
+    fn foreign(&mut self, character: char, second: Option<char>) {
+        let length = character.len_utf8();
+        let slashes = character == '/' && matches!(second, Some('/' | '*'));
+        if is_wide_dash(character)
+            || slashes
+            || character == '#'
+            || (is_dash(character) && second == Some(character))
+        {
+            let written = if slashes { 2 } else { length };
+            let diagnostic = self.unknown(character, written).help("a comment starts with `--`");
+            self.lexed.findings.push(diagnostic);
+            let rest = self.rest();
+            self.at += rest.find('\n').unwrap_or(rest.len());
+        } else if is_dash(character) {
+            self.dash(character, second);
+        } else if character == ';' {
+            let advice = "write `.` between two actions; between items, delete it";
+            let diagnostic = self.unknown(character, 1).help(advice);
+            self.report(diagnostic);
+            self.at += 1;
+        } else if is_invisible(character) {
+            let message = format!("invisible character {}", number(character));
+            let diagnostic =
+                Diagnostic::error(UNKNOWN_CHARACTER, self.span(length), message).help("delete it");
+            self.report(diagnostic);
+            self.at += length;
+        } else if character == '{' || character == '}' {
+            self.brace(character);
+        } else if is_quote(character) {
+            self.quoted(character);
+        } else if let Some((kind, spelling)) = meant(character) {
+            let diagnostic = self.unknown(character, length).help(format!("write `{spelling}`"));
+            self.lexed.findings.push(diagnostic);
+            self.token(kind, length);
+        } else {
+            self.unreadable(character);
+        }
+    }
+
+    /// A dash that is not `-`, where `-` has a meaning.
+    fn dash(&mut self, character: char, second: Option<char>) {
+        let length = character.len_utf8();
+        if !second.is_some_and(|next| next.is_ascii_digit() || next == '>' || next == '=') {
+            return self.unreadable(character);
+        }
+        let diagnostic = self.unknown(character, length).help("write `-`");
+        self.lexed.findings.push(diagnostic);
+        match second {
+            Some('>') => self.token(Kind::Arrow, length + 1),
+            Some('=') => self.token(Kind::MinusEquals, length + 1),
+            // The number's text would begin with the wrong sign.
+            _ => {
+                self.at += length;
+                self.number(0);
+            }
+        }
+    }
+
+    fn brace(&mut self, character: char) {
+        if character == '{' || self.braces == 0 {
+            let diagnostic = self.unknown(character, 1).help("write parentheses");
+            self.lexed.findings.push(diagnostic);
+        }
+        match character {
+            '{' => self.braces += 1,
+            _ => self.braces = self.braces.saturating_sub(1),
+        }
+        self.token(if character == '{' { Kind::Open } else { Kind::Close }, 1);
+    }
+
+    fn unreadable(&mut self, character: char) {
+        let length = character.len_utf8();
+        if self.run != Some((self.at, character)) {
+            let mut diagnostic = self.unknown(character, length);
+            if let Some(advice) = advice(character) {
+                diagnostic = diagnostic.help(advice);
+            }
+            self.report(diagnostic);
+        }
+        self.token(Kind::Unknown, length);
+        self.run = Some((self.at, character));
+    }
+
+    fn unknown(&self, character: char, length: usize) -> Diagnostic {
+        let span = self.span(length);
+        let written = self.sources.slice(span);
+        let shown =
+            if character.is_control() { character.escape_unicode().to_string() } else { written.to_owned() };
+        let message = if character.is_ascii() && !character.is_control() {
+            format!("unknown character `{shown}`")
+        } else {
+            format!("unknown character `{shown}` ({})", number(character))
+        };
+        Diagnostic::error(UNKNOWN_CHARACTER, span, message)
+    }
+
+    /// Reports what makes the rest of the line unreliable.
+    fn report(&mut self, diagnostic: Diagnostic) {
+        let line = self.sources.line_number(self.file, self.at as u32);
+        if self.lexed.unreadable_lines.last() != Some(&line) {
+            self.lexed.unreadable_lines.push(line);
+        }
+        self.lexed.findings.push(diagnostic);
+    }
+
+    fn span(&self, length: usize) -> Span {
+        self.span_of(self.at, length)
+    }
+
+    fn span_of(&self, start: usize, length: usize) -> Span {
+        Span { file: self.file, start: start as u32, end: (start + length) as u32 }
+    }
+}
+
+fn punctuation(character: char) -> Option<Kind> {
+    Some(match character {
+        '⊕' => Kind::Internal,
+        '&' => Kind::Ampersand,
+        '!' => Kind::Exclamation,
+        '?' => Kind::Question,
+        '.' => Kind::Dot,
+        '*' => Kind::Star,
+        ',' => Kind::Comma,
+        '|' => Kind::Bar,
+        '(' => Kind::Open,
+        ')' => Kind::Close,
+        '[' => Kind::OpenBracket,
+        ']' => Kind::CloseBracket,
+        '<' => Kind::Less,
+        '>' => Kind::Greater,
+        '=' => Kind::Equals,
+        ':' => Kind::Colon,
+        _ => return None,
+    })
+}
+
+/// Whether a character goes on with a word. `μ` and `µ` are tokens of their own wherever they stand.
+pub(super) fn continues_word(character: char) -> bool {
+    (character.is_alphanumeric() || character == '_') && !matches!(character, 'μ' | 'µ')
+}
+
+/// Whether a character begins a word.
+pub(super) fn starts_word(character: char) -> bool {
+    (character.is_alphabetic() || character == '_')
+        && !matches!(character, 'μ' | 'µ')
+        && meant(character).is_none()
+}

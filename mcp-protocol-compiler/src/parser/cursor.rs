@@ -1,0 +1,334 @@
+//! Where the parser stands, and what it does when it cannot go on.
+//!
+//! In: the tokens. Out: them one by one; findings; the next place worth reading after a mistake. Refuses two findings
+//! at one token, and findings in a line of which the lexer could not read something: they would be consequences.
+
+use super::words;
+use crate::ast::Name;
+use crate::diagnostic::findings::Findings;
+use crate::diagnostic::{Code, Diagnostic, shorten};
+use crate::lexer::{self, Documentation, Kind, Token};
+use crate::source::{FileId, SourceMap, Span};
+use crate::suggest;
+
+pub(super) struct Parser<'s> {
+    pub(super) sources: &'s SourceMap,
+    pub(super) file: FileId,
+    pub(super) text: &'s str,
+    tokens: Vec<Token>,
+    documentation: Vec<Documentation>,
+    documentation_taken: usize,
+    at: usize,
+    /// The token at which the last finding was made.
+    reported_at: Option<usize>,
+    unreadable_lines: Vec<u32>,
+    pub(super) findings: Findings,
+    /// How many parentheses, loops and generic arguments are open around this place.
+    pub(super) depth: usize,
+    /// How many parentheses of session types are open around this place.
+    pub(super) parentheses: usize,
+    /// Whether an action without a continuation is part of a mistake that is being reported.
+    pub(super) lenient: bool,
+}
+
+impl<'s> Parser<'s> {
+    pub(super) fn new(sources: &'s SourceMap, file: FileId) -> Self {
+        let lexed = lexer::lex(sources, file);
+        Parser {
+            sources,
+            file,
+            text: sources.text(file),
+            tokens: lexed.tokens,
+            documentation: lexed.documentation,
+            documentation_taken: 0,
+            at: 0,
+            reported_at: None,
+            unreadable_lines: lexed.unreadable_lines,
+            findings: lexed.findings,
+            depth: 0,
+            parentheses: 0,
+            lenient: false,
+        }
+    }
+
+    // Looking
+
+    fn token_at(&self, ahead: usize) -> Token {
+        let end = self.text.len() as u32;
+        let behind = Token { kind: Kind::EndOfFile, starts_line: true, start: end, end };
+        self.tokens.get(self.at + ahead).copied().unwrap_or(behind)
+    }
+
+    pub(super) fn token(&self) -> Token {
+        self.token_at(0)
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        self.token().kind
+    }
+
+    pub(super) fn kind_at(&self, ahead: usize) -> Kind {
+        self.token_at(ahead).kind
+    }
+
+    /// The index of this token.
+    pub(super) fn index(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn span(&self) -> Span {
+        self.token().span(self.file)
+    }
+
+    /// The place of the token before this one.
+    pub(super) fn previous(&self) -> Span {
+        let token = self.at.checked_sub(1).and_then(|index| self.tokens.get(index));
+        token.map_or(Span { file: self.file, start: 0, end: 0 }, |token| token.span(self.file))
+    }
+
+    fn previous_kind(&self) -> Option<Kind> {
+        self.at.checked_sub(1).and_then(|index| self.tokens.get(index)).map(|token| token.kind)
+    }
+
+    fn source(&self, token: Token) -> &'s str {
+        self.text.get(token.start as usize..token.end as usize).unwrap_or("")
+    }
+
+    /// The word some tokens ahead; empty if that is no word.
+    pub(super) fn word_at(&self, ahead: usize) -> &'s str {
+        let token = self.token_at(ahead);
+        if token.kind == Kind::Word { self.source(token) } else { "" }
+    }
+
+    pub(super) fn word(&self) -> &'s str {
+        self.word_at(0)
+    }
+
+    /// How a message names this token.
+    pub(super) fn found(&self) -> String {
+        match self.kind() {
+            Kind::EndOfFile => "the end of the file".to_owned(),
+            _ => format!("`{}`", shorten(self.source(self.token()))),
+        }
+    }
+
+    /// How a message names the token before this one.
+    pub(super) fn before(&self) -> String {
+        format!("`{}`", shorten(self.sources.slice(self.previous())))
+    }
+
+    // Taking
+
+    pub(super) fn bump(&mut self) -> Span {
+        let span = self.span();
+        if self.kind() != Kind::EndOfFile {
+            self.at += 1;
+        }
+        span
+    }
+
+    pub(super) fn eat(&mut self, kind: Kind) -> Option<Span> {
+        (self.kind() == kind).then(|| self.bump())
+    }
+
+    pub(super) fn eat_word(&mut self, word: &str) -> Option<Span> {
+        (self.word() == word).then(|| self.bump())
+    }
+
+    /// This word, whatever it is, as a name.
+    pub(super) fn take_word(&mut self) -> Name {
+        let text = self.word().to_owned();
+        Name { text, span: self.bump() }
+    }
+
+    /// This text, without quotes.
+    pub(super) fn take_text(&mut self) -> Name {
+        let text = lexer::value(self.source(self.token()));
+        Name { text, span: self.bump() }
+    }
+
+    /// A name that is not reserved. `what` says whose: "the message".
+    pub(super) fn name(&mut self, what: &str, example: &str) -> Option<Name> {
+        let word = self.word();
+        if word.is_empty() || word == "_" || self.begins_line_of_item() {
+            self.expected(super::MISSING_NAME, &format!("the name of {what}"), example);
+            return None;
+        }
+        if words::is_reserved(word) {
+            self.report_reserved(what);
+        }
+        Some(self.take_word())
+    }
+
+    pub(super) fn report_reserved(&mut self, what: &str) {
+        let word = self.word();
+        let mut letters = word.chars();
+        let other: String =
+            letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default();
+        let other = if words::is_reserved(&other) || other == word { format!("My{other}") } else { other };
+        self.report(
+            Diagnostic::error(super::RESERVED_WORD, self.span(), format!("`{word}` is a reserved word"))
+                .label(format!("cannot be the name of {what}"))
+                .help(format!("choose another name, for instance `{other}`")),
+        );
+    }
+
+    // Reporting
+
+    /// Reports something that was noticed at this token.
+    pub(super) fn report(&mut self, finding: Diagnostic) {
+        self.report_at(self.at, finding);
+    }
+
+    /// Reports something that was noticed at the token with this index.
+    pub(super) fn report_at(&mut self, index: usize, finding: Diagnostic) {
+        if self.reported_at == Some(index) {
+            return;
+        }
+        self.reported_at = Some(index);
+        let Some(token) = self.tokens.get(index) else { return };
+        if token.kind == Kind::Unknown || self.is_unreadable(token.start) {
+            return;
+        }
+        // What is missing at the start of a line is missing at the end of the line before.
+        let before = index.checked_sub(1).and_then(|index| self.tokens.get(index));
+        if token.starts_line && before.is_some_and(|before| self.is_unreadable(before.start)) {
+            return;
+        }
+        self.findings.push(finding);
+    }
+
+    /// Makes sure that nothing more is reported at this token.
+    pub(super) fn keep_silent(&mut self) {
+        self.reported_at = Some(self.at);
+    }
+
+    fn is_unreadable(&self, offset: u32) -> bool {
+        let line = self.sources.line_number(self.file, offset);
+        self.unreadable_lines.binary_search(&line).is_ok()
+    }
+
+    /// Reports that something else should stand here.
+    pub(super) fn expected(&mut self, code: Code, what: &str, help: &str) {
+        let token = self.token();
+        let finding = if token.starts_line || token.kind == Kind::EndOfFile {
+            let message = match self.at {
+                0 => format!("expected {what}"),
+                _ => format!("expected {what} after {}", self.before()),
+            };
+            Diagnostic::error(code, self.previous().after(), message)
+        } else {
+            Diagnostic::error(code, self.span(), format!("expected {what}, found {}", self.found()))
+        };
+        self.report(if help.is_empty() { finding } else { finding.help(help) });
+    }
+
+    // Documentation
+
+    /// The documentation that stands right before this token; what stands before it elsewhere is warned about.
+    pub(super) fn take_documentation(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut last_stray = None;
+        while let Some(comment) = self.documentation.get(self.documentation_taken).copied() {
+            if comment.next > self.at {
+                break;
+            }
+            self.documentation_taken += 1;
+            if comment.next == self.at && comment.starts_line && self.kind() != Kind::EndOfFile {
+                lines.push(
+                    self.text.get(comment.text as usize..comment.end as usize).unwrap_or("").to_owned(),
+                );
+            } else if last_stray.replace(comment.next) != Some(comment.next) {
+                self.stray_documentation(comment);
+            }
+        }
+        lines
+    }
+
+    fn stray_documentation(&mut self, comment: Documentation) {
+        let span = Span { file: self.file, start: comment.start, end: comment.end };
+        self.findings.push(
+            Diagnostic::warning(super::STRAY_DOCUMENTATION, span, "this documentation belongs to no item")
+                .help("put it on the line above an item, or write `--` for a comment"),
+        );
+    }
+
+    // Going on after a mistake
+
+    /// Whether an item begins here.
+    pub(super) fn at_item(&self) -> bool {
+        let word = self.word();
+        if word.is_empty() {
+            return false;
+        }
+        let starts_line = self.token().starts_line;
+        let next = self.kind_at(1);
+        let plausible = match word {
+            "protocol" | "request" | "notification" | "capabilities" | "group" | "key" | "client"
+            | "server" | "override" => next == Kind::Word,
+            "types" => matches!(next, Kind::Word | Kind::DoubleColon),
+            "import" => next == Kind::Text,
+            "open" => self.word_at(1) == "key",
+            _ => false,
+        };
+        plausible
+            || self.at_definition(next)
+            || (starts_line && words::ITEMS.contains(&word))
+            || (starts_line && self.misspelt_item().is_some())
+    }
+
+    fn at_definition(&self, next: Kind) -> bool {
+        let starts_line = self.token().starts_line;
+        match next {
+            // `if mode = "url"` is a condition.
+            Kind::Equals => self.kind_at(2) != Kind::Text,
+            Kind::OpenBracket => {
+                let action = matches!(self.previous_kind(), Some(Kind::Exclamation | Kind::Question));
+                !action && (starts_line || matches!(self.word_at(2), "must" | "should"))
+            }
+            Kind::DoubleColon => {
+                self.kind_at(2) == Kind::Word && matches!(self.kind_at(3), Kind::Equals | Kind::OpenBracket)
+            }
+            Kind::Colon | Kind::PlusEquals | Kind::MinusEquals => starts_line,
+            _ => false,
+        }
+    }
+
+    /// The item word that a word that is none was probably meant to be.
+    pub(super) fn misspelt_item(&self) -> Option<&'static str> {
+        let word = self.word();
+        if words::is_reserved(word) || !matches!(self.kind_at(1), Kind::Word | Kind::Text) {
+            return None;
+        }
+        suggest::nearest(word, words::ITEMS)
+    }
+
+    /// Whether an item word begins a line here, which then is no name and no key of a path.
+    pub(super) fn begins_line_of_item(&self) -> bool {
+        self.token().starts_line && self.at_item()
+    }
+
+    /// Skips to the next item.
+    pub(super) fn skip_to_item(&mut self) {
+        while self.kind() != Kind::EndOfFile && !self.at_item() {
+            self.bump();
+        }
+    }
+
+    /// Skips to where the session type that holds this place may go on: its next operator, comma or parenthesis.
+    pub(super) fn skip_in_choice(&mut self, stop_at_operators: bool) {
+        let mut inner = 0usize;
+        loop {
+            match self.kind() {
+                Kind::EndOfFile => return self.keep_silent(),
+                Kind::Open => inner += 1,
+                Kind::Close if inner > 0 => inner -= 1,
+                Kind::Close | Kind::Comma if inner == 0 && self.parentheses > 0 => return,
+                Kind::Internal | Kind::Ampersand if inner == 0 && stop_at_operators => return,
+                Kind::Word if self.at_item() => return self.keep_silent(),
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Items other than messages.
+//!
+//! In: tokens from the start of an item. Out: the item, or nothing if too little of it could be read; then the parser
+//! stands at the next one. Refuses to mind the order of items or to find one twice.
+
+use super::cursor::Parser;
+use super::words;
+use super::{BARE_CHANNELS, EXPECTED_ITEM, MALFORMED_DECLARATION, MISSING_TYPE, MISSPELT_ITEM, UNOPENED};
+use crate::ast::{
+    Choice, GroupMember, GroupOperator, Item, ItemKind, KeyField, Name, RoleSide, Sequence, Tail,
+};
+use crate::diagnostic::{Diagnostic, shorten};
+use crate::lexer::Kind;
+use crate::source::Span;
+
+impl Parser<'_> {
+    /// One item.
+    pub(super) fn item(&mut self) -> Option<Item> {
+        let documentation = self.take_documentation();
+        let start = self.span();
+        let overrides = (self.kind_at(1) != Kind::Equals).then(|| self.eat_word("override")).flatten();
+        let kind = self.item_kind();
+        let complete = kind.is_some();
+        let item = kind.map(|kind| Item { documentation, overrides, kind, span: start.to(self.previous()) });
+        if !complete {
+            self.skip_to_item();
+        }
+        item
+    }
+
+    fn item_kind(&mut self) -> Option<ItemKind> {
+        let word = self.word();
+        // A reserved word as the name of a definition is that mistake and no other.
+        let named = matches!(self.kind_at(1), Kind::Equals | Kind::OpenBracket)
+            || (self.kind_at(1) == Kind::DoubleColon && word != "types");
+        if word == "version" && self.kind_at(1) == Kind::Equals {
+            return self.item_of_word("version");
+        }
+        if named && !word.is_empty() {
+            return self.definition();
+        }
+        if words::ITEMS.contains(&word) || word == "open" {
+            return self.item_of_word(word);
+        }
+        if let Some(meant) = self.misspelt_item() {
+            let message = format!("unknown item `{}`", shorten(word));
+            let finding = Diagnostic::error(MISSPELT_ITEM, self.span(), message);
+            self.report(finding.help(format!("did you mean `{meant}`?")));
+            return self.item_of_word(meant);
+        }
+        match self.kind_at(1) {
+            Kind::Colon if !word.is_empty() => self.definition(),
+            Kind::PlusEquals | Kind::MinusEquals if !word.is_empty() => {
+                let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`group` is missing")
+                    .help(format!("write `group {} …`", shorten(word)));
+                self.report(finding);
+                self.group_behind_word()
+            }
+            _ => self.no_item(),
+        }
+    }
+
+    /// The item that this word begins; the word itself may be misspelt.
+    fn item_of_word(&mut self, word: &str) -> Option<ItemKind> {
+        if word == "open" {
+            let open = self.bump();
+            if self.eat_word("key").is_none() {
+                self.expected(MALFORMED_DECLARATION, "`key`", "write `open key name = Message.path | …`");
+                return None;
+            }
+            return self.key_behind_word(Some(open));
+        }
+        self.bump();
+        match word {
+            "protocol" => {
+                let name = self.name("the protocol", "write `protocol Name \"revision\"`")?;
+                let version = (self.kind() == Kind::Text).then(|| self.take_text());
+                Some(ItemKind::Protocol { name, version, batch: self.eat_word("batch") })
+            }
+            "types" => {
+                let example = "write `types a_crate::a_module`";
+                Some(ItemKind::Types(self.rust_path(
+                    MALFORMED_DECLARATION,
+                    "the module of the payload types",
+                    example,
+                )?))
+            }
+            "import" => self.import(),
+            "request" => self.request(),
+            "notification" => self.notification(),
+            "capabilities" => self.capabilities(),
+            "version" => {
+                self.equals("write `version = Message.path`")?;
+                Some(ItemKind::Version(self.message_field("Reply.protocolVersion")?))
+            }
+            "group" => self.group_behind_word(),
+            "key" => self.key_behind_word(None),
+            "client" => self.role(RoleSide::Client),
+            "server" => self.role(RoleSide::Server),
+            "override" => {
+                let help = "write the whole item that replaces the imported one";
+                self.expected(MALFORMED_DECLARATION, "an item", help);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Nothing that begins an item.
+    fn no_item(&mut self) -> Option<ItemKind> {
+        let found = self.found();
+        let word = self.word();
+        let span = self.span();
+        let (message, help) = match self.kind() {
+            Kind::Close => ("`)` without `(`".to_owned(), "delete it".to_owned()),
+            Kind::Exclamation | Kind::Question if self.kind_at(1) == Kind::Word => (
+                format!(
+                    "the action `{}{}` is outside any definition",
+                    found.trim_matches('`'),
+                    shorten(self.word_at(1))
+                ),
+                "begin a definition with `Name = `, or a branch with `⊕` or `&`".to_owned(),
+            ),
+            Kind::Internal | Kind::Ampersand => (
+                format!("the branch after {found} is outside any definition"),
+                "begin a definition with `Name = `".to_owned(),
+            ),
+            Kind::Word if !words::is_reserved(word) => (
+                format!("expected an item, found {found}"),
+                format!("a definition is written `{} = …`", shorten(word)),
+            ),
+            _ => (
+                format!("expected an item, found {found}"),
+                "an item is a definition, `Name = …`, or begins with a word such as `request`".to_owned(),
+            ),
+        };
+        let code = if self.kind() == Kind::Close { UNOPENED } else { EXPECTED_ITEM };
+        self.report(Diagnostic::error(code, span, message).help(help));
+        self.bump();
+        None
+    }
+
+    /// `=`, or its report.
+    fn equals(&mut self, help: &str) -> Option<Span> {
+        if self.kind() == Kind::Colon {
+            let colon = self.bump();
+            let end = if self.kind() == Kind::Equals { self.bump() } else { colon };
+            let span = colon.to(end);
+            let message = format!("`{}` where `=` is meant", self.sources.slice(span));
+            self.findings.push(Diagnostic::error(MALFORMED_DECLARATION, span, message).help("write `=`"));
+            return Some(span);
+        }
+        let equals = self.eat(Kind::Equals);
+        if equals.is_none() {
+            self.expected(MALFORMED_DECLARATION, "`=`", help);
+        }
+        equals
+    }
+
+    fn import(&mut self) -> Option<ItemKind> {
+        if self.kind() == Kind::Text {
+            return Some(ItemKind::Import(self.take_text()));
+        }
+        if self.kind() != Kind::Word || self.token().starts_line {
+            self.expected(MALFORMED_DECLARATION, "the path of a file", "write `import \"other.session\"`");
+            return None;
+        }
+        let first = self.span();
+        let mut span = first;
+        while !self.token().starts_line && matches!(self.kind(), Kind::Word | Kind::Dot | Kind::Number) {
+            span = first.to(self.bump());
+        }
+        let path = shorten(self.sources.slice(span));
+        let finding =
+            Diagnostic::error(MALFORMED_DECLARATION, span, "the path of an import stands in quotes");
+        self.findings.push(finding.help(format!("write `import \"{path}\"`")));
+        None
+    }
+
+    fn capabilities(&mut self) -> Option<ItemKind> {
+        let example = "write `capabilities client = Message.path`";
+        if self.kind() != Kind::Word || (self.token().starts_line && self.kind_at(1) != Kind::Equals) {
+            self.expected(MALFORMED_DECLARATION, "`client` or `server`", example);
+            return None;
+        }
+        let role = self.take_word();
+        self.equals(example)?;
+        Some(ItemKind::Capabilities { role, field: self.message_field("Message.capabilities")? })
+    }
+
+    fn group_behind_word(&mut self) -> Option<ItemKind> {
+        let name = self.name("the group", "write `group Name = Message | Message`")?;
+        let operator = match self.kind() {
+            Kind::PlusEquals => GroupOperator::Add,
+            Kind::MinusEquals => GroupOperator::Remove,
+            _ => GroupOperator::Define,
+        };
+        match operator {
+            GroupOperator::Define => {
+                self.equals("write `group Name = Message | Message`, or `+=` or `-=`")?;
+            }
+            GroupOperator::Add | GroupOperator::Remove => {
+                self.bump();
+            }
+        }
+        let members = self.alternatives(Self::group_member)?;
+        Some(ItemKind::Group { name, operator, members })
+    }
+
+    fn group_member(&mut self) -> Option<GroupMember> {
+        if let Some(word) = self.eat_word("replies") {
+            let group = self.name("a request or a group", "write `replies Group`")?;
+            let span = word.to(group.span);
+            return Some(GroupMember::Replies(group, span));
+        }
+        if self.at_item() {
+            self.expected(
+                MALFORMED_DECLARATION,
+                "a member of the group",
+                "write the name of a message or a group",
+            );
+            return None;
+        }
+        Some(GroupMember::Name(self.name("a message or a group", "write `group Name = Message | Message`")?))
+    }
+
+    fn key_behind_word(&mut self, open: Option<Span>) -> Option<ItemKind> {
+        let name = self.name("the key", "write `key name = Message.path | Message.path`")?;
+        self.equals("write `key name = Message.path | Message.path`")?;
+        let fields = self.alternatives(Self::key_field)?;
+        Some(ItemKind::Key { open, name, fields })
+    }
+
+    fn key_field(&mut self) -> Option<KeyField> {
+        if self.word() == "id" && self.kind_at(1) != Kind::Dot {
+            self.bump();
+            if self.eat_word("of").is_none() {
+                self.expected(MALFORMED_DECLARATION, "`of`", "write `id of Message`");
+                return None;
+            }
+            return Some(KeyField::Id(self.name("a message", "write `id of Message`")?));
+        }
+        Some(KeyField::Field(self.message_field("Message.path")?))
+    }
+
+    /// One or more, separated by `|`, which may also stand before the first.
+    fn alternatives<T>(&mut self, one: fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        self.eat(Kind::Bar);
+        let mut all = vec![one(self)?];
+        loop {
+            let starts_line = self.token().starts_line;
+            match self.kind() {
+                Kind::Bar => {
+                    self.bump();
+                }
+                Kind::Comma | Kind::Ampersand | Kind::Internal => {
+                    let message = format!("{} between alternatives", self.found());
+                    let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
+                    self.report(finding.help("write `|`"));
+                    self.bump();
+                }
+                Kind::Word if !starts_line && !self.at_item() => {
+                    let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`|` is missing");
+                    self.report(finding.label("before this").help("write `|` between alternatives"));
+                }
+                _ => return Some(all),
+            }
+            all.push(one(self)?);
+        }
+    }
+
+    fn role(&mut self, side: RoleSide) -> Option<ItemKind> {
+        let word = match side {
+            RoleSide::Client => "client",
+            RoleSide::Server => "server",
+        };
+        let name = self.name("the role", &format!("write `{word} Name`"))?;
+        let mut compatible = self.eat_word("compatible");
+        let mut body = None;
+        if matches!(self.kind(), Kind::Equals | Kind::Colon) {
+            self.equals("")?;
+            body = Some(self.body(&name));
+            compatible = compatible.or_else(|| self.eat_word("compatible"));
+        }
+        Some(ItemKind::Role { side, name, body, compatible })
+    }
+
+    fn definition(&mut self) -> Option<ItemKind> {
+        // That a name stands here has been seen, and it begins an item, which no other name may.
+        if words::is_reserved(self.word()) {
+            self.report_reserved("a definition");
+        }
+        let mut name = self.take_word();
+        let mut role = None;
+        if self.eat(Kind::DoubleColon).is_some() {
+            role = Some(name);
+            name = self.name("a definition", "write `Role::Name = …`")?;
+        }
+        let levels = if self.kind() == Kind::OpenBracket { self.levels() } else { Vec::new() };
+        self.equals(&format!("write `{} = …`", shorten(&name.text)))?;
+        let body = self.body(&name);
+        Some(ItemKind::Definition { role, name, levels, body })
+    }
+
+    /// The session type of a definition or role.
+    fn body(&mut self, name: &Name) -> Choice {
+        if self.kind() == Kind::EndOfFile || self.at_item() {
+            let shown = shorten(&name.text);
+            let finding =
+                Diagnostic::error(MISSING_TYPE, self.previous(), format!("`{shown}` has no session type"))
+                    .label("nothing follows")
+                    .help(format!("write `{shown} = End` if nothing is to happen"));
+            self.report(finding);
+            return missing(self.previous().after());
+        }
+        let body = self.choice();
+        let mut broken = false;
+        loop {
+            match self.kind() {
+                Kind::Comma => {
+                    let finding = Diagnostic::error(
+                        BARE_CHANNELS,
+                        self.span(),
+                        "channels side by side without parentheses",
+                    )
+                    .help(format!("write `{} = ( …, … )`", shorten(&name.text)));
+                    self.report(finding);
+                    self.bump();
+                    if self.kind() != Kind::EndOfFile && !self.at_item() {
+                        self.choice();
+                    }
+                }
+                Kind::Close => {
+                    self.report(
+                        Diagnostic::error(UNOPENED, self.span(), "`)` without `(`").help("delete it"),
+                    );
+                    self.bump();
+                    self.skip_in_choice(false);
+                }
+                _ => break,
+            }
+            broken = true;
+        }
+        if broken { missing(body.span) } else { body }
+    }
+}
+
+/// A session type that could not be read.
+pub(super) fn missing(span: Span) -> Choice {
+    let branch = Sequence { actions: Vec::new(), tail: Tail::Missing(span), span };
+    Choice { branches: vec![branch], operators: Vec::new(), span }
+}

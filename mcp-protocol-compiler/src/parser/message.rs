@@ -1,0 +1,266 @@
+//! Requests and notifications.
+//!
+//! In: tokens behind `request` or `notification`. Out: the declaration; one without a method gets its own name for
+//! one, so that nothing that follows looks undeclared. Refuses to judge which modifiers go with what.
+
+use super::cursor::Parser;
+use super::words;
+use super::{MALFORMED_DECLARATION, MALFORMED_PATH, MALFORMED_PAYLOAD, UNKNOWN_MODIFIER};
+use crate::ast::{ItemKind, Modifier, Name, Notification, Payload, Reply, Request};
+use crate::diagnostic::{Diagnostic, shorten};
+use crate::lexer::Kind;
+use crate::suggest;
+
+impl Parser<'_> {
+    pub(super) fn request(&mut self) -> Option<ItemKind> {
+        let name = self.name("the request", "write `request Name \"method\" (Params) -> Reply (Result)`")?;
+        let method = self.method("request", &name);
+        let condition = self.condition();
+        let payload = self.payload();
+        let mut replies = Vec::new();
+        if self.eat(Kind::Arrow).is_some() {
+            self.replies(&mut replies);
+        }
+        let modifiers = self.modifiers(&mut replies, true);
+        if replies.is_empty() {
+            let shown = shorten(&name.text);
+            let finding = Diagnostic::error(
+                MALFORMED_DECLARATION,
+                name.span,
+                format!("the request `{shown}` has no reply"),
+            )
+            .help(format!("write `-> {shown}Result` before its modifiers, or declare a `notification`"));
+            self.report(finding);
+        }
+        Some(ItemKind::Request(Request { name, method, condition, payload, replies, modifiers }))
+    }
+
+    pub(super) fn notification(&mut self) -> Option<ItemKind> {
+        let name = self.name("the notification", "write `notification Name \"method\" (Params)`")?;
+        let method = self.method("notification", &name);
+        let condition = self.condition();
+        let payload = self.payload();
+        let modifiers = self.modifiers(&mut Vec::new(), false);
+        Some(ItemKind::Notification(Notification { name, method, condition, payload, modifiers }))
+    }
+
+    fn method(&mut self, word: &str, name: &Name) -> Name {
+        if self.kind() == Kind::Text {
+            return self.take_text();
+        }
+        let shown = shorten(&name.text);
+        let named =
+            self.kind() == Kind::Word && !self.token().starts_line && !words::is_reserved(self.word());
+        let method = if named { self.found().trim_matches('`').to_owned() } else { "method".to_owned() };
+        let help = format!("write `{word} {shown} \"{method}\"`");
+        self.expected(MALFORMED_DECLARATION, "the method in quotes", &help);
+        // What is written without quotes is most likely the method, which may have slashes in it.
+        if named {
+            while !self.token().starts_line && matches!(self.kind(), Kind::Word | Kind::Dot | Kind::Unknown) {
+                self.bump();
+            }
+        }
+        Name { text: name.text.clone(), span: name.span }
+    }
+
+    /// Adds the replies behind `->`.
+    fn replies(&mut self, replies: &mut Vec<Reply>) {
+        self.eat(Kind::Bar);
+        loop {
+            let Some(name) = self.name("the reply", "write `-> Reply (Result)`") else { return };
+            let mut condition = self.condition();
+            let payload = self.payload();
+            condition = condition.or_else(|| self.condition());
+            replies.push(Reply { name, payload, condition });
+            if self.kind() == Kind::Comma {
+                let finding =
+                    Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`,` between alternatives");
+                self.report(finding.help("write `|`"));
+                self.bump();
+            } else if self.eat(Kind::Bar).is_none() {
+                return;
+            }
+        }
+    }
+
+    /// `(T)`, `(T?)`, `(_)`, `(null)` or nothing.
+    pub(super) fn payload(&mut self) -> Payload {
+        if self.kind() != Kind::Open {
+            return Payload::None;
+        }
+        let open = self.bump();
+        if self.kind() == Kind::Close {
+            let close = self.bump();
+            let finding = Diagnostic::error(MALFORMED_PAYLOAD, open.to(close), "empty parentheses")
+                .help("leave them out for no payload, or write `(_)` for any JSON");
+            self.report(finding);
+            return Payload::None;
+        }
+        let payload = self.payload_type();
+        if self.eat(Kind::Close).is_none() {
+            if payload.is_some() {
+                let help = match self.kind() {
+                    Kind::Comma => "a payload is one type: declare a struct in Rust and name it",
+                    _ => "write `)`",
+                };
+                self.expected(MALFORMED_PAYLOAD, "`)`", help);
+            }
+            while !self.token().starts_line
+                && !matches!(self.kind(), Kind::Close | Kind::EndOfFile | Kind::Arrow)
+            {
+                self.bump();
+            }
+            self.eat(Kind::Close);
+        } else if self.kind() == Kind::Question && !self.token().starts_line {
+            let inner = self.sources.slice(open.to(self.previous())).trim_end_matches(')').to_owned();
+            let finding = Diagnostic::error(MALFORMED_PAYLOAD, self.span(), "`?` behind the parentheses");
+            self.report(finding.help(format!("write `{}?)`", shorten(&inner))));
+            self.bump();
+        }
+        payload.unwrap_or(Payload::None)
+    }
+
+    fn payload_type(&mut self) -> Option<Payload> {
+        let start = self.span();
+        let alone = matches!(self.kind_at(1), Kind::Close | Kind::Question);
+        match self.word() {
+            "null" if alone => {
+                self.bump();
+                if self.kind() == Kind::Question {
+                    let finding =
+                        Diagnostic::error(MALFORMED_PAYLOAD, self.span(), "`null` is there or it is not");
+                    self.report(finding.help("leave the parentheses out if there is no payload"));
+                    self.bump();
+                }
+                Some(Payload::Null(start))
+            }
+            "_" => {
+                self.bump();
+                let optional = self.eat(Kind::Question).is_some();
+                Some(Payload::Any { optional, span: start.to(self.previous()) })
+            }
+            _ => {
+                let help =
+                    "write `(Type)`, `(a::b::Type)`, `(Type?)` if it may be absent, or `(_)` for any JSON";
+                let path = self.rust_path(MALFORMED_PAYLOAD, "the path of a Rust type", help)?;
+                Some(Payload::Type { path, optional: self.eat(Kind::Question).is_some() })
+            }
+        }
+    }
+
+    fn modifiers(&mut self, replies: &mut Vec<Reply>, request: bool) -> Vec<Modifier> {
+        let mut modifiers = Vec::new();
+        loop {
+            match self.kind() {
+                Kind::OpenBracket => modifiers.push(Modifier::Levels(self.levels())),
+                Kind::Arrow if request && replies.is_empty() => {
+                    let finding =
+                        Diagnostic::error(MALFORMED_DECLARATION, self.span(), "the replies come too late");
+                    self.report(finding.help("write `-> …` before the modifiers"));
+                    self.bump();
+                    self.replies(replies);
+                }
+                Kind::Arrow => {
+                    let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "unexpected `->`");
+                    self.report(if request {
+                        finding.help("separate the replies of a request by `|`")
+                    } else {
+                        finding.help("a notification has no reply: declare a `request`")
+                    });
+                    self.bump();
+                    self.replies(&mut Vec::new());
+                }
+                Kind::Comma => {
+                    let finding =
+                        Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`,` between modifiers");
+                    self.report(finding.help("delete it"));
+                    self.bump();
+                }
+                Kind::Word if words::MODIFIERS.contains(&self.word()) => {
+                    let word = self.word();
+                    modifiers.extend(self.modifier(word));
+                }
+                Kind::Word if self.word() == "if" => {
+                    let finding = Diagnostic::error(
+                        MALFORMED_DECLARATION,
+                        self.span(),
+                        "this condition comes too late",
+                    );
+                    self.report(finding.help("write `if …` right after the method, a reply or a gate"));
+                    self.condition();
+                }
+                Kind::Word if !self.at_item() => match self.unknown_modifier() {
+                    Some(meant) => modifiers.extend(self.modifier(meant)),
+                    None if self.token().starts_line => return modifiers,
+                    None => {
+                        self.bump();
+                    }
+                },
+                _ => return modifiers,
+            }
+        }
+    }
+
+    /// Reports a word that is no modifier, and says which one was meant.
+    fn unknown_modifier(&mut self) -> Option<&'static str> {
+        let word = self.word();
+        let meant = suggest::nearest(word, words::MODIFIERS);
+        if meant.is_none() && self.token().starts_line {
+            return None;
+        }
+        let finding =
+            Diagnostic::error(UNKNOWN_MODIFIER, self.span(), format!("unknown modifier `{}`", shorten(word)));
+        self.report(match meant {
+            Some(meant) => finding.help(format!("did you mean `{meant}`?")),
+            None => finding.with_note(format!(
+                "the modifiers are {}",
+                words::MODIFIERS.map(|word| format!("`{word}`")).join(", ")
+            )),
+        });
+        meant
+    }
+
+    /// The modifier that this word begins; the word itself may be misspelt.
+    fn modifier(&mut self, word: &str) -> Option<Modifier> {
+        let start = self.bump();
+        match word {
+            "as" => Some(Modifier::As(self.name("the call", "write `as call_name`")?)),
+            "answered" => Some(Modifier::Answered(start)),
+            "cancellable" => Some(Modifier::Cancellable(start)),
+            "cancels" => {
+                let path = self.json_path("write `cancels requestId`")?;
+                Some(Modifier::Cancels(path, start.to(self.previous())))
+            }
+            "reports" => {
+                let help = "write `reports progressToken of _meta.progressToken`";
+                let token = self.json_path(help)?;
+                if self.eat_word("of").is_none() {
+                    self.expected(MALFORMED_PATH, "`of` and where the request carries it", help);
+                    return None;
+                }
+                let mut of = vec![self.json_path(help)?];
+                while self.eat(Kind::Bar).is_some() {
+                    of.push(self.json_path(help)?);
+                }
+                Some(Modifier::Reports { token, of, span: start.to(self.previous()) })
+            }
+            "requires" => {
+                let help = "write `requires server.tools`: who must have announced it, and what";
+                if self.kind() != Kind::Word || self.begins_line_of_item() {
+                    self.expected(MALFORMED_PATH, "a capability", help);
+                    return None;
+                }
+                let holder = self.take_word();
+                if self.eat(Kind::Dot).is_none() {
+                    let help = format!("write `requires {}.capability`", shorten(&holder.text));
+                    self.expected(MALFORMED_PATH, "`.` and a capability", &help);
+                    return None;
+                }
+                let path = self.json_path(help)?;
+                let condition = self.condition();
+                Some(Modifier::Requires { holder, path, condition, span: start.to(self.previous()) })
+            }
+            _ => None,
+        }
+    }
+}

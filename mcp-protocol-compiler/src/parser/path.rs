@@ -1,0 +1,262 @@
+//! Paths, conditions and levels.
+//!
+//! In: tokens from the start of one. Out: it, or nothing, and then it has been reported. Refuses to judge whether a
+//! path leads anywhere.
+
+use super::cursor::Parser;
+use super::{DEEPEST, MALFORMED_DECLARATION, MALFORMED_LEVEL, MALFORMED_PATH, TOO_DEEP};
+use crate::ast::{Condition, JsonPath, Level, LevelDirection, MessageField, Name, RustPath};
+use crate::diagnostic::{Code, Diagnostic, shorten};
+use crate::lexer::Kind;
+use crate::suggest;
+
+impl Parser<'_> {
+    /// `a::b::C<D, E>`
+    pub(super) fn rust_path(&mut self, code: Code, what: &str, help: &str) -> Option<RustPath> {
+        if self.begins_line_of_item() {
+            self.expected(code, what, help);
+            return None;
+        }
+        let start = self.span();
+        let mut text = String::new();
+        self.rust_path_into(&mut text, code, what, help)?;
+        Some(RustPath { text, span: start.to(self.previous()) })
+    }
+
+    fn rust_path_into(&mut self, text: &mut String, code: Code, what: &str, help: &str) -> Option<()> {
+        if self.eat(Kind::DoubleColon).is_some() {
+            text.push_str("::");
+        }
+        loop {
+            if self.kind() != Kind::Word || self.word() == "_" {
+                self.expected(code, what, help);
+                return None;
+            }
+            text.push_str(&self.take_word().text);
+            if self.kind() == Kind::Less {
+                self.generics_into(text, code)?;
+            }
+            match self.kind() {
+                Kind::DoubleColon => {
+                    self.bump();
+                }
+                Kind::Dot | Kind::Colon if self.kind_at(1) == Kind::Word => {
+                    let message = format!("{} between the parts of a Rust path", self.found());
+                    self.report(Diagnostic::error(code, self.span(), message).help("write `::`"));
+                    self.bump();
+                }
+                _ => return Some(()),
+            }
+            text.push_str("::");
+        }
+    }
+
+    fn generics_into(&mut self, text: &mut String, code: Code) -> Option<()> {
+        let open = self.bump();
+        if self.depth >= DEEPEST {
+            let message = format!("generic arguments nest deeper than {DEEPEST}");
+            self.report(Diagnostic::error(TOO_DEEP, open, message).help("name the type in Rust with `type`"));
+            return None;
+        }
+        text.push('<');
+        self.depth += 1;
+        let done = self.generic_arguments_into(text, code);
+        self.depth -= 1;
+        done?;
+        text.push('>');
+        Some(())
+    }
+
+    fn generic_arguments_into(&mut self, text: &mut String, code: Code) -> Option<()> {
+        let help = "write paths such as `Vec<String>`; give other types a name in Rust with `type`";
+        loop {
+            self.rust_path_into(text, code, "a type", help)?;
+            if self.eat(Kind::Comma).is_some() {
+                text.push(',');
+                continue;
+            }
+            if self.eat(Kind::Greater).is_some() {
+                return Some(());
+            }
+            self.expected(code, "`,` or `>`", help);
+            return None;
+        }
+    }
+
+    /// `Message.a.b`
+    pub(super) fn message_field(&mut self, example: &str) -> Option<MessageField> {
+        let message = self.name("a message", &format!("write `{example}`"))?;
+        if self.eat(Kind::Dot).is_none() {
+            let shown = shorten(&message.text);
+            let rest = example.split_once('.').map_or("", |(_, rest)| rest);
+            self.expected(MALFORMED_PATH, "`.` and a path", &format!("write `{shown}.{rest}`"));
+            return None;
+        }
+        let path = self.json_path(&format!("write `{example}`"))?;
+        Some(MessageField { message, path })
+    }
+
+    /// `a.b."c.d"`
+    pub(super) fn json_path(&mut self, help: &str) -> Option<JsonPath> {
+        let mut segments = vec![self.json_key(help)?];
+        while self.eat(Kind::Dot).is_some() {
+            segments.push(self.json_key(help)?);
+        }
+        let span = segments.first().map_or(self.span(), |first| first.span.to(self.previous()));
+        Some(JsonPath { segments, span })
+    }
+
+    fn json_key(&mut self, help: &str) -> Option<Name> {
+        match self.kind() {
+            Kind::Word if !self.begins_line_of_item() => Some(self.take_word()),
+            Kind::Text => Some(self.take_text()),
+            Kind::Number if !self.token().starts_line => {
+                let message = format!("the key {} in a JSON path starts with a digit", self.found());
+                let text = self.sources.slice(self.span()).to_owned();
+                let finding = Diagnostic::error(MALFORMED_PATH, self.span(), message);
+                self.report(finding.help(format!("put it into quotes: `\"{}\"`", shorten(&text))));
+                Some(Name { text, span: self.bump() })
+            }
+            _ => {
+                self.expected(MALFORMED_PATH, "a JSON path", help);
+                None
+            }
+        }
+    }
+
+    /// `if PATH`, `if PATH = "literal"`, if the word is there.
+    pub(super) fn condition(&mut self) -> Option<Condition> {
+        let word = self.eat_word("if")?;
+        let path = self.json_path("write `if path` or `if path = \"literal\"`")?;
+        let mut literal = None;
+        // A definition may follow right behind; then the `=` belongs to its name, which cannot stand here.
+        if self.kind() == Kind::Equals {
+            self.bump();
+            if self.kind() == Kind::Text {
+                literal = Some(self.take_text());
+            } else {
+                let shown = self.found();
+                let help = match self.kind() {
+                    Kind::Word | Kind::Number if !self.at_item() => {
+                        format!("write `\"{}\"`", shown.trim_matches('`'))
+                    }
+                    _ => "write `if path = \"literal\"`".to_owned(),
+                };
+                self.expected(MALFORMED_DECLARATION, "text in quotes", &help);
+                if !self.token().starts_line && matches!(self.kind(), Kind::Word | Kind::Number) {
+                    self.bump();
+                }
+            }
+        }
+        Some(Condition { path, literal, span: word.to(self.previous()) })
+    }
+
+    /// `[should "L5" out, must "L8" error -32002]`
+    pub(super) fn levels(&mut self) -> Vec<Level> {
+        let open = self.bump();
+        let mut levels = Vec::new();
+        loop {
+            if self.kind() == Kind::CloseBracket && !levels.is_empty() {
+                break;
+            }
+            let Some(level) = self.level() else { return self.skip_levels(levels) };
+            levels.push(level);
+            if self.eat(Kind::Comma).is_none() {
+                break;
+            }
+        }
+        if self.eat(Kind::CloseBracket).is_some() {
+            return levels;
+        }
+        if self.token().starts_line || matches!(self.kind(), Kind::EndOfFile | Kind::Equals | Kind::Dot) {
+            let finding = Diagnostic::error(MALFORMED_LEVEL, open, "this bracket is not closed");
+            self.report(finding.also(self.previous().after(), "`]` expected here").help("write `]`"));
+            return levels;
+        }
+        self.expected(
+            MALFORMED_LEVEL,
+            "`,` or `]`",
+            "write levels as `[should \"rule\" out, must \"rule\" in]`",
+        );
+        self.skip_levels(levels)
+    }
+
+    fn skip_levels(&mut self, levels: Vec<Level>) -> Vec<Level> {
+        while !matches!(self.kind(), Kind::CloseBracket | Kind::EndOfFile | Kind::Equals)
+            && !self.begins_line_of_item()
+        {
+            self.bump();
+        }
+        self.eat(Kind::CloseBracket);
+        levels
+    }
+
+    fn level(&mut self) -> Option<Level> {
+        let start = self.span();
+        let must = match self.word() {
+            "must" => true,
+            "should" => false,
+            word => {
+                let help = match (suggest::nearest(word, ["must", "should"]), self.kind()) {
+                    (Some(meant), _) => format!("did you mean `{meant}`?"),
+                    (None, Kind::Text) => {
+                        format!("write `must {}` or `should {0}`", self.found().trim_matches('`'))
+                    }
+                    (None, _) => "write levels as `[should \"rule\"]` or `[must \"rule\"]`".to_owned(),
+                };
+                self.expected(MALFORMED_LEVEL, "`must` or `should`", &help);
+                return None;
+            }
+        };
+        self.bump();
+        let mut level = Level { must, rule: None, direction: None, error: None, span: start };
+        loop {
+            let twice = match (self.kind(), self.word()) {
+                (Kind::Text, _) => level.rule.replace(self.take_text()).is_some(),
+                (Kind::Word, "out") => {
+                    self.bump();
+                    level.direction.replace(LevelDirection::Out).is_some()
+                }
+                (Kind::Word, "in") => {
+                    self.bump();
+                    level.direction.replace(LevelDirection::In).is_some()
+                }
+                (Kind::Word, "error") => {
+                    self.bump();
+                    level.error.replace(self.error_code()?).is_some()
+                }
+                (Kind::Word, word) if !self.begins_line_of_item() => {
+                    let help = match suggest::nearest(word, ["out", "in", "error"]) {
+                        Some(meant) => format!("did you mean `{meant}`?"),
+                        None => "after the rule stand `out` or `in`, and `error` with a code".to_owned(),
+                    };
+                    self.expected(MALFORMED_LEVEL, "`out`, `in` or `error`", &help);
+                    return None;
+                }
+                _ => break,
+            };
+            if twice {
+                let message = format!("{} is one too many in this level", self.before());
+                let finding = Diagnostic::error(MALFORMED_LEVEL, self.previous(), message);
+                self.report_at(self.index() - 1, finding.help("write a level of its own, after a comma"));
+            }
+        }
+        level.span = start.to(self.previous());
+        Some(level)
+    }
+
+    fn error_code(&mut self) -> Option<i64> {
+        let help = "write `error -32002`";
+        if self.kind() != Kind::Number {
+            self.expected(MALFORMED_LEVEL, "the code of the error", help);
+            return None;
+        }
+        let code = self.sources.slice(self.span()).parse();
+        if code.is_err() {
+            let message = format!("{} is too large for the code of an error", self.found());
+            self.report(Diagnostic::error(MALFORMED_LEVEL, self.span(), message).help(help));
+        }
+        self.bump();
+        Some(code.unwrap_or(0))
+    }
+}

@@ -1,0 +1,47 @@
+//! The words of the language.
+//!
+//! In: a word. Out: whether it is reserved and for what. Refuses to know where a word may stand.
+
+/// The words that begin an item.
+pub const ITEMS: [&str; 12] = [
+    "protocol",
+    "types",
+    "import",
+    "request",
+    "notification",
+    "capabilities",
+    "version",
+    "group",
+    "key",
+    "client",
+    "server",
+    "override",
+];
+
+/// The words that may follow a declared message.
+pub const MODIFIERS: [&str; 6] = ["as", "requires", "answered", "cancellable", "cancels", "reports"];
+
+/// The words inside items.
+const OTHERS: [&str; 16] = [
+    "open",
+    "batch",
+    "compatible",
+    "of",
+    "if",
+    "id",
+    "replies",
+    "must",
+    "should",
+    "out",
+    "in",
+    "error",
+    "End",
+    "rec",
+    "dual",
+    "reply",
+];
+
+/// Whether a word cannot be a name.
+pub fn is_reserved(word: &str) -> bool {
+    ITEMS.contains(&word) || MODIFIERS.contains(&word) || OTHERS.contains(&word)
+}
