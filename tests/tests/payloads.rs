@@ -1,0 +1,318 @@
+//! The payload types of `protocols/mcp-2025-03-26.session`, held against recorded traffic.
+//!
+//! Every message of that revision in `tests/traffic` is read into the type the `.session` file names for it, written
+//! again, and compared. What a type drops, renames or refuses shows up here, with the place in the payload. Two
+//! things count as equal: a member that is `null` and one that is absent, and a member that has its default and one that
+//! is absent.
+
+// What is missing or malformed among the test's own files fails the test, wherever it is noticed.
+#![allow(clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tower_mcp_types::protocol;
+
+/// Reads a payload into its type and writes it again.
+type Pass = fn(&Value) -> Result<Value, serde_json::Error>;
+
+/// What the `.session` file says of one payload.
+struct Carried {
+    /// The name of the type, as the file has it.
+    name: &'static str,
+    /// Through the type and back; `None` where there is nothing to lose, `(_)` or no payload at all.
+    pass: Option<Pass>,
+}
+
+/// One method: what its `params` are and, for a request, what its `result` is.
+struct Method {
+    method: &'static str,
+    params: Carried,
+    result: Option<Carried>,
+}
+
+fn through<T: Serialize + DeserializeOwned>(payload: &Value) -> Result<Value, serde_json::Error> {
+    serde_json::to_value(serde_json::from_value::<T>(payload.clone())?)
+}
+
+macro_rules! carried {
+    (_) => {
+        Carried { name: "(_)", pass: None }
+    };
+    (none) => {
+        Carried { name: "", pass: None }
+    };
+    ($type:ident) => {
+        Carried { name: concat!("(", stringify!($type), ")"), pass: Some(through::<protocol::$type>) }
+    };
+    ($type:ident optional) => {
+        Carried { name: concat!("(", stringify!($type), "?)"), pass: Some(through::<protocol::$type>) }
+    };
+}
+
+macro_rules! methods {
+    ($($method:literal ($($params:tt)+) $(-> ($($result:tt)+))?;)+) => {
+        vec![$(Method {
+            method: $method,
+            params: carried!($($params)+),
+            result: methods!(@result $($($result)+)?),
+        }),+]
+    };
+    (@result) => { None };
+    (@result $($result:tt)+) => { Some(carried!($($result)+)) };
+}
+
+/// All methods of the revision with the types the `.session` file gives them.
+fn methods() -> Vec<Method> {
+    methods! {
+        "initialize" (InitializeParams) -> (InitializeResult);
+        "notifications/initialized" (none);
+        "ping" (none) -> (none);
+        "notifications/cancelled" (CancelledParams);
+        "notifications/progress" (ProgressParams);
+        "tools/list" (ListToolsParams optional) -> (ListToolsResult);
+        "tools/call" (CallToolParams) -> (CallToolResult);
+        "resources/list" (ListResourcesParams optional) -> (ListResourcesResult);
+        "resources/templates/list" (ListResourceTemplatesParams optional) -> (ListResourceTemplatesResult);
+        "resources/read" (ReadResourceParams) -> (ReadResourceResult);
+        "resources/subscribe" (_) -> (none);
+        "resources/unsubscribe" (_) -> (none);
+        "prompts/list" (ListPromptsParams optional) -> (ListPromptsResult);
+        "prompts/get" (GetPromptParams) -> (GetPromptResult);
+        "completion/complete" (CompleteParams) -> (CompleteResult);
+        "logging/setLevel" (_) -> (none);
+        "sampling/createMessage" (CreateMessageParams) -> (CreateMessageResult);
+        "roots/list" (ListRootsParams optional) -> (ListRootsResult);
+        "notifications/roots/list_changed" (none);
+        "notifications/tools/list_changed" (none);
+        "notifications/resources/list_changed" (none);
+        "notifications/prompts/list_changed" (none);
+        "notifications/resources/updated" (_);
+        "notifications/message" (LoggingMessageParams);
+    }
+}
+
+/// Members whose absence means this value.
+const DEFAULTS: &[(&str, bool)] = &[
+    ("readOnlyHint", false),
+    ("destructiveHint", true),
+    ("idempotentHint", false),
+    ("openWorldHint", true),
+    ("isError", false),
+    ("listChanged", false),
+    ("subscribe", false),
+    ("required", false),
+];
+
+/// Whether a member that only one side has says no more than its absence. A prompt without arguments may be written
+/// with an empty object of them.
+fn says_nothing(name: &str, value: &Value) -> bool {
+    value.is_null()
+        || DEFAULTS.iter().any(|(member, default)| *member == name && *value == Value::Bool(*default))
+        || (name == "arguments" && value.as_object().is_some_and(serde_json::Map::is_empty))
+}
+
+/// Adds a line for every place in which `after` differs from `before`.
+fn compare(place: &str, before: &Value, after: &Value, differences: &mut Vec<String>) {
+    match (before, after) {
+        (Value::Object(old), Value::Object(new)) => {
+            for (name, value) in old {
+                let place = format!("{place}.{name}");
+                match new.get(name) {
+                    Some(again) => compare(&place, value, again, differences),
+                    None if says_nothing(name, value) => {}
+                    None => differences.push(format!("{place}: {value} is lost")),
+                }
+            }
+            for (name, value) in new {
+                if !old.contains_key(name) && !says_nothing(name, value) {
+                    differences.push(format!("{place}.{name}: {value} appears"));
+                }
+            }
+        }
+        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
+            for (index, (value, again)) in old.iter().zip(new).enumerate() {
+                compare(&format!("{place}[{index}]"), value, again, differences);
+            }
+        }
+        // `1` and `1.0` are one number.
+        (Value::Number(old), Value::Number(new)) if old.as_f64() == new.as_f64() => {}
+        _ if before == after => {}
+        _ => differences.push(format!("{place}: {before} becomes {after}")),
+    }
+}
+
+/// The places in which a payload differs after it went through its type.
+fn lost(pass: Pass, payload: &Value) -> Vec<String> {
+    let mut differences = Vec::new();
+    match pass(payload) {
+        Ok(again) => compare("", payload, &again, &mut differences),
+        Err(error) => differences.push(format!("refused: {error}")),
+    }
+    differences
+}
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Every recorded message, with the name of its file and the line.
+fn recorded() -> Vec<(String, String, Value)> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(project().join("tests/traffic"))
+        .expect("the folder of recorded traffic")
+        .map(|entry| entry.expect("an entry of the folder").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .collect();
+    files.sort();
+    let mut messages = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a recorded session");
+        let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        for (index, line) in text.lines().enumerate() {
+            let line: Value = serde_json::from_str(line).expect("a line of JSON");
+            let writer = line["dir"].as_str().unwrap_or_default().to_owned();
+            if matches!(writer.as_str(), "c2s" | "s2c") {
+                messages.push((format!("{name}:{}", index + 1), writer, line["msg"].clone()));
+            }
+        }
+    }
+    messages
+}
+
+/// How often each payload was met, by method and `params` or `result`.
+type Met = BTreeMap<(String, &'static str), usize>;
+
+/// Checks all recorded traffic; says what was met and what was wrong.
+fn check_traffic() -> (Met, Vec<String>) {
+    let methods = methods();
+    let known = |method: &str| methods.iter().find(|row| row.method == method);
+    let mut met = Met::new();
+    let mut wrong = Vec::new();
+    // Which method a result belongs to: by file, by who asked, by id. The writer of a result is not the one who
+    // asked. A request in the form of a later revision, which a `task` gives away, has results of another type.
+    let mut asked: BTreeMap<(String, String, String), String> = BTreeMap::new();
+    for (place, writer, message) in recorded() {
+        let file = place.split(':').next().unwrap_or_default().to_owned();
+        let (name, carried, part, payload) = if let Some(method) = message["method"].as_str() {
+            let later = !message["params"]["task"].is_null();
+            if !message["id"].is_null() && !later {
+                asked.insert((file, writer, message["id"].to_string()), method.to_owned());
+            }
+            match known(method) {
+                Some(row) if !later => (method.to_owned(), &row.params, "params", message.get("params")),
+                _ => continue,
+            }
+        } else if let Some(result) = message.get("result") {
+            let asker = if writer == "c2s" { "s2c" } else { "c2s" };
+            let Some(method) = asked.get(&(file, asker.to_owned(), message["id"].to_string())) else { continue };
+            match known(method).and_then(|row| row.result.as_ref()) {
+                Some(carried) => (method.clone(), carried, "result", Some(result)),
+                None => continue,
+            }
+        } else {
+            continue;
+        };
+        *met.entry((name.clone(), part)).or_default() += 1;
+        if let (Some(pass), Some(payload)) = (carried.pass, payload) {
+            wrong.extend(lost(pass, payload).into_iter().map(|what| format!("{place}: {name} {part}{what}")));
+        }
+    }
+    (met, wrong)
+}
+
+#[test]
+fn recorded_payloads_come_back_whole() {
+    let (_, wrong) = check_traffic();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_method_is_met_in_the_traffic() {
+    let (met, _) = check_traffic();
+    for row in methods() {
+        assert!(met.contains_key(&(row.method.to_owned(), "params")), "no `{}` was recorded", row.method);
+        // The one cancelled request aside, whoever asks is answered in the traffic.
+        if row.result.is_some() {
+            assert!(met.contains_key(&(row.method.to_owned(), "result")), "`{}` is never answered", row.method);
+        }
+    }
+}
+
+/// The payloads in the parentheses of one declaration: the text from its method to the end of the paragraph or the
+/// next documentation.
+fn declared(session: &str, method: &str) -> String {
+    let quoted = format!("\"{method}\"");
+    let start = session.find(&quoted).unwrap_or_else(|| panic!("`{method}` is not declared")) + quoted.len();
+    let rest = &session[start..];
+    let end = rest.find("\n---").into_iter().chain(rest.find("\n\n")).min().unwrap_or(rest.len());
+    let mut payloads = String::new();
+    let mut inside = false;
+    for letter in rest[..end].chars() {
+        inside |= letter == '(';
+        if inside {
+            payloads.push(letter);
+        }
+        inside &= letter != ')';
+    }
+    payloads
+}
+
+#[test]
+fn the_session_file_names_the_types_that_are_checked_here() {
+    let file = project().join("protocols/mcp-2025-03-26.session");
+    let session = std::fs::read_to_string(file).expect("the session file");
+    let rows = methods();
+    for row in &rows {
+        let result = row.result.as_ref().map_or("", |result| result.name);
+        assert_eq!(declared(&session, row.method), format!("{}{result}", row.params.name), "`{}`", row.method);
+    }
+    let declarations =
+        session.lines().filter(|line| line.starts_with("request ") || line.starts_with("notification "));
+    assert_eq!(declarations.count(), rows.len(), "a declared method is not checked here");
+}
+
+/// What is known to be lost. When one of these fails the crate has got better, and the remark at the top of the
+/// `.session` file may go.
+mod known_losses {
+    use super::{lost, through};
+    use serde_json::json;
+    use tower_mcp_types::protocol;
+
+    #[test]
+    fn a_call_without_arguments_is_written_with_null() {
+        let call = through::<protocol::CallToolParams>(&json!({ "name": "bare" })).expect("a call");
+        assert_eq!(call, json!({ "name": "bare", "arguments": null }));
+    }
+
+    #[test]
+    fn only_the_progress_token_of_a_requests_metadata_is_kept() {
+        let call = json!({ "name": "bare", "arguments": {}, "_meta": { "progressToken": 0, "example.org/a": 1 } });
+        assert_eq!(lost(through::<protocol::CallToolParams>, &call), ["._meta.example.org/a: 1 is lost"]);
+    }
+
+    #[test]
+    fn capabilities_that_the_crate_does_not_know_are_dropped() {
+        let hello = json!({
+            "protocolVersion": "2025-03-26",
+            "capabilities": { "example": {} },
+            "clientInfo": { "name": "a", "version": "1" },
+        });
+        assert_eq!(lost(through::<protocol::InitializeParams>, &hello), [".capabilities.example: {} is lost"]);
+    }
+}
+
+#[test]
+fn the_comparison_sees_what_is_lost() {
+    let mut differences = Vec::new();
+    let before = serde_json::json!({ "a": 1, "b": [1, { "c": "x" }], "d": null, "isError": true, "e": 2 });
+    let after = serde_json::json!({ "a": 1.0, "b": [1, { "c": "y" }], "f": 0, "e": 3 });
+    compare("", &before, &after, &mut differences);
+    differences.sort();
+    assert_eq!(
+        differences,
+        [".b[1].c: \"x\" becomes \"y\"", ".e: 2 becomes 3", ".f: 0 appears", ".isError: true is lost"],
+    );
+}
