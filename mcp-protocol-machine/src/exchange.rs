@@ -99,7 +99,7 @@ pub(crate) struct Exchange {
 }
 
 /// Where the later messages of an exchange belong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// In the linear channel with this number.
     Linear(u32),
@@ -180,6 +180,11 @@ impl Exchanges {
     /// Every exchange that is not over.
     pub(crate) fn running(&self) -> impl Iterator<Item = &Exchange> {
         self.running.values()
+    }
+
+    /// Whether a report could be about one of them.
+    pub(crate) fn any_token(&self) -> bool {
+        !self.tokens.is_empty()
     }
 
     /// How many requests await their reply.

@@ -77,7 +77,6 @@ pub enum Awaiting {
 
 /// What an accepted message did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use]
 pub struct Step {
     /// What moved.
     pub kind: StepKind,

@@ -8,17 +8,15 @@ use std::collections::BTreeSet;
 
 use crate::capability::Capabilities;
 use crate::exchange::{Place, RequestId, Token};
-use crate::protocol::{Condition, Direction, Kind, MessageIndex, Side, StateIndex, StateKind};
+use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Side, StateIndex, StateKind};
 use crate::violation::{Violation, ViolationKind};
 
 use super::Checker;
 
-/// What the exchanges of one direction allow, gathered in one walk.
+/// The requests of each direction that await their reply, with where they belong, each pair once.
 struct Summary {
-    /// The requests that await their reply, each with the state of a copy, or none where it is linear.
-    awaiting: BTreeSet<(MessageIndex, Option<StateIndex>)>,
-    cancellable: bool,
-    token: bool,
+    sent: BTreeSet<(MessageIndex, Place)>,
+    received: BTreeSet<(MessageIndex, Place)>,
 }
 
 impl Checker {
@@ -26,7 +24,7 @@ impl Checker {
     /// not to apply, so this is right for every payload that needs nothing special; see
     /// [`permits_if`](Self::permits_if).
     ///
-    /// A reply is permitted if some running request awaits it, a cancellation if some request may be cancelled, a
+    /// A reply is permitted if some running request awaits it now, a cancellation if some request may be cancelled, a
     /// report if some request carries a token. Everything is permitted once closed.
     pub fn permits(&self, direction: Direction, message: MessageIndex) -> Result<(), Violation> {
         self.permits_if(direction, message, &Capabilities::unknown(), |_| false)
@@ -44,14 +42,7 @@ impl Checker {
         if self.closed {
             return Ok(());
         }
-        if self.find(direction, message).is_none()
-            && !self.exchanges_allow(
-                direction,
-                message,
-                &self.summary(Direction::Send),
-                &self.summary(Direction::Receive),
-            )
-        {
+        if !self.allows(direction, message, &self.summary()) {
             let kind = if self.is_tied(direction, message) {
                 ViolationKind::NothingRunning
             } else {
@@ -69,60 +60,65 @@ impl Checker {
         if self.closed {
             return Vec::new();
         }
-        let (sent, received) = (self.summary(Direction::Send), self.summary(Direction::Receive));
-        let within = Capabilities::unknown();
+        let (summary, within) = (self.summary(), Capabilities::unknown());
         let permitted = self.protocol.indexed().map(|(index, _)| index).filter(|message| {
-            (self.find(direction, *message).is_some()
-                || self.exchanges_allow(direction, *message, &sent, &received))
+            self.allows(direction, *message, &summary)
                 && self.gates(direction, *message, &within, &|_: &Condition| false).is_ok()
         });
         permitted.collect()
     }
 
-    fn summary(&self, direction: Direction) -> Summary {
-        let mut summary = Summary { awaiting: BTreeSet::new(), cancellable: false, token: false };
-        for exchange in self.asked(direction).running() {
-            summary.token |= exchange.token.is_some();
-            if !exchange.answered {
-                let state = match exchange.place {
-                    Place::Linear(_) => None,
-                    Place::Copy(state) => Some(state),
-                };
-                summary.awaiting.insert((exchange.message, state));
-            }
-        }
-        let cancellable = |message| self.protocol.message(message).is_some_and(|table| table.cancellable);
-        summary.cancellable = summary.awaiting.iter().any(|(message, _)| cancellable(*message));
-        summary
+    fn summary(&self) -> Summary {
+        let gather = |direction| {
+            let awaiting = self.asked(direction).running().filter(|exchange| !exchange.answered);
+            awaiting.map(|exchange| (exchange.message, exchange.place)).collect()
+        };
+        Summary { sent: gather(Direction::Send), received: gather(Direction::Receive) }
     }
 
-    /// Whether a message belongs to some running exchange, whatever the linear channels say.
-    fn exchanges_allow(
-        &self,
-        direction: Direction,
-        message: MessageIndex,
-        sent: &Summary,
-        received: &Summary,
-    ) -> bool {
-        let (own, others) = match direction {
-            Direction::Send => (sent, received),
-            Direction::Receive => (received, sent),
-        };
+    /// Whether a message may come, by the state and by what runs, gates aside.
+    fn allows(&self, direction: Direction, message: MessageIndex, summary: &Summary) -> bool {
         let Some(table) = self.protocol.message(message) else { return false };
+        let (own, others) = match direction {
+            Direction::Send => (&summary.sent, &summary.received),
+            Direction::Receive => (&summary.received, &summary.sent),
+        };
         match table.kind {
-            Kind::Request => false,
+            Kind::Request => self.find(direction, message).is_some(),
             Kind::Notification => {
-                (table.cancels.is_some() && own.cancellable) || (table.reports.is_some() && others.token)
+                self.find(direction, message).is_some()
+                    || (table.cancels.is_some() && self.may_cancel(direction, message, own))
+                    || (table.reports.is_some() && self.asked(direction.flip()).any_token())
             }
             Kind::Reply { request } | Kind::Refusal { request } => {
                 let refusal = matches!(table.kind, Kind::Refusal { .. });
-                let copies =
-                    others.awaiting.range((request, None)..).take_while(|(awaiting, _)| *awaiting == request);
-                copies.filter_map(|(_, state)| *state).any(|state| {
-                    refusal || self.state(state).is_some_and(|state| state.edge(direction, message).is_some())
+                let mut places =
+                    others.iter().filter(|(awaiting, _)| *awaiting == request).map(|(_, place)| *place);
+                places.any(|place| match place {
+                    Place::Linear(channel) => self.find_in(channel, direction, message).is_some(),
+                    Place::Copy(state) => {
+                        refusal
+                            || self.state(state).is_some_and(|state| state.edge(direction, message).is_some())
+                    }
                 })
             }
         }
+    }
+
+    /// Whether some running request of the same sender can be taken back by a notification.
+    fn may_cancel(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        own: &BTreeSet<(MessageIndex, Place)>,
+    ) -> bool {
+        let cancellable = |request| self.protocol.message(request).is_some_and(|table| table.cancellable);
+        own.iter().filter(|(request, _)| cancellable(*request)).any(|(_, place)| match place {
+            Place::Copy(_) => true,
+            Place::Linear(channel) => self
+                .find_in(*channel, direction, message)
+                .is_some_and(|found| matches!(found.action, Action::Step(_))),
+        })
     }
 
     /// Whether a message that is not permitted now belongs to an exchange, and no such exchange runs.
