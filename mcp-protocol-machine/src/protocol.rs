@@ -157,8 +157,33 @@ pub struct Message {
 }
 
 impl Message {
+    /// A request without modifiers.
+    pub const fn request(name: &'static str, method: &'static str, payload: Payload) -> Message {
+        Message::plain(name, Kind::Request, method, payload)
+    }
+
+    /// A notification without modifiers.
+    pub const fn notification(name: &'static str, method: &'static str, payload: Payload) -> Message {
+        Message::plain(name, Kind::Notification, method, payload)
+    }
+
+    /// A reply without modifiers.
+    pub const fn reply(
+        name: &'static str,
+        request: MessageIndex,
+        method: &'static str,
+        payload: Payload,
+    ) -> Message {
+        Message::plain(name, Kind::Reply { request }, method, payload)
+    }
+
+    /// A refusal without modifiers.
+    pub const fn refusal(name: &'static str, request: MessageIndex, method: &'static str) -> Message {
+        Message::plain(name, Kind::Refusal { request }, method, Payload::None)
+    }
+
     /// A message without modifiers. Constants in generated code are shorter for it.
-    pub const fn plain(name: &'static str, kind: Kind, method: &'static str, payload: Payload) -> Message {
+    const fn plain(name: &'static str, kind: Kind, method: &'static str, payload: Payload) -> Message {
         Message {
             name: Cow::Borrowed(name),
             kind,
@@ -292,6 +317,21 @@ pub struct Level {
     pub error: Option<i64>,
 }
 
+impl Level {
+    /// What is refused is an error, by no rule in particular.
+    pub const MUST: Level = Level { strictness: Strictness::Must, rule: None, error: None };
+
+    /// A rule whose breach is an error.
+    pub const fn must(rule: &'static str) -> Level {
+        Level { strictness: Strictness::Must, rule: Some(Cow::Borrowed(rule)), error: None }
+    }
+
+    /// A rule whose breach is advice unheeded.
+    pub const fn should(rule: &'static str) -> Level {
+        Level { strictness: Strictness::Should, rule: Some(Cow::Borrowed(rule)), error: None }
+    }
+}
+
 /// The machine of one role, in its own point of view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
@@ -348,6 +388,22 @@ pub struct State {
 }
 
 impl State {
+    /// A state of a channel that reaches its end, where nobody may close yet and every refusal is an error.
+    pub const fn plain(name: &'static str, kind: StateKind, edges: &'static [Edge]) -> State {
+        State {
+            name: Cow::Borrowed(name),
+            kind,
+            edges: Cow::Borrowed(edges),
+            parts: Cow::Borrowed(&[]),
+            may_close: false,
+            peer_may_close: false,
+            reaches_end: true,
+            outward: Level::MUST,
+            inward: Level::MUST,
+            advice: Cow::Borrowed(&[]),
+        }
+    }
+
     /// What a message does here, if it may happen here. Relies on the edges being sorted.
     pub fn edge(&self, direction: Direction, message: MessageIndex) -> Option<&Edge> {
         let place =

@@ -1,8 +1,8 @@
 //! What can be asked of a checker without moving it.
 //!
 //! In: a checker. Out: what is permitted now, where the session is, whether it may be closed, what runs. Refuses to
-//! be fast where that would cost the hot path something: the lists here are made when they are asked for, and those
-//! that speak of replies look at every running exchange.
+//! be fast where that would cost the hot path something: whether a request may be sent is as quick as sending it, but
+//! whether some reply may come takes a look at every running exchange.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,6 @@ use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Side, St
 use crate::violation::{Violation, ViolationKind};
 
 use super::Checker;
-
-/// The requests of each direction that await their reply, with where they belong, each pair once.
-struct Summary {
-    sent: BTreeSet<(MessageIndex, Place)>,
-    received: BTreeSet<(MessageIndex, Place)>,
-}
 
 impl Checker {
     /// Whether a message may be sent now in a direction: first by the state, then by the gates. Conditions are taken
@@ -42,7 +36,7 @@ impl Checker {
         if self.closed {
             return Ok(());
         }
-        if !self.allows(direction, message, &self.summary()) {
+        if !self.allows(direction, message, self.open(direction), self.open(direction.flip())) {
             let kind = if self.is_tied(direction, message) {
                 ViolationKind::NothingRunning
             } else {
@@ -60,29 +54,33 @@ impl Checker {
         if self.closed {
             return Vec::new();
         }
-        let (summary, within) = (self.summary(), Capabilities::unknown());
+        let within = Capabilities::unknown();
+        // Each request and place once, because every reply of the protocol is held against them.
+        let gather = |direction| self.open(direction).collect::<BTreeSet<_>>();
+        let (own, others) = (gather(direction), gather(direction.flip()));
         let permitted = self.protocol.indexed().map(|(index, _)| index).filter(|message| {
-            self.allows(direction, *message, &summary)
+            self.allows(direction, *message, own.iter().copied(), others.iter().copied())
                 && self.gates(direction, *message, &within, &|_: &Condition| false).is_ok()
         });
         permitted.collect()
     }
 
-    fn summary(&self) -> Summary {
-        let gather = |direction| {
-            let awaiting = self.asked(direction).running().filter(|exchange| !exchange.answered);
-            awaiting.map(|exchange| (exchange.message, exchange.place)).collect()
-        };
-        Summary { sent: gather(Direction::Send), received: gather(Direction::Receive) }
+    /// The requests that went in a direction and await their reply, with where they belong.
+    fn open(&self, direction: Direction) -> impl Iterator<Item = (MessageIndex, Place)> {
+        let running = self.asked(direction).running().filter(|exchange| !exchange.answered);
+        running.map(|exchange| (exchange.message, exchange.place))
     }
 
-    /// Whether a message may come, by the state and by what runs, gates aside.
-    fn allows(&self, direction: Direction, message: MessageIndex, summary: &Summary) -> bool {
+    /// Whether a message may come, by the state and by what runs, gates aside. The open requests, of the same sender
+    /// and of the other side, are looked at only where the message belongs to one of them.
+    fn allows(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        own: impl Iterator<Item = (MessageIndex, Place)>,
+        others: impl Iterator<Item = (MessageIndex, Place)>,
+    ) -> bool {
         let Some(table) = self.protocol.message(message) else { return false };
-        let (own, others) = match direction {
-            Direction::Send => (&summary.sent, &summary.received),
-            Direction::Receive => (&summary.received, &summary.sent),
-        };
         match table.kind {
             Kind::Request => self.find(direction, message).is_some(),
             Kind::Notification => {
@@ -92,8 +90,7 @@ impl Checker {
             }
             Kind::Reply { request } | Kind::Refusal { request } => {
                 let refusal = matches!(table.kind, Kind::Refusal { .. });
-                let mut places =
-                    others.iter().filter(|(awaiting, _)| *awaiting == request).map(|(_, place)| *place);
+                let mut places = others.filter(|(awaiting, _)| *awaiting == request).map(|(_, place)| place);
                 places.any(|place| match place {
                     Place::Linear(channel) => self.find_in(channel, direction, message).is_some(),
                     Place::Copy(state) => {
@@ -110,14 +107,17 @@ impl Checker {
         &self,
         direction: Direction,
         message: MessageIndex,
-        own: &BTreeSet<(MessageIndex, Place)>,
+        mut own: impl Iterator<Item = (MessageIndex, Place)>,
     ) -> bool {
         let cancellable = |request| self.protocol.message(request).is_some_and(|table| table.cancellable);
-        own.iter().filter(|(request, _)| cancellable(*request)).any(|(_, place)| match place {
-            Place::Copy(_) => true,
-            Place::Linear(channel) => self
-                .find_in(*channel, direction, message)
-                .is_some_and(|found| matches!(found.action, Action::Step(_))),
+        own.any(|(request, place)| {
+            cancellable(request)
+                && match place {
+                    Place::Copy(_) => true,
+                    Place::Linear(channel) => self
+                        .find_in(channel, direction, message)
+                        .is_some_and(|found| matches!(found.action, Action::Step(_))),
+                }
         })
     }
 

