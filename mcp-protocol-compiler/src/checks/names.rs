@@ -10,7 +10,8 @@ use mcp_protocol_machine::protocol::MessageIndex;
 use crate::Compiled;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::generate::names::{
-    CONTEXT_METHODS, HANDLE_METHODS, MODULE_ITEMS, PRELUDE, SESSION_METHODS, constant, snake, try_ident,
+    CONTEXT_METHODS, HANDLE_METHODS, MODULE_ITEMS, PRELUDE, ROLE_ITEMS, SESSION_METHODS, constant, snake,
+    try_ident,
 };
 use crate::generate::plan::{Method, Plan, Replicated, Role, What, indices, notify_name};
 use crate::source::Span;
@@ -59,9 +60,10 @@ impl Clashes<'_> {
             let called = message.call_name.as_ref().map(|name| (name.text.clone(), name.span));
             std::iter::once((message.table.name.to_string(), message.span)).chain(called)
         });
-        let markers = self.plan.markers.iter().flat_map(|marker| {
-            marker.states.first().map(|(_, state)| (marker.name.to_owned(), state.span))
-        });
+        let markers =
+            self.plan.markers.iter().flat_map(|marker| {
+                marker.states.first().map(|(_, state)| (marker.name.to_owned(), state.span))
+            });
         let roles = self.plan.roles.iter().map(|role| (role.automaton.name.clone(), role.automaton.span));
         let mut wrong: Vec<(String, Span)> = Vec::new();
         for (name, span) in messages.chain(markers).chain(roles) {
@@ -110,7 +112,7 @@ impl Clashes<'_> {
             if PRELUDE.contains(&name.as_str()) {
                 let message = format!("{} has the name of something in Rust's prelude", named.what);
                 self.report(&name, message, &named, None);
-            } else if MODULE_ITEMS.contains(&name.as_str()) {
+            } else if MODULE_ITEMS.contains(&name.as_str()) || ROLE_ITEMS.contains(&name.as_str()) {
                 let message = format!("{} has the name of an item that every protocol has", named.what);
                 self.report(&name, message, &named, None);
             }
@@ -262,7 +264,7 @@ impl Clashes<'_> {
         if let Some(first) = first
             && first.span != named.span
         {
-            diagnostic = diagnostic.also(first.span, format!("and so is this"));
+            diagnostic = diagnostic.also(first.span, "and so is this");
         }
         self.found.push(diagnostic.help(named.help.clone()));
     }

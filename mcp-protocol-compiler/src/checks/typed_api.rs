@@ -51,9 +51,13 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
                     .get(usize::from(edge.message.0))
                     .map_or("", |message| &message.table.name);
                 found.push(
-                    Diagnostic::error(LONG_COPY, edge.span, "a copy that goes on after its reply is not supported yet")
-                        .label(format!("what `{name}` opens is more than a request and its reply"))
-                        .help("write it as plain requests and notifications for now"),
+                    Diagnostic::error(
+                        LONG_COPY,
+                        edge.span,
+                        "a copy that goes on after its reply is not supported yet",
+                    )
+                    .label(format!("what `{name}` opens is more than a request and its reply"))
+                    .help("write it as plain requests and notifications for now"),
                 );
             }
         }

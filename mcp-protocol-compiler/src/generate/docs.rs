@@ -1,0 +1,190 @@
+//! Documentation of what is generated: what it does, where it stands in the `.session` file, which states have it.
+//!
+//! In: the plan and the texts. Out: `#[doc]` attributes. Refuses to invent: what the author wrote comes first, as it
+//! was written.
+
+use mcp_protocol_machine::protocol::{Holder, Kind, MessageIndex, Payload, Side, StateIndex};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::names::ident;
+use super::plan::{Plan, Role, What};
+use super::types::Scope;
+use crate::source::{SourceMap, Span};
+
+/// A fragment longer than this says less than the file does.
+const LONGEST_FRAGMENT: usize = 24;
+
+/// Writes documentation.
+pub(crate) struct Docs<'a> {
+    pub(crate) sources: &'a SourceMap,
+}
+
+impl Docs<'_> {
+    /// `line 31 of `mcp.session``; nothing for what stands in no file.
+    pub(crate) fn place(&self, span: Span) -> String {
+        let line = self.sources.start(span).line;
+        match self.sources.path(span.file).file_name() {
+            Some(name) => format!("line {line} of `{}`", name.to_string_lossy()),
+            None => format!("line {line}"),
+        }
+    }
+
+    /// Whether the place is a whole definition, `Name = …`.
+    pub(crate) fn is_definition(&self, span: Span) -> bool {
+        self.sources.slice(span).contains('=')
+    }
+
+    /// The text of a place as a block of code, its further lines moved to the left together.
+    pub(crate) fn fragment(&self, span: Span) -> Vec<String> {
+        let start = self.sources.start(span);
+        let text = self.sources.slice(span);
+        if text.is_empty() || text.contains("```") {
+            return Vec::new();
+        }
+        let rest = || text.lines().skip(1).filter(|line| !line.trim().is_empty());
+        let indent = |line: &str| line.chars().take_while(|letter| *letter == ' ').count();
+        let common = rest().map(indent).min().unwrap_or(0).min(start.column as usize - 1);
+        let mut lines = vec![String::new(), "```text".to_owned()];
+        for (index, line) in text.lines().enumerate().take(LONGEST_FRAGMENT) {
+            let kept = if index == 0 { line } else { line.get(common..).unwrap_or(line.trim_start()) };
+            lines.push(kept.trim_end().to_owned());
+        }
+        if text.lines().count() > LONGEST_FRAGMENT {
+            lines.push("…".to_owned());
+        }
+        lines.push("```".to_owned());
+        lines
+    }
+}
+
+/// Lines as `#[doc]` attributes.
+pub(crate) fn attributes<S: AsRef<str>>(lines: &[S]) -> TokenStream {
+    let lines = lines.iter().map(|line| match line.as_ref() {
+        "" => String::new(),
+        line => format!(" {line}"),
+    });
+    quote!(#(#[doc = #lines])*)
+}
+
+/// The author's documentation, if any, and then what the generator has to say.
+pub(crate) fn after(written: &[String], own: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut lines = written.to_vec();
+    if !lines.is_empty() {
+        lines.push(String::new());
+    }
+    lines.extend(own);
+    lines
+}
+
+/// A link to an item of the generated module.
+pub(crate) fn link(name: &str, scope: Scope) -> String {
+    let name = ident(name).to_string();
+    match scope {
+        // A link to a raw identifier cannot be written.
+        _ if name.starts_with("r#") => format!("`{name}`"),
+        Scope::Top => format!("[`{name}`]"),
+        Scope::Nested => format!("[`{name}`](super::{name})"),
+    }
+}
+
+/// `[`A`], [`B`] and [`C`]`
+pub(crate) fn links<'n>(names: impl IntoIterator<Item = &'n str>, scope: Scope) -> String {
+    let mut names: Vec<String> = names.into_iter().map(|name| link(name, scope)).collect();
+    match names.pop() {
+        None => String::new(),
+        Some(last) if names.is_empty() => last,
+        Some(last) => format!("{} and {last}", names.join(", ")),
+    }
+}
+
+/// What a message is, in words: `the request `tools/call``.
+pub(crate) fn described(plan: &Plan<'_>, index: MessageIndex) -> String {
+    let Some(message) = plan.message(index) else { return String::new() };
+    let table = &message.table;
+    match table.kind {
+        Kind::Request => format!("the request `{}`", table.method),
+        Kind::Notification => format!("the notification `{}`", table.method),
+        Kind::Reply { .. } => format!("`{}`, the reply to `{}`", table.name, table.method),
+        Kind::Refusal { .. } => format!("an error in reply to `{}`", table.method),
+    }
+}
+
+/// The capabilities that a message needs, as a sentence.
+pub(crate) fn needs(plan: &Plan<'_>, index: MessageIndex, sender: Side) -> Option<String> {
+    let message = plan.message(index)?;
+    let gates: Vec<String> = message
+        .table
+        .requires
+        .iter()
+        .filter_map(|requirement| {
+            let side = match requirement.holder {
+                Holder::Side(side) => side,
+                Holder::Sender => sender,
+                Holder::Receiver => sender.other(),
+            };
+            let gate = plan.declarations.gates.get(usize::from(requirement.gate.0))?;
+            let holder = super::plan::role_module(side);
+            let when = if requirement.condition.is_some() { " for some payloads" } else { "" };
+            Some(format!("`{holder}.{}`{when}", gate.path.join(".")))
+        })
+        .collect();
+    match gates.as_slice() {
+        [] => None,
+        [one] => Some(format!("Needs the capability {one}.")),
+        more => Some(format!("Needs the capabilities {}.", more.join(", "))),
+    }
+}
+
+/// A step of the type as the author would write it.
+pub(crate) fn type_of(plan: &Plan<'_>, role: &Role<'_>, what: &What) -> String {
+    let message = |index: MessageIndex| plan.message_name(index);
+    let state = |index: StateIndex| role.state_name(index);
+    match what {
+        What::Send { message: sent, target } => format!("!{} . {}", message(*sent), state(*target)),
+        What::Exchange { request, reply, target, .. } => {
+            format!("!{} . ?{} . {}", message(*request), message(*reply), state(*target))
+        }
+        What::Receive { message: received, target, .. } => {
+            format!("?{} . {}", message(*received), state(*target))
+        }
+        What::Next(next) => {
+            let inputs = next.inputs.iter();
+            let mut branches: Vec<String> =
+                inputs.map(|(input, target)| format!("?{} . {}", message(*input), state(*target))).collect();
+            if next.closed {
+                branches.push("End".into());
+            }
+            branches.join(" & ")
+        }
+        What::Refuse { request, target } => format!("!{}Error . {}", message(*request), state(*target)),
+        What::Call(call) => format!("*( !{} . ?{} . End )", message(call.request), message(call.reply)),
+        What::Notify { message: sent } => format!("*( !{} . End )", message(*sent)),
+        What::Split { parts } => {
+            format!("({})", parts.iter().map(|part| state(*part)).collect::<Vec<_>>().join(", "))
+        }
+        What::Close => "End".into(),
+    }
+}
+
+/// The lines above a constant of the module `messages`.
+pub(crate) fn message_lines(plan: &Plan<'_>, docs: &Docs<'_>, index: MessageIndex) -> Vec<String> {
+    let Some(message) = plan.message(index) else { return Vec::new() };
+    let table = &message.table;
+    let place = docs.place(message.span);
+    let what = match table.kind {
+        Kind::Request => format!("The request `{}`", table.method),
+        Kind::Notification => format!("The notification `{}`", table.method),
+        Kind::Reply { request } => format!("A result of `{}`", plan.message_name(request)),
+        Kind::Refusal { request } => {
+            format!("An error in place of a result of `{}`", plan.message_name(request))
+        }
+    };
+    let payload = match table.payload {
+        Payload::Optional => ", its payload optional",
+        _ => "",
+    };
+    let written: &[String] =
+        if matches!(table.kind, Kind::Refusal { .. }) { &[] } else { &message.documentation };
+    after(written, [format!("{what}{payload}; {place}.")])
+}

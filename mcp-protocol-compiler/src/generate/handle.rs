@@ -1,0 +1,222 @@
+//! A role's own module: what outlives a borrow of the session, and what the peer may send.
+//!
+//! In: the plan of a role. Out: `pub mod client`. Refuses to be empty: a role that neither replicates nor chooses
+//! has no module.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::quote;
+
+use super::Generator;
+use super::docs::{attributes, described, link, links, needs};
+use super::names::ident;
+use super::plan::{Next, Replicated, Role, What, notify_name, role_module};
+use super::types::Scope;
+
+impl Generator<'_> {
+    /// Whether the role can do anything at any time.
+    pub(super) fn has_handle(&self, role: &Role<'_>) -> bool {
+        !role.outputs.is_empty()
+    }
+
+    /// The module of a role.
+    pub(super) fn role_module(&self, role: &Role<'_>) -> TokenStream {
+        let allow = &self.allow;
+        let name = ident(role_module(role.automaton.side));
+        let calls = self.call_aliases(role);
+        let handle = self.has_handle(role).then(|| self.handle(role));
+        let incoming = (!role.inputs.is_empty()).then(|| self.incoming(role));
+        let choices: TokenStream = role
+            .states
+            .iter()
+            .flat_map(|state| {
+                state.methods.iter().filter_map(move |method| match &method.what {
+                    What::Next(next) => Some(self.choice(role, &state.state.name, next)),
+                    _ => None,
+                })
+            })
+            .collect();
+        let items = quote!(#calls #handle #incoming #choices);
+        if items.is_empty() {
+            return TokenStream::new();
+        }
+        let imports = [role.automaton.name.as_str(), "messages", "typed", "types"]
+            .into_iter()
+            .filter(|module| mentions(items.clone(), module))
+            .map(ident);
+        let documentation = attributes(&[format!(
+            "What goes with [`{}`]: handles, and what the peer may send.",
+            role.automaton.name
+        )]);
+        quote! {
+            #documentation
+            #allow
+            pub mod #name {
+                use super::{#(#imports),*};
+                #items
+            }
+        }
+    }
+
+    /// The types of running calls, with the progress that may be reported on them.
+    fn call_aliases(&self, role: &Role<'_>) -> TokenStream {
+        let requests = || role.outputs.iter().filter(|output| output.reply.is_some());
+        let cancellable = |output: &&Replicated<'_>| self.call_alias(output.message) == "CancellableCall";
+        let progress = match self.plan.reports.as_slice() {
+            [] => quote!(()),
+            [one] => self.payload(*one, Scope::Nested),
+            // Notifications of several kinds have one thing in common: they are JSON.
+            _ => quote!(typed::Value),
+        };
+        let call = requests().any(|output| !cancellable(&output)).then(|| {
+            quote! {
+                /// A request that runs until its reply comes.
+                pub type Call<'a, Reply> = typed::Call<'a, Reply, typed::Uncancellable, #progress>;
+            }
+        });
+        let cancellable_call = requests().any(|output| cancellable(&output)).then(|| {
+            quote! {
+                /// A request that runs until its reply comes or it is cancelled.
+                pub type CancellableCall<'a, Reply> = typed::Call<'a, Reply, typed::Cancellable, #progress>;
+            }
+        });
+        quote!(#call #cancellable_call)
+    }
+
+    fn handle(&self, role: &Role<'_>) -> TokenStream {
+        let methods = role.outputs.iter().map(|output| self.handle_method(role, output));
+        let documentation = attributes(&[
+            format!("What a {} may send at any time, for tasks", link(&role.automaton.name, Scope::Nested)),
+            "that outlive a borrow of the session.".into(),
+            String::new(),
+            "A message that the session's state does not permit is refused before it is written.".into(),
+        ]);
+        quote! {
+            #documentation
+            #[derive(Clone, Debug)]
+            pub struct Handle {
+                handle: typed::Handle,
+            }
+
+            impl Handle {
+                pub(super) fn at(handle: typed::Handle) -> Self {
+                    Self { handle }
+                }
+
+                #(#methods)*
+            }
+        }
+    }
+
+    fn handle_method(&self, role: &Role<'_>, output: &Replicated<'_>) -> TokenStream {
+        let plan = &self.plan;
+        let message = output.message;
+        let (parameter, value) = self.argument(message, Scope::Nested);
+        let constant = self.constant(message);
+        let mut lines = vec![format!("Sends {}.", described(plan, message))];
+        lines.extend(needs(plan, message, role.automaton.side));
+        let place = self.docs.place(output.span);
+        let states = links(output.states.iter().copied(), Scope::Nested);
+        lines.extend([String::new(), format!("Permitted in {states}; {place}.")]);
+        let written = plan.message(message).map_or(&[][..], |message| &message.documentation);
+        let documentation = attributes(&super::docs::after(written, lines));
+        match output.reply {
+            Some(reply) => {
+                let name = ident(&plan.call_name(message));
+                let alias = self.call_alias(message);
+                let result = self.payload(reply, Scope::Nested);
+                quote! {
+                    #documentation
+                    pub fn #name(&self, #parameter) -> #alias<'static, #result> {
+                        self.handle.call(messages::#constant, #value)
+                    }
+                }
+            }
+            None => {
+                let name = ident(&notify_name(plan.declarations, message));
+                quote! {
+                    #documentation
+                    pub fn #name(&self, #parameter) -> typed::Notify<'static> {
+                        self.handle.notify(messages::#constant, #value)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The enum of what may come at a choice.
+    fn choice(&self, role: &Role<'_>, state: &str, next: &Next) -> TokenStream {
+        let plan = &self.plan;
+        let name = ident(&next.name);
+        let session = ident(&role.automaton.name);
+        let mut variants = Vec::new();
+        let mut arms = Vec::new();
+        if next.closed {
+            variants.push(quote! {
+                /// The peer closed the session.
+                Closed,
+            });
+            arms.push(quote!(_ if input.is_closed() => Ok(Self::Closed),));
+        }
+        for (message, target) in &next.inputs {
+            let variant = ident(plan.message_name(*message));
+            let constant = self.constant(*message);
+            let marker = ident(role.state_name(*target));
+            let documentation = attributes(&[format!(
+                "{}; the session {} {}.",
+                capital(&described(plan, *message)),
+                if next.here { "stays" } else { "goes on as" },
+                link(role.state_name(*target), Scope::Nested)
+            )]);
+            let payload = (!self.is_empty(*message)).then(|| self.payload(*message, Scope::Nested));
+            let continuation = (!next.here).then(|| quote!(#session<super::#marker>));
+            let fields: Vec<&TokenStream> = payload.iter().chain(&continuation).collect();
+            variants.push(match fields.is_empty() {
+                true => quote!(#documentation #variant,),
+                false => quote!(#documentation #variant(#(#fields),*),),
+            });
+            let make = match (next.here, payload.is_some()) {
+                (true, true) => quote!(input.here(Self::#variant)),
+                (true, false) => quote!(input.here(|()| Self::#variant)),
+                (false, true) => quote! {
+                    input.then(|payload, session| Self::#variant(payload, #session::at(session)))
+                },
+                (false, false) => quote!(input.then(|(), session| Self::#variant(#session::at(session)))),
+            };
+            arms.push(quote!(messages::#constant => #make,));
+        }
+        let documentation = attributes(&[format!("What comes next in {}.", link(state, Scope::Nested))]);
+        quote! {
+            #documentation
+            #[allow(clippy::large_enum_variant)]
+            #[derive(Debug)]
+            #[must_use = "it holds what the peer sent"]
+            pub enum #name {
+                #(#variants)*
+            }
+
+            impl #name {
+                pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
+                    match input.message() {
+                        #(#arms)*
+                        _ => Err(input.unexpected()),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The text with a capital at its start.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Whether the code mentions a name.
+fn mentions(code: TokenStream, name: &str) -> bool {
+    code.into_iter().any(|tree| match tree {
+        TokenTree::Ident(found) => found == name,
+        TokenTree::Group(group) => mentions(group.stream(), name),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
+}

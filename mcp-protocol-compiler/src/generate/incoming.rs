@@ -1,0 +1,233 @@
+//! Replicated inputs: the queue, its messages, and the handler that answers them.
+//!
+//! In: the plan of a role. Out: `Incoming`, `IncomingQueue`, `Context` and `Handler`. Refuses to leave a request
+//! without an answer: what a handler does not implement is *method not found*.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::Generator;
+use super::docs::{after, attributes, described, link, links};
+use super::handle::capital;
+use super::names::{ident, snake};
+use super::plan::{Replicated, Role};
+use super::types::Scope;
+
+impl Generator<'_> {
+    /// Everything that takes replicated inputs.
+    pub(super) fn incoming(&self, role: &Role<'_>) -> TokenStream {
+        let messages = self.incoming_messages(role);
+        let queue = self.queue(role);
+        let context = self.context(role);
+        let handler = self.handler(role);
+        quote!(#messages #queue #context #handler)
+    }
+
+    fn incoming_messages(&self, role: &Role<'_>) -> TokenStream {
+        let variants = role.inputs.iter().map(|input| {
+            let documentation = self.input_documentation(input);
+            let variant = ident(self.plan.message_name(input.message));
+            let payload = (!self.is_empty(input.message)).then(|| self.payload(input.message, Scope::Nested));
+            let responder = input.reply.map(|reply| {
+                let result = self.payload(reply, Scope::Nested);
+                quote!(typed::Responder<#result>)
+            });
+            let fields: Vec<&TokenStream> = payload.iter().chain(&responder).collect();
+            match fields.is_empty() {
+                true => quote!(#documentation #variant,),
+                false => quote!(#documentation #variant(#(#fields),*),),
+            }
+        });
+        let arms = role.inputs.iter().map(|input| {
+            let variant = ident(self.plan.message_name(input.message));
+            let constant = self.constant(input.message);
+            let make = match (input.reply.is_some(), self.is_empty(input.message)) {
+                (true, true) => quote!(arrival.request().map(|((), responder)| Self::#variant(responder))),
+                (true, false) => {
+                    quote!(arrival.request().map(|(params, responder)| Self::#variant(params, responder)))
+                }
+                (false, true) => quote!(arrival.notification().map(|()| Self::#variant)),
+                (false, false) => quote!(arrival.notification().map(Self::#variant)),
+            };
+            quote!(messages::#constant => #make,)
+        });
+        quote! {
+            /// A message that the peer may send at any time.
+            #[allow(clippy::large_enum_variant)]
+            #[derive(Debug)]
+            #[must_use = "a request that is dropped is answered with an error"]
+            pub enum Incoming {
+                #(#variants)*
+            }
+
+            impl Incoming {
+                fn read(arrival: typed::Arrival) -> Result<Self, typed::Unread> {
+                    match arrival.message() {
+                        #(#arms)*
+                        _ => Err(arrival.unexpected()),
+                    }
+                }
+            }
+        }
+    }
+
+    fn input_documentation(&self, input: &Replicated<'_>) -> TokenStream {
+        let written = self.plan.message(input.message).map_or(&[][..], |message| &message.documentation);
+        let states = links(input.states.iter().copied(), Scope::Nested);
+        let place = self.docs.place(input.span);
+        let what = capital(&described(&self.plan, input.message));
+        attributes(&after(written, [format!("{what}; may come in {states}, {place}.")]))
+    }
+
+    fn queue(&self, role: &Role<'_>) -> TokenStream {
+        let session = link(&role.automaton.name, Scope::Nested);
+        let documentation = attributes(&[
+            format!("The messages that the peer of a {session} may send at any time."),
+            "Each goes to one consumer.".into(),
+        ]);
+        let arms = role.inputs.iter().map(|input| {
+            let constant = self.constant(input.message);
+            let method = ident(&self.plan.call_name(input.message));
+            let (parameter, arguments) = match self.is_empty(input.message) {
+                true => (quote!(()), quote!(context)),
+                false => (quote!(params), quote!(context, params)),
+            };
+            let run = match input.reply.is_some() {
+                true => quote!(answer),
+                false => quote!(deliver),
+            };
+            quote!(messages::#constant => arrival.#run(|#parameter| handler.#method(#arguments)).await,)
+        });
+        quote! {
+            #documentation
+            #[derive(Debug)]
+            pub struct IncomingQueue {
+                queue: typed::IncomingQueue,
+            }
+
+            impl IncomingQueue {
+                pub(super) fn at(queue: typed::IncomingQueue) -> Self {
+                    Self { queue }
+                }
+
+                /// The next message; `None` when the session is over.
+                pub async fn next(&self) -> Option<Incoming> {
+                    self.queue.next(Incoming::read).await
+                }
+
+                /// Gives every message to a handler until the session is over, requests side by side.
+                pub async fn serve(self, handler: impl Handler) {
+                    let handler = ::std::sync::Arc::new(handler);
+                    self.queue.serve(move |arrival| dispatch(handler.clone(), arrival)).await
+                }
+            }
+
+            async fn dispatch(handler: ::std::sync::Arc<impl Handler>, arrival: typed::Arrival) {
+                let context = Context::at(arrival.context());
+                match arrival.message() {
+                    #(#arms)*
+                    _ => drop(arrival.unexpected()),
+                }
+            }
+        }
+    }
+
+    fn context(&self, role: &Role<'_>) -> TokenStream {
+        let peer = self.has_handle(role).then(|| {
+            quote! {
+                /// What may be sent to the peer while a message of its is handled.
+                pub fn peer(&self) -> Handle {
+                    Handle::at(self.context.handle())
+                }
+            }
+        });
+        let reports = self.plan.reports.iter().map(|report| {
+            let name = ident(&format!("send_{}", snake(self.plan.message_name(*report))));
+            let constant = self.constant(*report);
+            let (parameter, value) = self.argument(*report, Scope::Nested);
+            let error = &self.error;
+            let described = described(&self.plan, *report);
+            let documentation = attributes(&[
+                format!("Sends {described} about the request that is handled;"),
+                "the token is filled in, and nothing is sent if the request carries none.".into(),
+            ]);
+            quote! {
+                #documentation
+                pub async fn #name(&self, #parameter) -> Result<(), super::#error> {
+                    self.context.report(messages::#constant, #value).await
+                }
+            }
+        });
+        quote! {
+            /// What a handler has beside the message.
+            #[derive(Clone, Debug)]
+            pub struct Context {
+                context: typed::Context,
+            }
+
+            impl Context {
+                fn at(context: typed::Context) -> Self {
+                    Self { context }
+                }
+
+                #peer
+                #(#reports)*
+
+                /// Waits until the peer takes its request back.
+                pub async fn cancelled(&self) {
+                    self.context.cancelled().await
+                }
+
+                /// Whether the peer has taken its request back.
+                pub fn is_cancelled(&self) -> bool {
+                    self.context.is_cancelled()
+                }
+            }
+        }
+    }
+
+    fn handler(&self, role: &Role<'_>) -> TokenStream {
+        let methods = role.inputs.iter().map(|input| {
+            let documentation = self.input_documentation(input);
+            let name = ident(&self.plan.call_name(input.message));
+            let (parameter, unused) = match self.is_empty(input.message) {
+                true => (None, quote!(context)),
+                false => {
+                    let payload = self.payload(input.message, Scope::Nested);
+                    (Some(quote!(params: #payload)), quote!((context, params)))
+                }
+            };
+            let method = self.plan.message(input.message).map_or("", |message| &message.table.method);
+            let (output, default) = match input.reply {
+                Some(reply) => {
+                    let result = self.payload(reply, Scope::Nested);
+                    (
+                        quote!(Result<#result, typed::RpcError>),
+                        quote!(::std::future::ready(Err(typed::RpcError::method_not_found(#method)))),
+                    )
+                }
+                None => (quote!(()), quote!(::std::future::ready(()))),
+            };
+            quote! {
+                #documentation
+                fn #name(
+                    &self,
+                    context: Context,
+                    #parameter
+                ) -> impl ::std::future::Future<Output = #output> + ::std::marker::Send {
+                    let _ = #unused;
+                    #default
+                }
+            }
+        });
+        quote! {
+            /// Answers what the peer asks at any time.
+            ///
+            /// Implement the methods as `async fn`. A request that is not implemented is answered with
+            /// *method not found*, a notification that is not implemented is ignored.
+            pub trait Handler: ::std::marker::Send + ::std::marker::Sync + 'static {
+                #(#methods)*
+            }
+        }
+    }
+}

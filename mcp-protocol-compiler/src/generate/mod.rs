@@ -1,0 +1,118 @@
+//! Code: the machine as a typed Rust SDK.
+//!
+//! In: a [`Compiled`] protocol without errors, and the texts for documentation. Out: tokens, which the macro expands
+//! to and `sessionc expand` prints, and the tables as values. Refuses what has no Rust form yet ([`check`]).
+//!
+//! `plan` decides which methods there are, the other modules write them: `states` what both roles share, `role` and
+//! `steps` a session type, `handle` and `incoming` its module, `tables` the machine as constants. The code speaks of
+//! the runtime as `runtime`, which [`import`] brings in, and of payloads as `types`.
+
+mod docs;
+mod handle;
+mod incoming;
+pub mod names;
+pub(crate) mod plan;
+mod pretty;
+mod role;
+mod states;
+mod steps;
+pub mod stubs;
+pub mod tables;
+mod types;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use crate::Compiled;
+use crate::diagnostic::Diagnostic;
+use crate::source::SourceMap;
+
+pub use pretty::pretty;
+pub use tables::machine;
+
+/// What keeps a protocol from having a typed API, though its machine is sound.
+pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
+    let mut diagnostics = crate::checks::typed_api::check(compiled);
+    diagnostics.extend(crate::checks::names::check(compiled));
+    diagnostics
+}
+
+/// The line by which generated code knows the runtime.
+pub fn import(runtime: &TokenStream) -> TokenStream {
+    quote!(use #runtime as runtime;)
+}
+
+/// The generated items, without the import of the runtime.
+pub fn items(compiled: &Compiled, sources: &SourceMap) -> TokenStream {
+    Generator::new(compiled, sources).items(compiled)
+}
+
+/// All of the generated code as text, for review or for checking in.
+///
+/// # Errors
+/// If a payload type is no Rust type.
+pub fn expand(compiled: &Compiled, sources: &SourceMap) -> Result<String, syn::Error> {
+    let import = import(&quote!(::mcp_runtime));
+    let items = items(compiled, sources);
+    pretty(quote!(#import #items))
+}
+
+/// Writes the code of one protocol.
+struct Generator<'a> {
+    plan: plan::Plan<'a>,
+    docs: docs::Docs<'a>,
+    types: types::Types,
+    /// The name of the protocol's error type.
+    error: Ident,
+    /// What a program does not use of the API is no mistake of the program.
+    allow: TokenStream,
+}
+
+impl<'a> Generator<'a> {
+    fn new(compiled: &'a Compiled, sources: &'a SourceMap) -> Self {
+        let plan = plan::Plan::new(compiled);
+        let error = names::ident(&plan.error_name());
+        Generator {
+            error,
+            plan,
+            docs: docs::Docs { sources },
+            types: types::Types::new(&compiled.declarations),
+            allow: quote!(#[allow(dead_code, unreachable_pub)]),
+        }
+    }
+
+    fn items(&self, compiled: &Compiled) -> TokenStream {
+        let types = self.types.import();
+        let error = &self.error;
+        let allow = &self.allow;
+        let markers = self.markers();
+        let messages = self.messages();
+        let roles: TokenStream = self.plan.roles.iter().map(|role| self.role(role)).collect();
+        let tables = tables::module(&machine(compiled));
+        let declarations = &compiled.declarations;
+        let version = declarations.version.as_ref().map(|version| format!(", revision {version}"));
+        let place = declarations.name.as_ref().map(|name| format!("; {}", self.docs.place(name.span)));
+        let name = declarations.name.as_ref().map_or("the protocol", |name| &name.text);
+        let own =
+            format!("The machine of {name}{}{}.", version.unwrap_or_default(), place.unwrap_or_default());
+        let protocol = docs::attributes(&docs::after(&declarations.documentation, [own]));
+        quote! {
+            use runtime::typed;
+            #types
+
+            /// What can go wrong in a session.
+            #[allow(unreachable_pub, unused_imports)]
+            pub use runtime::Error as #error;
+
+            #markers
+            #roles
+            #messages
+
+            #protocol
+            #allow
+            pub static PROTOCOL: typed::Protocol = tables::PROTOCOL;
+
+            #tables
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Names: what a message or a state of the `.session` file is called in Rust.
+//!
+//! In: names as the author wrote them. Out: snake case, constants, identifiers. Refuses to resolve clashes: two
+//! names that become one are reported by [`crate::checks::names`], never renamed in silence.
+
+use proc_macro2::{Ident, Span};
+
+/// Methods of every session value; nothing else may be called so.
+pub(crate) const SESSION_METHODS: [&str; 11] = [
+    "new",
+    "with_options",
+    "at",
+    "handle",
+    "incoming",
+    "permits",
+    "permitted",
+    "abort",
+    "close",
+    "next",
+    "split",
+];
+
+/// Methods of a role's handle.
+pub(crate) const HANDLE_METHODS: [&str; 1] = ["clone"];
+
+/// Methods of a handler's context.
+pub(crate) const CONTEXT_METHODS: [&str; 4] = ["peer", "cancelled", "is_cancelled", "clone"];
+
+/// What stands in the generated module beside the roles and the states: the imports, the tables and the modules.
+pub(crate) const MODULE_ITEMS: [&str; 8] =
+    ["runtime", "typed", "types", "messages", "tables", "client", "server", "PROTOCOL"];
+
+/// The items of a role's module, which knows its role by name.
+pub(crate) const ROLE_ITEMS: [&str; 7] =
+    ["Call", "CancellableCall", "Handle", "Incoming", "IncomingQueue", "Context", "Handler"];
+
+/// The names of Rust's prelude that generated code uses, and those that would mislead a reader.
+pub(crate) const PRELUDE: [&str; 17] = [
+    "Result", "Ok", "Err", "Option", "Some", "None", "Clone", "Debug", "Send", "Sync", "Self", "String",
+    "Vec", "Box", "Drop", "Fn", "Default",
+];
+
+/// `ToolsListChanged` as `tools_list_changed`, `HTTPPing` as `http_ping`.
+pub fn snake(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    let mut out = String::new();
+    for (index, letter) in letters.iter().enumerate() {
+        let before = index.checked_sub(1).and_then(|index| letters.get(index));
+        let after = letters.get(index + 1);
+        let starts_word = letter.is_uppercase()
+            && before.is_some_and(|before| {
+                // A capital after a small letter starts a word, and so does the last of a run of capitals that a
+                // small letter follows: `HTTPPing` is `HTTP` and `Ping`.
+                let ends_run = before.is_uppercase() && after.is_some_and(|after| after.is_lowercase());
+                *before != '_' && (!before.is_uppercase() || ends_run)
+            });
+        if starts_word {
+            out.push('_');
+        }
+        out.extend(letter.to_lowercase());
+    }
+    out
+}
+
+/// `ToolsListChanged` as `TOOLS_LIST_CHANGED`.
+pub fn constant(name: &str) -> String {
+    snake(name).to_uppercase()
+}
+
+/// The name as an identifier; a keyword gets `r#`. What can be no identifier at all is made one, because the check
+/// of names has refused it before anything is generated.
+pub(crate) fn ident(name: &str) -> Ident {
+    if let Some(found) = try_ident(name) {
+        return found;
+    }
+    let spelled: String =
+        name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect();
+    Ident::new(&format!("_{spelled}"), Span::call_site())
+}
+
+/// The name as an identifier, if it can be one.
+pub(crate) fn try_ident(name: &str) -> Option<Ident> {
+    // `syn` knows which characters an identifier may have and which words are keywords; a word with `_` behind it
+    // is no keyword any more and tells whether the characters alone are fine.
+    if let Ok(found) = syn::parse_str::<Ident>(name) {
+        return Some(found);
+    }
+    let unrawable = matches!(name, "self" | "Self" | "super" | "crate" | "_");
+    if unrawable || syn::parse_str::<Ident>(&format!("{name}_")).is_err() {
+        return None;
+    }
+    Some(Ident::new_raw(name, Span::call_site()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_start_at_capitals_and_at_the_end_of_a_run_of_them() {
+        assert_eq!(snake("ToolsListChanged"), "tools_list_changed");
+        assert_eq!(snake("HTTPPing"), "http_ping");
+        assert_eq!(snake("Ping"), "ping");
+        assert_eq!(snake("already_snake"), "already_snake");
+        assert_eq!(snake("Mixed_Case"), "mixed_case");
+        assert_eq!(snake("Sha256Sum"), "sha256_sum");
+        assert_eq!(snake("A"), "a");
+        assert_eq!(snake("ÄpfelÖl"), "äpfel_öl");
+        assert_eq!(constant("ResourcesRead"), "RESOURCES_READ");
+    }
+
+    #[test]
+    fn keywords_become_raw_and_what_is_no_name_is_none() {
+        assert_eq!(ident("type").to_string(), "r#type");
+        assert_eq!(ident("async").to_string(), "r#async");
+        assert_eq!(ident("call_tool").to_string(), "call_tool");
+        assert!(try_ident("self").is_none());
+        assert!(try_ident("2fast").is_none());
+        assert!(try_ident("").is_none());
+        assert!(try_ident("a b").is_none());
+    }
+}

@@ -1,0 +1,418 @@
+//! The plan: which methods the generated types have, before any of it is written.
+//!
+//! In: a [`Compiled`] protocol. Out: [`Plan`], the methods of each state and of each role's handle, queue and
+//! handler, with their names and places. Refuses to write Rust, so that the check of names and the code judge and
+//! print one and the same list.
+
+use mcp_protocol_machine::protocol::{
+    Action, Direction, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
+};
+
+use super::names::snake;
+use crate::Compiled;
+use crate::automaton::{Automaton, Edge, State};
+use crate::resolve::{Declarations, Message};
+use crate::source::Span;
+
+/// Everything that is generated.
+#[derive(Debug)]
+pub(crate) struct Plan<'a> {
+    pub(crate) declarations: &'a Declarations,
+    /// One marker for each name of a state, in order of appearance, the client's first.
+    pub(crate) markers: Vec<Marker<'a>>,
+    /// The client and the server, as far as they are declared.
+    pub(crate) roles: Vec<Role<'a>>,
+    /// Notifications that tell how a running request gets on.
+    pub(crate) reports: Vec<MessageIndex>,
+}
+
+/// A state marker and the states of both roles that share it.
+#[derive(Debug)]
+pub(crate) struct Marker<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) states: Vec<(&'a Automaton, &'a State)>,
+}
+
+/// One role.
+#[derive(Debug)]
+pub(crate) struct Role<'a> {
+    pub(crate) automaton: &'a Automaton,
+    /// Its states without those of `*` bodies.
+    pub(crate) states: Vec<StatePlan<'a>>,
+    /// Replicated outputs of any state, in order of appearance.
+    pub(crate) outputs: Vec<Replicated<'a>>,
+    /// Replicated inputs of any state that a program takes by itself.
+    pub(crate) inputs: Vec<Replicated<'a>>,
+}
+
+/// One state and its methods.
+#[derive(Debug)]
+pub(crate) struct StatePlan<'a> {
+    pub(crate) index: StateIndex,
+    pub(crate) state: &'a State,
+    pub(crate) methods: Vec<Method>,
+}
+
+/// One method of a session value.
+#[derive(Debug)]
+pub(crate) struct Method {
+    pub(crate) name: String,
+    pub(crate) what: What,
+    /// The action in the text.
+    pub(crate) span: Span,
+}
+
+/// What a method does.
+#[derive(Debug)]
+pub(crate) enum What {
+    /// A linear output: notification, request or reply.
+    Send { message: MessageIndex, target: StateIndex },
+    /// A linear request together with its reply.
+    Exchange { request: MessageIndex, reply: MessageIndex, target: StateIndex },
+    /// A linear input; `refused` is where the session is when a refusal comes instead.
+    Receive { message: MessageIndex, target: StateIndex, refused: Option<StateIndex> },
+    /// Whatever linear input comes first.
+    Next(Next),
+    /// An error in place of the reply that is owed here.
+    Refuse { request: MessageIndex, target: StateIndex },
+    /// A replicated request.
+    Call(Exchange),
+    /// A replicated notification.
+    Notify { message: MessageIndex },
+    /// The value becomes one for each linear channel.
+    Split { parts: Vec<StateIndex> },
+    /// This role may close here.
+    Close,
+}
+
+/// The inputs at a choice.
+#[derive(Debug)]
+pub(crate) struct Next {
+    /// The name of the enum.
+    pub(crate) name: String,
+    /// Each input and where it leads.
+    pub(crate) inputs: Vec<(MessageIndex, StateIndex)>,
+    /// Whether the peer may close here.
+    pub(crate) closed: bool,
+    /// Whether the session stays where it is, whatever comes.
+    pub(crate) here: bool,
+    /// Where the session is when a refusal comes instead.
+    pub(crate) refused: Option<StateIndex>,
+}
+
+/// A request and its one reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exchange {
+    pub(crate) request: MessageIndex,
+    pub(crate) reply: MessageIndex,
+}
+
+/// The first action of a `*` body.
+#[derive(Debug)]
+pub(crate) struct Replicated<'a> {
+    pub(crate) message: MessageIndex,
+    /// The reply, if the message is a request.
+    pub(crate) reply: Option<MessageIndex>,
+    pub(crate) span: Span,
+    /// The states it runs beside.
+    pub(crate) states: Vec<&'a str>,
+}
+
+/// How the body of a `*` goes on after its first action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// Nothing follows.
+    Over,
+    /// One reply follows, and then nothing.
+    Reply(MessageIndex),
+    /// More than that.
+    Longer,
+}
+
+impl<'a> Plan<'a> {
+    pub(crate) fn new(compiled: &'a Compiled) -> Self {
+        let declarations = &compiled.declarations;
+        let automata: Vec<&Automaton> = compiled.client.iter().chain(&compiled.server).collect();
+        let mut markers: Vec<Marker<'a>> = Vec::new();
+        for automaton in &automata {
+            for state in automaton.states.iter().filter(|state| !state.body) {
+                match markers.iter_mut().find(|marker| marker.name == state.name) {
+                    Some(marker) => marker.states.push((automaton, state)),
+                    None => markers.push(Marker { name: &state.name, states: vec![(automaton, state)] }),
+                }
+            }
+        }
+        let roles = automata.iter().map(|automaton| Role::new(automaton, declarations)).collect();
+        let reports = indices(declarations)
+            .filter(|(_, message)| message.table.reports.is_some())
+            .map(|(index, _)| index)
+            .collect();
+        Plan { declarations, markers, roles, reports }
+    }
+
+    pub(crate) fn message(&self, index: MessageIndex) -> Option<&'a Message> {
+        self.declarations.messages.get(usize::from(index.0))
+    }
+
+    /// A message's name.
+    pub(crate) fn message_name(&self, index: MessageIndex) -> &'a str {
+        self.message(index).map_or("", |message| &message.table.name)
+    }
+
+    /// The name of a message where the API calls or handles it: the one after `as`, else its own.
+    pub(crate) fn call_name(&self, index: MessageIndex) -> String {
+        call_name(self.declarations, index)
+    }
+
+    /// What the handle and the module of a role are made of.
+    pub(crate) fn error_name(&self) -> String {
+        format!("{}Error", self.declarations.name.as_ref().map_or("Protocol", |name| &name.text))
+    }
+}
+
+pub(crate) fn indices(declarations: &Declarations) -> impl Iterator<Item = (MessageIndex, &Message)> {
+    // The tables count messages in 16 bits; what is beyond them cannot be named by any edge either.
+    declarations
+        .messages
+        .iter()
+        .enumerate()
+        .filter_map(|(index, message)| u16::try_from(index).ok().map(|index| (MessageIndex(index), message)))
+}
+
+fn call_name(declarations: &Declarations, index: MessageIndex) -> String {
+    match declarations.messages.get(usize::from(index.0)) {
+        Some(Message { call_name: Some(name), .. }) => name.text.clone(),
+        Some(message) => snake(&message.table.name),
+        None => String::new(),
+    }
+}
+
+/// The module that holds a role's types.
+pub(crate) fn role_module(side: Side) -> &'static str {
+    match side {
+        Side::Client => "client",
+        Side::Server => "server",
+    }
+}
+
+impl<'a> Role<'a> {
+    fn new(automaton: &'a Automaton, declarations: &'a Declarations) -> Self {
+        let planner = Planner { automaton, declarations };
+        let numbered = automaton.states.iter().enumerate();
+        let states = numbered
+            .filter(|(_, state)| !state.body)
+            .filter_map(|(index, state)| {
+                let index = StateIndex(u32::try_from(index).ok()?);
+                Some(StatePlan { index, state, methods: planner.methods(index, state) })
+            })
+            .collect();
+        let outputs = planner.replicated(Direction::Send, |_| true);
+        let inputs = planner.replicated(Direction::Receive, |message| {
+            let table = &message.table;
+            !table.answered && table.cancels.is_none() && table.reports.is_none()
+        });
+        Role { automaton, states, outputs, inputs }
+    }
+
+    /// The name of a state.
+    pub(crate) fn state_name(&self, index: StateIndex) -> &'a str {
+        state(self.automaton, index).map_or("", |state| &state.name)
+    }
+
+    /// The states that have a method of this name.
+    pub(crate) fn states_with(&self, method: &str) -> Vec<&'a str> {
+        let with = self.states.iter().filter(|state| state.methods.iter().any(|other| other.name == method));
+        with.map(|state| state.state.name.as_str()).collect()
+    }
+}
+
+pub(crate) fn state(automaton: &Automaton, index: StateIndex) -> Option<&State> {
+    automaton.states.get(usize::try_from(index.0).ok()?)
+}
+
+/// How the body that a spawn edge opens goes on.
+pub(crate) fn body(automaton: &Automaton, declarations: &Declarations, target: StateIndex) -> Body {
+    let Some(opened) = state(automaton, target) else { return Body::Longer };
+    let mut replies = opened.edges.iter().filter(|edge| {
+        edge.origin == Origin::Written
+            && !matches!(kind(declarations, edge.message), Some(Kind::Refusal { .. }))
+    });
+    match (replies.next(), replies.next()) {
+        (None, _) if opened.kind == StateKind::End => Body::Over,
+        (Some(edge), None) if matches!(kind(declarations, edge.message), Some(Kind::Reply { .. })) => {
+            match state(automaton, edge.action.target()) {
+                Some(last) if last.kind == StateKind::End => Body::Reply(edge.message),
+                _ => Body::Longer,
+            }
+        }
+        _ => Body::Longer,
+    }
+}
+
+fn kind(declarations: &Declarations, message: MessageIndex) -> Option<Kind> {
+    declarations.messages.get(usize::from(message.0)).map(|message| message.table.kind)
+}
+
+/// Finds the methods of one role.
+struct Planner<'a> {
+    automaton: &'a Automaton,
+    declarations: &'a Declarations,
+}
+
+impl<'a> Planner<'a> {
+    fn methods(&self, index: StateIndex, state: &'a State) -> Vec<Method> {
+        let mut methods = Vec::new();
+        if state.kind == StateKind::Fork {
+            let what = What::Split { parts: state.parts.clone() };
+            methods.push(Method { name: "split".into(), what, span: state.span });
+        }
+        for edge in &state.edges {
+            self.methods_of_edge(index, state, edge, &mut methods);
+        }
+        methods.extend(self.next(index, state));
+        if state.may_close || matches!(state.kind, StateKind::End | StateKind::Replicated) {
+            methods.push(Method { name: "close".into(), what: What::Close, span: state.span });
+        }
+        methods
+    }
+
+    fn methods_of_edge(&self, here: StateIndex, state: &State, edge: &Edge, methods: &mut Vec<Method>) {
+        let Some(kind) = kind(self.declarations, edge.message) else { return };
+        let mut add = |name: String, what: What| methods.push(Method { name, what, span: edge.span });
+        let message = edge.message;
+        let snake_name = snake(self.name(message));
+        match (edge.action, edge.direction, kind) {
+            // A refusal sent is `refuse`, a refusal received comes through `StepError` or `next`.
+            (Action::Step(target), Direction::Send, Kind::Refusal { request }) => {
+                add("refuse".into(), What::Refuse { request, target });
+            }
+            (_, _, Kind::Refusal { .. }) => {}
+            // What the compiler added is on the wire and in the checker only.
+            _ if edge.origin != Origin::Written => {}
+            (Action::Step(target), Direction::Send, _) => {
+                add(format!("send_{snake_name}"), What::Send { message, target });
+                if let Some(what) = self.exchange(here, message, target) {
+                    add(call_name(self.declarations, message), what);
+                }
+            }
+            (Action::Step(target), Direction::Receive, _) => {
+                let refused = self.refused(state, |_| true);
+                add(format!("recv_{snake_name}"), What::Receive { message, target, refused });
+            }
+            (Action::Spawn(target), Direction::Send, Kind::Request) => {
+                if let Body::Reply(reply) = body(self.automaton, self.declarations, target) {
+                    add(
+                        call_name(self.declarations, message),
+                        What::Call(Exchange { request: message, reply }),
+                    );
+                }
+            }
+            (Action::Spawn(_), Direction::Send, _) => {
+                add(notify_name(self.declarations, message), What::Notify { message });
+            }
+            (Action::Spawn(_), Direction::Receive, _) => {}
+        }
+    }
+
+    fn name(&self, message: MessageIndex) -> &'a str {
+        self.declarations.messages.get(usize::from(message.0)).map_or("", |message| &message.table.name)
+    }
+
+    /// Where the session goes when the reply awaited in a state is a refusal.
+    fn refused(&self, state: &State, wanted: impl Fn(&Edge) -> bool) -> Option<StateIndex> {
+        let refusal = |edge: &&Edge| {
+            edge.direction == Direction::Receive
+                && matches!(kind(self.declarations, edge.message), Some(Kind::Refusal { .. }))
+                && matches!(edge.action, Action::Step(_))
+                && matches!(edge.origin, Origin::Written | Origin::Refusal)
+        };
+        state.edges.iter().filter(refusal).find(|edge| wanted(edge)).map(|edge| edge.action.target())
+    }
+
+    /// The combined form of a linear request: only where nothing but its reply can happen in between, and where a
+    /// refusal undoes it.
+    fn exchange(&self, here: StateIndex, request: MessageIndex, waiting: StateIndex) -> Option<What> {
+        if kind(self.declarations, request) != Some(Kind::Request) {
+            return None;
+        }
+        let state = state(self.automaton, waiting)?;
+        if state.may_close
+            || state.peer_may_close
+            || self.refused(state, |_| true).is_some_and(|to| to != here)
+        {
+            return None;
+        }
+        let mut reply = None;
+        for edge in state.edges.iter().filter(|edge| edge.origin == Origin::Written) {
+            let Action::Step(target) = edge.action else { continue };
+            match kind(self.declarations, edge.message)? {
+                Kind::Refusal { .. } => {}
+                _ if target == waiting => {}
+                Kind::Reply { request: of } if of == request && reply.is_none() => {
+                    reply = Some((edge.message, target));
+                }
+                _ => return None,
+            }
+        }
+        reply.map(|(reply, target)| What::Exchange { request, reply, target })
+    }
+
+    fn next(&self, here: StateIndex, state: &State) -> Option<Method> {
+        let inputs: Vec<(MessageIndex, StateIndex)> = state
+            .edges
+            .iter()
+            .filter(|edge| edge.direction == Direction::Receive && edge.origin == Origin::Written)
+            .filter_map(|edge| match edge.action {
+                Action::Step(target) => Some((edge.message, target)),
+                Action::Spawn(_) => None,
+            })
+            .collect();
+        if inputs.is_empty() || inputs.len() + usize::from(state.peer_may_close) < 2 {
+            return None;
+        }
+        let next = Next {
+            name: format!("{}Next", state.name),
+            here: inputs.iter().all(|(_, target)| *target == here),
+            inputs,
+            closed: state.peer_may_close,
+            refused: self.refused(state, |edge| edge.origin == Origin::Refusal),
+        };
+        Some(Method { name: "next".into(), what: What::Next(next), span: state.span })
+    }
+
+    fn replicated(&self, direction: Direction, wanted: impl Fn(&Message) -> bool) -> Vec<Replicated<'a>> {
+        let mut found: Vec<Replicated<'a>> = Vec::new();
+        for state in self.automaton.states.iter().filter(|state| !state.body) {
+            for edge in state.edges.iter().filter(|edge| edge.direction == direction) {
+                let Action::Spawn(target) = edge.action else { continue };
+                let Some(message) = self.declarations.messages.get(usize::from(edge.message.0)) else {
+                    continue;
+                };
+                if edge.origin != Origin::Written || !wanted(message) {
+                    continue;
+                }
+                if let Some(known) = found.iter_mut().find(|known| known.message == edge.message) {
+                    known.states.push(&state.name);
+                    continue;
+                }
+                let reply = match (body(self.automaton, self.declarations, target), message.table.kind) {
+                    (Body::Reply(reply), Kind::Request) => Some(reply),
+                    (Body::Over, Kind::Notification) => None,
+                    _ => continue,
+                };
+                let states = vec![state.name.as_str()];
+                found.push(Replicated { message: edge.message, reply, span: edge.span, states });
+            }
+        }
+        found
+    }
+}
+
+/// The name of a replicated notification's method: the one after `as`, else like every other step.
+pub(crate) fn notify_name(declarations: &Declarations, message: MessageIndex) -> String {
+    match declarations.messages.get(usize::from(message.0)) {
+        Some(Message { call_name: Some(name), .. }) => name.text.clone(),
+        Some(message) => format!("send_{}", snake(&message.table.name)),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,139 @@
+//! A role: its session type, with one `impl` for each state.
+//!
+//! In: the plan of a role. Out: `pub struct McpClient<State>` and its methods. Refuses cleverness: each method is
+//! one call of the runtime, for the compiler has proved the order and the runtime does the work.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::Generator;
+use super::docs::{after, attributes};
+use super::names::ident;
+use super::plan::{Role, StatePlan, role_module};
+
+impl Generator<'_> {
+    /// All of a role.
+    pub(super) fn role(&self, role: &Role<'_>) -> TokenStream {
+        let session = self.session(role);
+        let every = self.every_state(role);
+        let states: TokenStream = role.states.iter().map(|state| self.state(role, state)).collect();
+        let module = self.role_module(role);
+        quote!(#session #every #states #module)
+    }
+
+    fn session(&self, role: &Role<'_>) -> TokenStream {
+        let allow = &self.allow;
+        let name = ident(&role.automaton.name);
+        let side = role_module(role.automaton.side);
+        let start = role.states.first().map_or("", |state| &state.state.name);
+        let place = self.docs.place(role.automaton.span);
+        let own = [
+            format!("A session of the {side}, in the state `State`; it starts in [`{start}`]."),
+            String::new(),
+            format!("`{side} {}`, {place}.", role.automaton.name),
+        ];
+        let documentation = attributes(&after(&role.automaton.documentation, own));
+        quote! {
+            #documentation
+            #allow
+            #[must_use = "dropping a session ends it"]
+            pub struct #name<State> {
+                session: typed::Session,
+                state: ::std::marker::PhantomData<fn() -> State>,
+            }
+
+            impl<State> ::std::fmt::Debug for #name<State> {
+                fn fmt(&self, formatter: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                    ::std::fmt::Debug::fmt(&self.session, formatter)
+                }
+            }
+        }
+    }
+
+    /// What every state has.
+    fn every_state(&self, role: &Role<'_>) -> TokenStream {
+        let allow = &self.allow;
+        let name = ident(&role.automaton.name);
+        let module = ident(role_module(role.automaton.side));
+        let handle = self.has_handle(role).then(|| {
+            quote! {
+                /// A handle for tasks that outlive a borrow of the session; the state is judged when it is used.
+                pub fn handle(&self) -> #module::Handle {
+                    #module::Handle::at(self.session.handle())
+                }
+            }
+        });
+        let incoming = (!role.inputs.is_empty()).then(|| {
+            quote! {
+                /// What the peer may send at any time. Each message goes to one consumer.
+                pub fn incoming(&self) -> #module::IncomingQueue {
+                    #module::IncomingQueue::at(self.session.incoming())
+                }
+            }
+        });
+        quote! {
+            #allow
+            impl<State> #name<State> {
+                fn at(session: typed::Session) -> Self {
+                    Self { session, state: ::std::marker::PhantomData }
+                }
+
+                #handle
+                #incoming
+
+                /// Whether a message may be sent now, and if not, why: the state, or a capability.
+                pub fn permits(&self, message: typed::MessageIndex) -> Result<(), typed::Violation> {
+                    self.session.permits(message)
+                }
+
+                /// The messages that may be sent now.
+                pub fn permitted(&self) -> Vec<typed::MessageIndex> {
+                    self.session.permitted()
+                }
+
+                /// Ends the session here and now; the peer sees the end of the stream.
+                pub fn abort(self) {
+                    self.session.abort()
+                }
+            }
+        }
+    }
+
+    fn state(&self, role: &Role<'_>, state: &StatePlan<'_>) -> TokenStream {
+        let allow = &self.allow;
+        let name = ident(&role.automaton.name);
+        let marker = ident(&state.state.name);
+        let start =
+            (state.index == mcp_protocol_machine::protocol::Role::START).then(|| self.constructors(role));
+        let methods: Vec<TokenStream> =
+            state.methods.iter().map(|method| self.method(role, state, method)).collect();
+        if start.is_none() && methods.is_empty() {
+            return TokenStream::new();
+        }
+        quote! {
+            #allow
+            impl #name<#marker> {
+                #start
+                #(#methods)*
+            }
+        }
+    }
+
+    fn constructors(&self, role: &Role<'_>) -> TokenStream {
+        let side = match role.automaton.side {
+            mcp_protocol_machine::protocol::Side::Client => quote!(typed::Side::Client),
+            mcp_protocol_machine::protocol::Side::Server => quote!(typed::Side::Server),
+        };
+        quote! {
+            /// Starts a session over a transport.
+            pub fn new(transport: impl runtime::Transport) -> Self {
+                Self::with_options(transport, runtime::Options::default())
+            }
+
+            /// Starts a session over a transport, with limits and times of one's own.
+            pub fn with_options(transport: impl runtime::Transport, options: runtime::Options) -> Self {
+                Self::at(typed::Session::start(transport, &PROTOCOL, #side, options))
+            }
+        }
+    }
+}

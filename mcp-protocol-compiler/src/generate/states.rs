@@ -1,0 +1,127 @@
+//! What both roles share: a marker for each state and a constant for each message.
+//!
+//! In: the plan. Out: `pub struct Uninit;` and `pub mod messages`. Refuses to give a marker any behaviour: what a
+//! state permits stands in the roles.
+
+use mcp_protocol_machine::protocol::{Action, Direction, Origin, StateIndex, StateKind};
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::Generator;
+use super::docs::{after, attributes, links, message_lines};
+use super::names::{constant, ident};
+use super::plan::{Marker, indices, state as state_at};
+use super::types::Scope;
+use crate::automaton::{Automaton, State};
+
+impl Generator<'_> {
+    /// The markers, in order of appearance.
+    pub(super) fn markers(&self) -> TokenStream {
+        self.plan.markers.iter().map(|marker| self.marker(marker)).collect()
+    }
+
+    fn marker(&self, marker: &Marker<'_>) -> TokenStream {
+        let name = ident(marker.name);
+        let allow = &self.allow;
+        let documentation = attributes(&self.marker_lines(marker));
+        quote! {
+            #documentation
+            #allow
+            #[derive(Clone, Copy, Debug)]
+            pub struct #name;
+        }
+    }
+
+    fn marker_lines(&self, marker: &Marker<'_>) -> Vec<String> {
+        let mut written: Vec<String> = Vec::new();
+        let mut own: Vec<String> = Vec::new();
+        let mut places = Vec::new();
+        for (automaton, state) in &marker.states {
+            // One definition is one place; the text of another state reads differently from each side.
+            let definition = self.docs.is_definition(state.span);
+            if definition && places.contains(&state.span) {
+                continue;
+            }
+            places.push(state.span);
+            if written.is_empty() {
+                written.clone_from(&state.documentation);
+            }
+            let here = marker
+                .states
+                .iter()
+                .filter(|(of, other)| other.span == state.span && (definition || of.side == automaton.side));
+            let roles = links(here.map(|(automaton, _)| automaton.name.as_str()), Scope::Top);
+            let place = self.docs.place(state.span);
+            let aliases = match state.aliases.as_slice() {
+                [] => String::new(),
+                names => format!(", also `{}`", names.join("`, `")),
+            };
+            if !own.is_empty() {
+                own.push(String::new());
+            }
+            own.push(format!("A state of {roles}{aliases}; {place}:"));
+            // Only a definition's text says all of a state; the text of another is one action of it.
+            if self.docs.is_definition(state.span) {
+                own.extend(self.docs.fragment(state.span));
+            } else {
+                own.extend(self.state_type(automaton, state));
+            }
+        }
+        after(&written, own)
+    }
+
+    /// The linear steps of a state as the author would write them.
+    fn state_type(&self, automaton: &Automaton, state: &State) -> Vec<String> {
+        let name = |index: StateIndex| state_at(automaton, index).map_or("", |state| state.name.as_str());
+        let mut operator = "&";
+        let mut branches: Vec<String> = Vec::new();
+        for edge in state.edges.iter().filter(|edge| edge.origin == Origin::Written) {
+            let Action::Step(target) = edge.action else { continue };
+            let sign = match edge.direction {
+                Direction::Send => '!',
+                Direction::Receive => '?',
+            };
+            if edge.direction == Direction::Send {
+                operator = "⊕";
+            }
+            branches.push(format!("{sign}{} . {}", self.plan.message_name(edge.message), name(target)));
+        }
+        if !state.parts.is_empty() {
+            let parts: Vec<&str> = state.parts.iter().map(|part| name(*part)).collect();
+            branches.push(format!("({})", parts.join(", ")));
+        }
+        if state.may_close || state.peer_may_close || state.kind == StateKind::End {
+            branches.push("End".to_owned());
+        }
+        if branches.is_empty() {
+            return Vec::new();
+        }
+        let branches = branches.join(&format!("\n{operator} "));
+        let mut lines = vec![String::new(), "```text".to_owned()];
+        lines.extend(branches.lines().map(str::to_owned));
+        lines.push("```".to_owned());
+        lines
+    }
+
+    /// The constants that name messages.
+    pub(super) fn messages(&self) -> TokenStream {
+        let allow = &self.allow;
+        let constants = indices(self.plan.declarations).map(|(index, message)| {
+            let name = ident(&constant(&message.table.name));
+            let documentation = attributes(&message_lines(&self.plan, &self.docs, index));
+            let number = Literal::u16_unsuffixed(index.0);
+            quote! {
+                #documentation
+                pub const #name: MessageIndex = MessageIndex(#number);
+            }
+        });
+        quote! {
+            /// The messages, by the names that tables and reports have for them.
+            #allow
+            pub mod messages {
+                use super::typed::MessageIndex;
+                #(#constants)*
+            }
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! The methods of session values.
+//!
+//! In: one [`Method`] of the plan. Out: the method. Refuses to decide anything: what a step does to the value was
+//! decided by the plan.
+
+use mcp_protocol_machine::protocol::{Kind, MessageIndex, Payload, StateIndex};
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+use super::Generator;
+use super::docs::{attributes, described, link, links, needs, type_of};
+use super::names::{constant, ident};
+use super::plan::{Method, Next, Role, StatePlan, What, role_module};
+use super::types::{Scope, ordinal};
+
+impl Generator<'_> {
+    /// One method of a state.
+    pub(super) fn method(&self, role: &Role<'_>, state: &StatePlan<'_>, method: &Method) -> TokenStream {
+        let documentation = attributes(&self.method_lines(role, state, method));
+        let name = ident(&method.name);
+        let here = state.index;
+        let body = match &method.what {
+            What::Send { message, target } => self.send(role, &name, *message, here, *target),
+            What::Exchange { request, reply, target, .. } => {
+                self.exchange(role, &name, (*request, *reply), here, *target)
+            }
+            What::Receive { message, target, refused } => {
+                self.receive(role, &name, *message, here, *target, *refused)
+            }
+            What::Next(next) => self.next(role, next),
+            What::Refuse { request, target } => self.refuse(role, *request, *target),
+            What::Call(call) => {
+                let (parameter, value) = self.argument(call.request, Scope::Top);
+                let constant = self.constant(call.request);
+                let module = ident(role_module(role.automaton.side));
+                let alias = self.call_alias(call.request);
+                let result = self.payload(call.reply, Scope::Top);
+                quote! {
+                    pub fn #name(&self, #parameter) -> #module::#alias<'_, #result> {
+                        self.session.call(messages::#constant, #value)
+                    }
+                }
+            }
+            What::Notify { message } => {
+                let (parameter, value) = self.argument(*message, Scope::Top);
+                let constant = self.constant(*message);
+                quote! {
+                    pub fn #name(&self, #parameter) -> typed::Notify<'_> {
+                        self.session.notify(messages::#constant, #value)
+                    }
+                }
+            }
+            What::Split { parts } => self.split(role, parts),
+            What::Close => quote! {
+                pub fn close(self) -> typed::Closing {
+                    self.session.close()
+                }
+            },
+        };
+        quote!(#documentation #body)
+    }
+
+    fn method_lines(&self, role: &Role<'_>, state: &StatePlan<'_>, method: &Method) -> Vec<String> {
+        let plan = &self.plan;
+        let said = |target: StateIndex| match target == state.index {
+            true => format!("stays {}", link(role.state_name(target), Scope::Top)),
+            false => format!("goes on as {}", link(role.state_name(target), Scope::Top)),
+        };
+        let mut lines = vec![match &method.what {
+            What::Send { message, target } => {
+                format!("Sends {}; the session {}.", described(plan, *message), said(*target))
+            }
+            What::Exchange { request, target, .. } => {
+                format!(
+                    "Sends {} and waits for its reply; the session {}.",
+                    described(plan, *request),
+                    said(*target)
+                )
+            }
+            What::Receive { message, target, .. } => {
+                format!("Waits for {}; the session {}.", described(plan, *message), said(*target))
+            }
+            What::Next(_) => "Waits for whatever the peer sends next.".into(),
+            What::Refuse { request, target } => {
+                format!("Sends {}; the session {}.", self.refusal(*request), said(*target))
+            }
+            What::Call(call) => {
+                format!("Sends {} and gives its reply; any number at once.", described(plan, call.request))
+            }
+            What::Notify { message } => format!("Sends {}.", described(plan, *message)),
+            What::Split { .. } => "Gives each channel a value of its own.".into(),
+            What::Close => "Closes the session; awaiting the result waits until all is drained.".into(),
+        }];
+        let (message, refusable) = match &method.what {
+            What::Send { message, .. } | What::Notify { message } => (Some(*message), None),
+            What::Exchange { request, .. } => (Some(*request), Some(state.index)),
+            What::Receive { refused, .. } => (None, *refused),
+            What::Next(next) => (None, next.refused),
+            What::Call(call) => (Some(call.request), None),
+            What::Refuse { .. } | What::Split { .. } | What::Close => (None, None),
+        };
+        if let Some(back) = refusable {
+            let back = link(role.state_name(back), Scope::Top);
+            lines.push(format!("If the peer refuses, the session is {back}."));
+        }
+        lines.extend(message.and_then(|message| needs(plan, message, role.automaton.side)));
+        let place = self.docs.place(method.span);
+        let states = links(role.states_with(&method.name), Scope::Top);
+        lines.push(String::new());
+        lines.push(format!("`{}`, {place}; in {states}.", type_of(plan, role, &method.what)));
+        let written = message.and_then(|message| plan.message(message)).map(|message| &message.documentation);
+        super::docs::after(written.map_or(&[], Vec::as_slice), lines)
+    }
+
+    fn refusal(&self, request: MessageIndex) -> String {
+        let method = self.plan.message(request).map_or("", |message| &message.table.method);
+        format!("an error in reply to `{method}`")
+    }
+
+    fn send(
+        &self,
+        role: &Role<'_>,
+        name: &Ident,
+        message: MessageIndex,
+        here: StateIndex,
+        target: StateIndex,
+    ) -> TokenStream {
+        let (parameter, value) = self.argument(message, Scope::Top);
+        let constant = self.constant(message);
+        let error = &self.error;
+        if here == target {
+            return quote! {
+                pub async fn #name(&mut self, #parameter) -> Result<(), #error> {
+                    self.session.send_here(messages::#constant, #value).await
+                }
+            };
+        }
+        let (session, next) = self.session_in(role, target);
+        quote! {
+            pub async fn #name(self, #parameter) -> Result<#next, typed::StepError<Self>> {
+                self.session
+                    .send(messages::#constant, #value)
+                    .await
+                    .map(#session::at)
+                    .map_err(|error| error.map(Self::at))
+            }
+        }
+    }
+
+    fn exchange(
+        &self,
+        role: &Role<'_>,
+        name: &Ident,
+        (request, reply): (MessageIndex, MessageIndex),
+        here: StateIndex,
+        target: StateIndex,
+    ) -> TokenStream {
+        let (parameter, value) = self.argument(request, Scope::Top);
+        let constant = self.constant(request);
+        let result = self.payload(reply, Scope::Top);
+        let error = &self.error;
+        if here == target {
+            return quote! {
+                pub async fn #name(&mut self, #parameter) -> Result<#result, #error> {
+                    self.session.exchange_here(messages::#constant, #value).await
+                }
+            };
+        }
+        let (session, next) = self.session_in(role, target);
+        let (output, map) = self.with_payload(reply, &session, &next, &format_ident!("result"));
+        quote! {
+            pub async fn #name(self, #parameter) -> Result<#output, typed::StepError<Self>> {
+                self.session
+                    .exchange(messages::#constant, #value)
+                    .await
+                    .map(#map)
+                    .map_err(|error| error.map(Self::at))
+            }
+        }
+    }
+
+    fn receive(
+        &self,
+        role: &Role<'_>,
+        name: &Ident,
+        message: MessageIndex,
+        here: StateIndex,
+        target: StateIndex,
+        refused: Option<StateIndex>,
+    ) -> TokenStream {
+        let constant = self.constant(message);
+        let error = &self.error;
+        if here == target {
+            let payload = self.payload(message, Scope::Top);
+            return quote! {
+                pub async fn #name(&mut self) -> Result<#payload, #error> {
+                    self.session.receive_here(messages::#constant).await
+                }
+            };
+        }
+        let (session, next) = self.session_in(role, target);
+        let value = match self.plan.message(message).map(|message| message.table.kind) {
+            Some(Kind::Reply { .. }) => format_ident!("result"),
+            _ => format_ident!("params"),
+        };
+        let (output, map) = self.with_payload(message, &session, &next, &value);
+        let (error, map_error) = self.step_error(role, refused);
+        quote! {
+            pub async fn #name(self) -> Result<#output, #error> {
+                self.session.receive(messages::#constant).await.map(#map).map_err(#map_error)
+            }
+        }
+    }
+
+    fn next(&self, role: &Role<'_>, next: &Next) -> TokenStream {
+        let module = ident(role_module(role.automaton.side));
+        let name = ident(&next.name);
+        if next.here {
+            let error = &self.error;
+            return quote! {
+                pub async fn next(&mut self) -> Result<#module::#name, #error> {
+                    self.session.next_here(#module::#name::read).await
+                }
+            };
+        }
+        let (error, map_error) = self.step_error(role, next.refused);
+        quote! {
+            pub async fn next(self) -> Result<#module::#name, #error> {
+                self.session.next(#module::#name::read).await.map_err(#map_error)
+            }
+        }
+    }
+
+    fn refuse(&self, role: &Role<'_>, request: MessageIndex, target: StateIndex) -> TokenStream {
+        let constant = self.constant(request);
+        let (session, next) = self.session_in(role, target);
+        quote! {
+            pub async fn refuse(self, error: typed::RpcError) -> Result<#next, typed::StepError<Self>> {
+                self.session
+                    .refuse(messages::#constant, error)
+                    .await
+                    .map(#session::at)
+                    .map_err(|error| error.map(Self::at))
+            }
+        }
+    }
+
+    fn split(&self, role: &Role<'_>, parts: &[StateIndex]) -> TokenStream {
+        let session = ident(&role.automaton.name);
+        let names: Vec<Ident> = (0..parts.len()).map(ordinal).collect();
+        let markers = parts.iter().map(|part| ident(role.state_name(*part)));
+        quote! {
+            pub fn split(self) -> (#(#session<#markers>,)*) {
+                let [#(#names),*] = self.session.split();
+                (#(#session::at(#names),)*)
+            }
+        }
+    }
+
+    /// The session in another state: its name, and its name with the marker.
+    fn session_in(&self, role: &Role<'_>, target: StateIndex) -> (Ident, TokenStream) {
+        let session = ident(&role.automaton.name);
+        let marker = ident(role.state_name(target));
+        let full = quote!(#session<#marker>);
+        (session, full)
+    }
+
+    /// What a step gives that brings a payload: the payload and the session, or the session alone.
+    fn with_payload(
+        &self,
+        message: MessageIndex,
+        session: &Ident,
+        next: &TokenStream,
+        value: &Ident,
+    ) -> (TokenStream, TokenStream) {
+        if self.is_empty(message) {
+            return (next.clone(), quote!(|((), session)| #session::at(session)));
+        }
+        let payload = self.payload(message, Scope::Top);
+        (quote!((#payload, #next)), quote!(|(#value, session)| (#value, #session::at(session))))
+    }
+
+    /// The error of a step that waits: only where the peer may refuse does it give a session back.
+    fn step_error(&self, role: &Role<'_>, refused: Option<StateIndex>) -> (TokenStream, TokenStream) {
+        match refused {
+            Some(back) => {
+                let (session, back) = self.session_in(role, back);
+                (quote!(typed::StepError<#back>), quote!(|error| error.map(#session::at)))
+            }
+            None => {
+                let error = &self.error;
+                (quote!(#error), quote!(#error::from))
+            }
+        }
+    }
+
+    /// The constant of a message.
+    pub(super) fn constant(&self, message: MessageIndex) -> Ident {
+        ident(&constant(self.plan.message_name(message)))
+    }
+
+    /// Whether a message carries nothing that a program would look at.
+    pub(super) fn is_empty(&self, message: MessageIndex) -> bool {
+        let refusal = |message: &crate::resolve::Message| matches!(message.table.kind, Kind::Refusal { .. });
+        self.plan.message(message).is_none_or(|message| {
+            !refusal(message) && matches!(message.table.payload, Payload::None | Payload::Null)
+        })
+    }
+
+    /// The type of a message's payload.
+    pub(super) fn payload(&self, message: MessageIndex, scope: Scope) -> TokenStream {
+        match self.plan.message(message) {
+            Some(message) if matches!(message.table.kind, Kind::Refusal { .. }) => quote!(typed::RpcError),
+            Some(message) => self.types.of(message, scope),
+            None => quote!(()),
+        }
+    }
+
+    /// The parameter that carries a message's payload, if there is one, and what is passed on.
+    pub(super) fn argument(&self, message: MessageIndex, scope: Scope) -> (Option<TokenStream>, TokenStream) {
+        if self.is_empty(message) {
+            return (None, quote!(&()));
+        }
+        let name = match self.plan.message(message).map(|message| message.table.kind) {
+            Some(Kind::Reply { .. }) => format_ident!("result"),
+            _ => format_ident!("params"),
+        };
+        let payload = self.payload(message, scope);
+        (Some(quote!(#name: #payload)), quote!(&#name))
+    }
+
+    /// The alias of the call's type.
+    pub(super) fn call_alias(&self, request: MessageIndex) -> Ident {
+        match self.plan.message(request).is_some_and(|message| message.table.cancellable) {
+            true => format_ident!("CancellableCall"),
+            false => format_ident!("Call"),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Payload types: the Rust type of each message's payload, as a path that holds where it is written.
+//!
+//! In: the messages' [`PayloadType`]s. Out: [`Types`], which writes a type in the generated module itself or in a
+//! module inside it. Refuses to know what the types are: rustc says whether they exist.
+//!
+//! The module that most payloads come from is imported once, as `types`; that keeps signatures short, and a path
+//! that starts with `self` or `super` is then written in one place only.
+
+use std::collections::BTreeMap;
+
+use mcp_protocol_machine::protocol::Payload;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote};
+use syn::visit_mut::VisitMut;
+
+use crate::resolve::{Declarations, Message, PayloadType};
+
+/// Where in the generated code a type is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// In the module that `protocol!` stands in.
+    Top,
+    /// In a module inside it.
+    Nested,
+}
+
+/// Writes payload types.
+#[derive(Debug, Default)]
+pub(crate) struct Types {
+    /// The module imported as `types`.
+    common: Option<String>,
+}
+
+impl Types {
+    /// Finds the module that most payloads come from; of equals the first in the alphabet.
+    pub(crate) fn new(declarations: &Declarations) -> Self {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for message in &declarations.messages {
+            if let Some(module) = module_of(&message.payload) {
+                *counts.entry(module).or_default() += 1;
+            }
+        }
+        let common = counts.iter().max_by(|one, other| one.1.cmp(other.1).then(other.0.cmp(one.0)));
+        Types { common: common.map(|(module, _)| (*module).to_owned()) }
+    }
+
+    /// The import of the common module.
+    pub(crate) fn import(&self) -> Option<TokenStream> {
+        let path: syn::Path = syn::parse_str(self.common.as_deref()?).ok()?;
+        let path = rooted(path, Scope::Top);
+        // A type of a message that no role has is mentioned nowhere.
+        Some(quote!(#[allow(unused_imports)] use #path as types;))
+    }
+
+    /// The type of a message's payload: `()` where it carries nothing, an `Option` where it may be absent.
+    pub(crate) fn of(&self, message: &Message, scope: Scope) -> TokenStream {
+        let inner = match &message.payload {
+            PayloadType::None => return quote!(()),
+            PayloadType::Any => quote!(typed::Value),
+            PayloadType::Type(path) => self.path(&path.text, scope),
+        };
+        match message.table.payload {
+            Payload::None | Payload::Null => quote!(()),
+            Payload::Required => inner,
+            Payload::Optional => quote!(Option<#inner>),
+        }
+    }
+
+    fn path(&self, text: &str, scope: Scope) -> TokenStream {
+        if let (Some(common), Some((module, name))) = (self.common.as_deref(), plain_path(text))
+            && module == common
+        {
+            let name = super::names::ident(name);
+            return quote!(types::#name);
+        }
+        match syn::parse_str::<syn::Type>(text) {
+            Ok(mut found) => {
+                Rooting(scope).visit_type_mut(&mut found);
+                found.into_token_stream()
+            }
+            // The parser let through what is no Rust type; rustc shall say so at a readable place.
+            Err(_) => {
+                let message = format!("`{text}` is no Rust type");
+                quote!(::std::compile_error!(#message))
+            }
+        }
+    }
+}
+
+/// The module in front of a type without generic arguments.
+fn module_of(payload: &PayloadType) -> Option<&str> {
+    match payload {
+        PayloadType::Type(path) => plain_path(&path.text).map(|(module, _)| module),
+        PayloadType::None | PayloadType::Any => None,
+    }
+}
+
+fn plain_path(text: &str) -> Option<(&str, &str)> {
+    let (module, name) = text.rsplit_once("::")?;
+    let plain =
+        |part: &str| part.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | ':'));
+    // `std::vec::Vec` and the like are no payload module, and `::T` has none.
+    (plain(module) && plain(name) && !module.is_empty()).then_some((module, name))
+}
+
+/// Gives every path of a type its root.
+struct Rooting(Scope);
+
+impl VisitMut for Rooting {
+    fn visit_path_mut(&mut self, path: &mut syn::Path) {
+        syn::visit_mut::visit_path_mut(self, path);
+        let whole = std::mem::replace(path, syn::Path { leading_colon: None, segments: Default::default() });
+        *path = rooted(whole, self.0);
+    }
+}
+
+/// The path as it must be written in a scope: a crate's path starts with `::`, so that no module of the same name
+/// comes before it; `super` and `self` count from the module that `protocol!` stands in.
+fn rooted(mut path: syn::Path, scope: Scope) -> syn::Path {
+    let Some(first) = path.segments.first() else { return path };
+    if path.leading_colon.is_some() || path.segments.len() == 1 {
+        return path;
+    }
+    match first.ident.to_string().as_str() {
+        "crate" => {}
+        "super" | "self" if scope == Scope::Nested => {
+            let outer = Ident::new("super", Span::call_site());
+            let rest = path.segments.into_iter().skip_while(|segment| segment.ident == "self");
+            path.segments = std::iter::once(syn::PathSegment::from(outer)).chain(rest).collect();
+        }
+        "super" | "self" => {}
+        _ => path.leading_colon = Some(Default::default()),
+    }
+    path
+}
+
+/// `first`, `second`, …: names for the values of a tuple.
+pub(crate) fn ordinal(index: usize) -> Ident {
+    const WORDS: [&str; 6] = ["first", "second", "third", "fourth", "fifth", "sixth"];
+    match WORDS.get(index) {
+        Some(word) => format_ident!("{word}"),
+        None => format_ident!("part_{}", index + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str, scope: Scope) -> String {
+        Types::default().path(text, scope).to_string().replace(' ', "")
+    }
+
+    #[test]
+    fn paths_are_rooted_where_they_are_written() {
+        assert_eq!(shown("payloads::Greeting", Scope::Top), "::payloads::Greeting");
+        assert_eq!(shown("crate::payloads::Greeting", Scope::Nested), "crate::payloads::Greeting");
+        assert_eq!(shown("super::Greeting", Scope::Top), "super::Greeting");
+        assert_eq!(shown("super::Greeting", Scope::Nested), "super::super::Greeting");
+        assert_eq!(shown("self::Greeting", Scope::Nested), "super::Greeting");
+    }
+
+    #[test]
+    fn primitives_stay_and_arguments_are_rooted_too() {
+        assert_eq!(shown("u32", Scope::Nested), "u32");
+        assert_eq!(shown("String", Scope::Nested), "String");
+        assert_eq!(shown("Vec<super::Greeting>", Scope::Nested), "Vec<super::super::Greeting>");
+        assert_eq!(shown("Vec<a::B<u8>>", Scope::Top), "Vec<::a::B<u8>>");
+    }
+
+    #[test]
+    fn what_is_no_type_is_rustcs_to_report() {
+        assert!(shown("a::", Scope::Top).contains("compile_error"));
+    }
+}
