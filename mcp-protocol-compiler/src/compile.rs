@@ -11,6 +11,7 @@ use mcp_protocol_machine::protocol::Side;
 
 use crate::automaton::{self, Automaton};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::generate::stubs::Outline;
 use crate::relation::{self, Wanted};
 use crate::resolve::{self, Declarations, Resolution, load};
 use crate::source::SourceMap;
@@ -44,17 +45,6 @@ pub struct Compiled {
     pub client: Option<Automaton>,
     /// The machine of the role declared with `server`.
     pub server: Option<Automaton>,
-}
-
-/// The names that the text gives, for stub items.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outline {
-    /// The protocol's name.
-    pub protocol: Option<String>,
-    /// The roles.
-    pub roles: Vec<(Side, String)>,
-    /// The definitions, each of which may name a state.
-    pub definitions: Vec<String>,
 }
 
 /// Compiles a file and everything it imports.
@@ -119,6 +109,7 @@ fn outline(resolution: &Resolution) -> Outline {
     Outline {
         protocol: resolution.declarations.name.as_ref().map(|name| name.text.clone()),
         roles: resolution.roles.iter().map(|role| (role.side, role.name.text.clone())).collect(),
-        definitions,
+        states: definitions,
+        messages: resolution.declarations.messages.clone(),
     }
 }

@@ -6,6 +6,17 @@
 
 pub mod ast;
 pub mod automaton;
+pub mod checks;
+mod compile;
 pub mod diagnostic;
+pub mod format;
+pub mod generate;
+pub mod lexer;
+pub mod parser;
+pub mod relation;
 pub mod resolve;
 pub mod source;
+pub mod suggest;
+
+pub use compile::{Compilation, Compiled, compile};
+pub use generate::stubs::Outline;

@@ -1,1 +1,41 @@
-fn main() {}
+//! `sessionc`: the session-type compiler on the command line.
+//!
+//! In: arguments and files. Out: findings on standard output, failures on standard error, and an exit code: 0 clean,
+//! 1 findings, 2 unusable arguments or files. Refuses to know anything about session types itself: it reads files,
+//! calls the compiler, and prints.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program is for")]
+
+mod arguments;
+mod commands;
+mod files;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+
+/// How a command ends.
+enum End {
+    /// Nothing to complain about.
+    Clean,
+    /// Something was found and has been printed.
+    Findings,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match arguments.command {
+        Command::Check(arguments) => commands::check::run(&arguments),
+        Command::Expand(arguments) => commands::expand::run(&arguments),
+        Command::Diagram(arguments) => commands::diagram::run(&arguments),
+    };
+    match result {
+        Ok(End::Clean) => ExitCode::SUCCESS,
+        Ok(End::Findings) => ExitCode::from(1),
+        Err(failure) => {
+            eprintln!("sessionc: {failure}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -10,8 +10,9 @@ use mcp_protocol_machine::protocol::{Direction, Kind, Level, MessageIndex, State
 use super::graph::{ActionNode, Graph, NodeId};
 use super::head::{ChoiceHead, Head, Heads};
 use crate::checks::{channels, choices, declarations, replies};
+use crate::checks::unsupported::not_supported;
 use crate::diagnostic::Diagnostic;
-use crate::resolve::{Meaning, Resolution, items::not_supported};
+use crate::resolve::{Meaning, Resolution};
 use crate::source::Span;
 
 /// An automaton in the making.
@@ -107,8 +108,11 @@ pub(super) fn explore(
     };
     let start = explorer.target(start, Vec::new(), 0, None, None)?;
     explorer.run();
-    explorer.unanswered();
-    explorer.overlaps();
+    // What follows looks along the edges, and an action in error has none: it would only repeat what is known.
+    if errors(explorer.diagnostics) == before {
+        explorer.unanswered();
+        explorer.overlaps();
+    }
     let states = std::mem::take(&mut explorer.states);
     (errors(diagnostics) == before).then_some(Raw { states, start })
 }
@@ -379,7 +383,8 @@ impl Explorer<'_> {
                 let Some(at) = after.iter().position(|open| *open == opened) else {
                     let text = self.action(action.direction, message);
                     let other_way = after.contains(&(action.direction, request));
-                    let request = self.action(action.direction.flip(), request);
+                    let sender = if other_way { action.direction } else { action.direction.flip() };
+                    let request = self.action(sender, request);
                     self.diagnostics.push(replies::without_request(
                         &text,
                         action.span,

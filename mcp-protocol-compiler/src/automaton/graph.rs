@@ -14,6 +14,8 @@ pub(super) struct Graph {
     nodes: Vec<Node>,
     /// Which definition a node stands for, as an index into the resolution's definitions.
     definitions: std::collections::HashMap<NodeId, usize>,
+    /// The recursion variable that a node stands for.
+    variables: std::collections::HashMap<NodeId, Name>,
 }
 
 /// One place of a session type.
@@ -79,6 +81,14 @@ impl Graph {
 
     pub(super) fn name(&mut self, id: NodeId, definition: usize) {
         self.definitions.insert(id, definition);
+    }
+
+    pub(super) fn bind(&mut self, id: NodeId, variable: Name) {
+        self.variables.insert(id, variable);
+    }
+
+    pub(super) fn variable(&self, id: NodeId) -> Option<&Name> {
+        self.variables.get(&id)
     }
 
     pub(super) fn definition(&self, id: NodeId) -> Option<usize> {

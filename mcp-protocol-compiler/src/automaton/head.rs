@@ -8,8 +8,9 @@ use std::rc::Rc;
 use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use crate::ast::Operator;
 use crate::checks::{channels, choices, recursion};
+use crate::checks::unsupported::not_supported;
 use crate::diagnostic::Diagnostic;
-use crate::resolve::{Resolution, items::not_supported};
+use crate::resolve::Resolution;
 use crate::source::Span;
 
 /// What can happen first at a node.
@@ -102,14 +103,21 @@ impl<'a> Heads<'a> {
         head
     }
 
+    /// Reports a loop without an action, by the name that leads into it.
     fn unguarded(&self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) {
-        let place = self.place(node);
-        let definition = place.definitions.first().and_then(|index| self.resolution.definitions.get(*index));
-        let (name, span) = match definition {
-            Some(definition) => (definition.name.text.as_str(), definition.name.span),
-            None => ("X", Span::default()),
-        };
-        diagnostics.push(recursion::unguarded(name, span));
+        let mut at = node;
+        for _ in 0..=self.graph.len() {
+            let definition =
+                self.graph.definition(at).and_then(|index| self.resolution.definitions.get(index));
+            if let Some(name) = self.graph.variable(at).or(definition.map(|definition| &definition.name)) {
+                diagnostics.push(recursion::unguarded(&name.text, name.span));
+                return;
+            }
+            match self.graph.get(at) {
+                Node::Reference(next) => at = *next,
+                _ => return,
+            }
+        }
     }
 
     fn choice(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) -> Head {
@@ -153,7 +161,7 @@ impl<'a> Heads<'a> {
             into.levels.len() - 1
         });
         for branch in branches {
-            let (inner, at) = match branch {
+            let (named, inner, at) = match branch {
                 Branch::Action(action) => {
                     let index = into.actions.len();
                     into.actions.push(action.clone());
@@ -162,7 +170,7 @@ impl<'a> Heads<'a> {
                     }
                     continue;
                 }
-                Branch::Other(inner, at) => (self.place(*inner).node, *at),
+                Branch::Other(named, at) => (*named, self.place(*named).node, *at),
             };
             match graph.get(inner) {
                 Node::Broken | Node::Pending => *broken = true,
@@ -178,7 +186,7 @@ impl<'a> Heads<'a> {
                 }
                 Node::Choice { .. } if open.contains(&inner) => {
                     *broken = true;
-                    diagnostics.push(recursion::unguarded("X", at));
+                    self.unguarded(named, diagnostics);
                 }
                 Node::Choice { .. } if open.len() >= DEPTH => {
                     *broken = true;
@@ -201,11 +209,11 @@ impl<'a> Heads<'a> {
                 }
                 Node::Replicated(..) => {
                     *broken = true;
-                    diagnostics.push(not_supported(at, "`*` as a branch of a choice"));
+                    diagnostics.push(not_supported(at, "`*` branches of a choice"));
                 }
                 Node::Reference(_) => {
                     *broken = true;
-                    diagnostics.push(recursion::unguarded("X", at));
+                    self.unguarded(named, diagnostics);
                 }
             }
         }

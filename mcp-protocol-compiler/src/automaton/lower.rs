@@ -199,6 +199,7 @@ impl<'a> Lowering<'a> {
                     self.branches_of_the_loop(variable, body);
                 }
                 let node = self.graph.add(Node::Pending);
+                self.graph.bind(node, variable.clone());
                 scope.push(Scope::Variable(variable, node));
                 let body = self.choice(body, view, scope);
                 scope.pop();

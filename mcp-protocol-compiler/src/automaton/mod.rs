@@ -18,6 +18,9 @@ mod minimise;
 mod names;
 mod refuse;
 
+#[cfg(test)]
+mod tests;
+
 pub use finish::build;
 pub use lower::check_definitions;
 

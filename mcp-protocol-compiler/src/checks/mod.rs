@@ -9,5 +9,6 @@ pub mod declarations;
 pub mod recursion;
 pub mod refusals;
 pub mod replies;
+pub mod unsupported;
 pub mod names;
 pub mod typed_api;

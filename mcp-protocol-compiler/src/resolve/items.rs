@@ -9,10 +9,8 @@ use super::messages::path;
 use super::{Definition, Meaning, Resolution, Role};
 use crate::ast::{Item, ItemKind, MessageField, Name, RoleSide, RustPath};
 use crate::checks::declarations as check;
-use crate::diagnostic::{Code, Diagnostic};
-
-/// Something that a later stage does not know yet.
-pub const NOT_SUPPORTED: Code = Code("S0901");
+use crate::checks::unsupported::not_supported;
+use crate::diagnostic::Diagnostic;
 
 /// An item with what its file says about it.
 pub(super) struct Placed<'a> {
@@ -131,12 +129,6 @@ pub(super) fn announce(items: &[Placed<'_>], resolution: &mut Resolution, diagno
             _ => {}
         }
     }
-}
-
-/// A construct of the language that the next stages cannot use yet.
-pub fn not_supported(span: crate::source::Span, what: &str) -> Diagnostic {
-    Diagnostic::error(NOT_SUPPORTED, span, format!("{what} are not supported yet"))
-        .help("leave it out for now; the rest of the file is checked as if it were not there")
 }
 
 fn message_field(

@@ -7,11 +7,12 @@ use mcp_protocol_machine::protocol::{
     Strictness,
 };
 
-use super::items::{Placed, not_supported, role_names, side_of};
+use super::items::{Placed, role_names, side_of};
 use super::payload::payload;
 use super::{Meaning, Message, PayloadType, Resolution};
 use crate::ast::{self, ItemKind, JsonPath, Modifier, Name};
 use crate::checks::declarations as check;
+use crate::checks::unsupported::not_supported;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 

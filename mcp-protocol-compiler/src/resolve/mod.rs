@@ -12,7 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
 mod groups;
-pub(crate) mod items;
+mod items;
 pub mod load;
 mod messages;
 mod payload;

@@ -1,0 +1,219 @@
+//! Automata as text, from session types as text.
+
+use std::path::Path;
+
+use mcp_protocol_machine::protocol::{Action, Direction, Origin, StateKind};
+
+use super::Automaton;
+use crate::diagnostic::render::{Style, render_all};
+use crate::resolve::Declarations;
+use crate::{Compilation, compile};
+
+fn compile_text(text: &str) -> Compilation {
+    compile(Path::new("test.session"), &mut |_| Ok(text.as_bytes().to_vec())).unwrap()
+}
+
+/// The findings as a user reads them.
+fn findings(text: &str) -> String {
+    let compilation = compile_text(text);
+    render_all(&compilation.sources, &compilation.diagnostics, Style::Plain)
+}
+
+/// The client's automaton, a state a line and its edges below it.
+fn client(text: &str) -> String {
+    let compilation = compile_text(text);
+    let compiled = compilation.protocol.unwrap_or_else(|| panic!("{}", findings(text)));
+    describe(&compiled.client.unwrap(), &compiled.declarations)
+}
+
+fn server(text: &str) -> String {
+    let compilation = compile_text(text);
+    let compiled = compilation.protocol.unwrap_or_else(|| panic!("{}", findings(text)));
+    describe(&compiled.server.unwrap(), &compiled.declarations)
+}
+
+fn describe(automaton: &Automaton, declarations: &Declarations) -> String {
+    let mut text = String::new();
+    let name = |index: mcp_protocol_machine::protocol::StateIndex| {
+        let state = &automaton.states[index.0 as usize];
+        if state.body { format!("[{}]", state.name) } else { state.name.clone() }
+    };
+    for (number, state) in automaton.states.iter().enumerate() {
+        text += &name(mcp_protocol_machine::protocol::StateIndex(number as u32));
+        match state.kind {
+            StateKind::Linear => {}
+            StateKind::End => text += " end",
+            StateKind::Replicated => text += " replicated",
+            StateKind::Fork => {
+                let parts: Vec<String> = state.parts.iter().map(|part| name(*part)).collect();
+                text += &format!(" = ({})", parts.join(", "));
+            }
+        }
+        if !state.aliases.is_empty() {
+            text += &format!(" also {}", state.aliases.join(", "));
+        }
+        if state.may_close {
+            text += " ⊕End";
+        }
+        if state.peer_may_close {
+            text += " &End";
+        }
+        text.push('\n');
+        for edge in &state.edges {
+            let sign = if edge.direction == Direction::Send { '!' } else { '?' };
+            let arrow = match edge.action {
+                Action::Step(target) => format!("→ {}", name(target)),
+                Action::Spawn(target) => format!("* {}", name(target)),
+            };
+            let origin = match edge.origin {
+                Origin::Written => "",
+                Origin::Refusal => " (refusal)",
+                Origin::Cancel => " (cancel)",
+                Origin::Closure => " (closure)",
+            };
+            text += &format!("  {sign}{} {arrow}{origin}\n", declarations.message_name(edge.message));
+        }
+    }
+    text
+}
+
+const SEED: &str = "
+request Initialize \"initialize\" -> InitializeResult
+notification Initialized \"notifications/initialized\"
+request ToolsCall \"tools/call\" -> ToolsResult
+request ResourcesRead \"resources/read\" -> ResourcesResult
+notification ToolsListChanged \"notifications/tools/list_changed\"
+notification ResourcesListChanged \"notifications/resources/list_changed\"
+client McpClient
+server McpServer
+
+McpClient =
+!Initialize .
+?InitializeResult .
+!Initialized .
+ActiveClient
+ActiveClient = rec α .
+( !ToolsCall . ?ToolsResult . α -- client-initiated tool invocation
+⊕ !ResourcesRead . ?ResourcesResult . α -- client-initiated resource read
+⊕ ?ToolsListChanged . α -- server-pushed notification
+⊕ ?ResourcesListChanged . α -- server-pushed notification
+⊕ End ) -- client initiates shutdown
+McpServer =
+?Initialize .
+!InitializeResult .
+?Initialized .
+ActiveServer
+ActiveServer = rec α .
+( ?ToolsCall . !ToolsResult . α
+& ?ResourcesRead . !ResourcesResult . α
+& !ToolsListChanged . α
+& !ResourcesListChanged . α
+& End )
+";
+
+#[test]
+fn the_first_note_as_it_stands() {
+    insta::assert_snapshot!(client(SEED));
+    insta::assert_snapshot!(server(SEED));
+    insta::assert_snapshot!(findings(SEED));
+}
+
+const TWO_CHANNELS: &str = "
+request Initialize \"initialize\" -> InitializeResult
+notification Initialized \"notifications/initialized\"
+request ToolsCall \"tools/call\" -> ToolsResult
+request ResourcesRead \"resources/read\" -> ResourcesResult
+notification ToolsListChanged \"notifications/tools/list_changed\"
+group AnyRequest = ToolsCall | ResourcesRead
+group AnyResponse = replies AnyRequest
+group AnyNotification = ToolsListChanged
+client McpSession
+server McpServer = dual McpSession
+
+McpSession = (RequestChannel, NotificationChannel)
+RequestChannel =
+!Initialize . ?InitializeResult . !Initialized .
+rec α . ( !AnyRequest . ?AnyResponse . α ) ⊕ End
+NotificationChannel = rec α . ?AnyNotification . α
+";
+
+#[test]
+fn two_linear_channels_and_groups() {
+    insta::assert_snapshot!(client(TWO_CHANNELS));
+    insta::assert_snapshot!(findings(TWO_CHANNELS));
+}
+
+#[test]
+fn an_unfolded_loop_is_the_same_state() {
+    let text = "notification A \"a\"\nnotification B \"b\"\nclient C\nC = !A . rec x . !A . rec y . !A . x";
+    assert_eq!(client(text), "Start\n  !A → Start\n");
+}
+
+#[test]
+fn every_sender_waits_in_a_state_of_its_own() {
+    let text = "request A \"a\" -> R\nnotification N \"n\"\nclient C\n\
+                C = !N . !A . Wait ⊕ !A . Wait\nWait = ?R . End";
+    assert_eq!(
+        client(text),
+        "Start\n  !N → BeforeA\n  !A → Wait2\nBeforeA\n  !A → Wait\nWait\n  ?R → AfterR\n  ?AError → BeforeA \
+         (refusal)\nAfterR end\nWait2\n  ?R → AfterR\n  ?AError → Start (refusal)\n"
+    );
+}
+
+#[test]
+fn self_loops_may_lie_between_a_request_and_its_refusal() {
+    let text = "request A \"a\" -> R\nnotification N \"n\"\nclient C\n\
+                C = rec x . ( !A . ( rec y . ( ?N . y & ?R . x ) ) ⊕ End )";
+    let text = client(text);
+    assert!(text.contains("?AError → Start (refusal)"), "{text}");
+}
+
+#[test]
+fn a_cancel_edge_stands_where_reply_and_refusal_meet() {
+    let text = "request A \"a\" -> R cancellable\nnotification Cancelled \"c\" cancels id\nclient C\n\
+                C = rec x . ( !A . ?reply . x ⊕ End )";
+    let text = client(text);
+    assert!(text.contains("!Cancelled → Start (cancel)"), "{text}");
+}
+
+#[test]
+fn what_the_language_does_not_allow() {
+    let declarations = "request A \"a\" -> R\nrequest B \"b\" -> S cancellable\nnotification M \"m\"\n\
+                        notification N \"n\"\nnotification Cancelled \"c\" cancels id\nclient C\n";
+    for (name, body) in [
+        ("unbound", "C = !M . Nowhere"),
+        ("unguarded", "C = rec x . x"),
+        ("unguarded definition", "C = D  D = E  E = D"),
+        ("unguarded branch", "C = rec x . (!M . x ⊕ x)"),
+        ("across channels", "C = rec x . !M . (x, *( !N . End ))"),
+        ("across a star", "C = rec x . !M . *( !N . x )"),
+        ("across channels by name", "C = !M . (C, *( !N . End ))"),
+        ("two operators", "C = !M . End ⊕ !N . End & End"),
+        ("no first action", "C = (!M . End, *( !N . End )) ⊕ End"),
+        ("same first action", "C = !M . End ⊕ !M . !N . End"),
+        ("against the operator", "C = ?M . End ⊕ ?N . End"),
+        ("against the other operator", "C = !M . End & !N . End"),
+        ("reply without request", "C = ?R . End"),
+        ("reply the wrong way", "C = !A . !R . End"),
+        ("reply word without request", "C = !M . ?reply . End"),
+        ("ambiguous reply", "C = !A . !B . ?reply . ?reply . End"),
+        ("never answered", "C = !A . End"),
+        ("never answered in a loop", "C = !A . rec x . !M . x"),
+        ("open already", "C = !A . !A . ?R . ?R . End"),
+        ("open across channels", "C = !A . (?R . End, *( !N . End ))"),
+        ("refusal would undo", "C = !A . !M . ?R . End"),
+        ("states could part", "C = !B . ?S . !M . End"),
+        ("overlap", "C = (rec x . !M . x, *( !M . End ))"),
+        ("body starts with reply", "C = *( ?R . End )"),
+        ("body may be empty", "C = *( !M . End ⊕ End )"),
+        ("body is nothing", "C = (!N . End, *End)"),
+        ("misspelt message", "C = !Cancelld . End"),
+        ("branch of the loop", "C = rec x . ( !M . x ) ⊕ !N . End"),
+        ("long copy", "C = *( !A . ?R . !M . End )"),
+        ("unused", "C = !M . End  D = !N . End"),
+        ("server without type", "C = !M . End  server S"),
+        ("not dual", "C = !M . !N . End  server S = ?M . ?Cancelled . End"),
+    ] {
+        insta::assert_snapshot!(format!("findings_{}", name.replace(' ', "_")), findings(&format!("{declarations}{body}\n")));
+    }
+}

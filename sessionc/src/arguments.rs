@@ -1,0 +1,88 @@
+//! What can be typed behind `sessionc`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Compiles session types for two-party JSON-RPC protocols.
+#[derive(Parser)]
+#[command(version, about, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Checks files and prints every finding
+    Check(Check),
+    /// Prints the Rust code that `protocol!` generates for a file
+    Expand(Expand),
+    /// Draws the state machine of a role
+    Diagram(Diagram),
+}
+
+#[derive(Args)]
+pub(crate) struct Check {
+    /// The files to check, each with what it imports
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// How findings are printed
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: FindingFormat,
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FindingFormat {
+    /// With the lines they speak of
+    Text,
+    /// One JSON object a line: code, severity, message, file, line, column, help
+    Json,
+}
+
+#[derive(Args)]
+pub(crate) struct Expand {
+    /// The file to expand
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Write the code there instead of printing it
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Compare the code with what OUT holds instead of writing it; exit 1 if they differ
+    #[arg(long, requires = "output")]
+    pub(crate) check: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Diagram {
+    /// The file whose machine is drawn
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Whose machine
+    #[arg(long, value_enum, default_value = "client")]
+    pub(crate) role: RoleChoice,
+    /// In which notation
+    #[arg(long, value_enum, default_value = "mermaid")]
+    pub(crate) format: DiagramFormat,
+}
+
+/// Whose machine is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RoleChoice {
+    /// The role declared with `client`
+    Client,
+    /// The role declared with `server`
+    Server,
+}
+
+/// In which notation a diagram is written.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiagramFormat {
+    /// For Markdown pages
+    Mermaid,
+    /// For Graphviz
+    Dot,
+    /// A picture as it is
+    Svg,
+}

@@ -1,0 +1,40 @@
+//! `sessionc check`: every finding of every file.
+
+use std::io;
+
+use mcp_protocol_compiler::diagnostic::{Severity, json, render};
+
+use crate::End;
+use crate::arguments::{Check, FindingFormat};
+use crate::files::{Failure, compile_file, style};
+
+/// Checks all files, also after one that has errors; notes alone are no findings.
+pub(crate) fn run(arguments: &Check) -> Result<End, Failure> {
+    let mut end = End::Clean;
+    let mut failure = None;
+    for file in &arguments.files {
+        let compilation = match compile_file(file) {
+            Ok(compilation) => compilation,
+            // The other files are checked all the same; the first that cannot be read decides how this ends.
+            Err(unreadable) => {
+                failure = failure.or(Some(unreadable));
+                continue;
+            }
+        };
+        for diagnostic in &compilation.diagnostics {
+            match arguments.format {
+                FindingFormat::Text => {
+                    println!("{}", render::render(&compilation.sources, diagnostic, style(&io::stdout())));
+                }
+                FindingFormat::Json => println!("{}", json::line(&compilation.sources, diagnostic).trim_end()),
+            }
+            if diagnostic.severity > Severity::Note {
+                end = End::Findings;
+            }
+        }
+    }
+    match failure {
+        Some(failure) => Err(failure),
+        None => Ok(end),
+    }
+}

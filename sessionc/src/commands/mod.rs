@@ -1,0 +1,5 @@
+//! One command a file.
+
+pub(crate) mod check;
+pub(crate) mod diagram;
+pub(crate) mod expand;

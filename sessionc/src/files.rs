@@ -1,0 +1,55 @@
+//! Files in, findings out: what every command starts with.
+
+use std::fmt;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
+use mcp_protocol_compiler::{Compilation, compile};
+
+/// Why a command could not do its work at all.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A file cannot be read.
+    Read(PathBuf, io::Error),
+    /// A file cannot be written.
+    Write(PathBuf, io::Error),
+    /// The file declares no such role.
+    NoRole(PathBuf, &'static str),
+    /// A payload type is no Rust type.
+    Code(PathBuf, String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Read(path, error) => write!(formatter, "cannot read `{}`: {error}", path.display()),
+            Failure::Write(path, error) => write!(formatter, "cannot write `{}`: {error}", path.display()),
+            Failure::NoRole(path, role) => write!(
+                formatter,
+                "`{}` declares no {role}: add `{role} Name`, or choose another `--role`",
+                path.display()
+            ),
+            Failure::Code(path, error) => {
+                write!(formatter, "no code can be made from `{}`: {error}", path.display())
+            }
+        }
+    }
+}
+
+/// Compiles a file of the file system.
+pub(crate) fn compile_file(path: &Path) -> Result<Compilation, Failure> {
+    compile(path, &mut |path| std::fs::read(path)).map_err(|error| Failure::Read(path.to_path_buf(), error))
+}
+
+/// Colour on a terminal only, and not where the user does not want any.
+pub(crate) fn style(to: &impl IsTerminal) -> Style {
+    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if to.is_terminal() && !unwanted { Style::Coloured } else { Style::Plain }
+}
+
+/// Prints what was found in a file that another command needed without errors.
+pub(crate) fn print_findings(compilation: &Compilation) {
+    let text = render_all(&compilation.sources, &compilation.diagnostics, style(&io::stderr()));
+    eprint!("{text}");
+}
