@@ -1,0 +1,178 @@
+//! What can go wrong with a step, a call or a session.
+//!
+//! In: refusals of the checker, errors of the peer, ends of the transport. Out: one [`Error`], whose variants are to
+//! be matched on. Refuses to hide anything in text: each cause is a variant with its data.
+
+use std::io;
+use std::process::ExitStatus;
+use std::sync::Arc;
+
+use mcp_protocol_machine::protocol::Text;
+use mcp_protocol_machine::{TableError, Violation};
+
+use crate::driver::{End, Outcome};
+use crate::jsonrpc::RpcError;
+
+/// Why a step or a call did not do what it should.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// This side has closed or abandoned the session.
+    #[error("the session is closed")]
+    Closed,
+    /// The session has come to its end without this side having closed it.
+    #[error("the session has ended: {reason}")]
+    Disconnected {
+        /// What ended it.
+        reason: Reason,
+    },
+    /// The peer answered the request with an error.
+    #[error("the peer refused the request: {0}")]
+    Refused(#[from] RpcError),
+    /// The protocol does not permit this now. Nothing was written.
+    #[error("{0}")]
+    NotPermitted(#[from] Violation),
+    /// A payload does not have the type that it is declared with.
+    #[error("the payload of `{message}` does not have its type: {source}")]
+    Payload {
+        /// The message, by its name in the `.session` file.
+        message: Text,
+        /// What the reader or writer of the type said.
+        source: Arc<serde_json::Error>,
+    },
+    /// The peer chose another branch than the one that was waited for.
+    #[error("`{got}` came in where `{expected}` was waited for")]
+    Unexpected {
+        /// The message that was waited for.
+        expected: Text,
+        /// The message that came.
+        got: Text,
+    },
+    /// The call was cancelled by this side.
+    #[error("the call was cancelled")]
+    Cancelled,
+}
+
+impl Error {
+    pub(crate) fn payload(message: &Text, source: serde_json::Error) -> Error {
+        Error::Payload { message: message.clone(), source: Arc::new(source) }
+    }
+}
+
+/// What ended a session that this side did not close.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The peer closed the connection in order.
+    #[error("the peer closed the connection")]
+    PeerClosed,
+    /// Reading or writing failed.
+    #[error("the connection failed: {0}")]
+    Failed(#[source] Arc<io::Error>),
+    /// The peer is a child process, and it has exited.
+    #[error("the peer's process has ended ({0})")]
+    Exited(ExitStatus),
+    /// The peer did not take what was written for it.
+    #[error("the peer does not read: {0} bytes were waiting for it")]
+    OutputFull(usize),
+    /// The peer sent more steps of a linear channel than this side has room for.
+    #[error("the peer runs ahead: {0} messages were waiting to be taken")]
+    InputFull(usize),
+    /// The transport was dropped, perhaps with the tokio runtime that it ran on.
+    #[error("the transport was dropped")]
+    TransportDropped,
+    /// The session was started outside of a tokio runtime.
+    #[error("there is no tokio runtime to carry the session: start it inside of one")]
+    NoRuntime,
+    /// The tables of the protocol cannot be followed.
+    #[error("the protocol cannot be followed: {0}")]
+    Protocol(TableError),
+}
+
+impl From<End> for Reason {
+    fn from(end: End) -> Reason {
+        match end {
+            End::Eof | End::GaveUp => Reason::PeerClosed,
+            End::Failed(error) => Reason::Failed(Arc::new(error)),
+            End::Exited(status) => Reason::Exited(status),
+        }
+    }
+}
+
+impl From<&Outcome> for Reason {
+    fn from(outcome: &Outcome) -> Reason {
+        match outcome {
+            Outcome::Closed => Reason::PeerClosed,
+            Outcome::Dropped => Reason::TransportDropped,
+            Outcome::Failed(error) => Reason::Failed(Arc::clone(error)),
+            Outcome::Exited { status, .. } => Reason::Exited(*status),
+        }
+    }
+}
+
+/// Why a step of a session value did not happen, with the value where there is one to go on with.
+#[derive(Debug)]
+pub enum StepError<S> {
+    /// The peer refused the request, which is thereby undone.
+    Refused {
+        /// What the peer said.
+        error: RpcError,
+        /// The session, in the state before the request.
+        session: S,
+    },
+    /// Nothing was written.
+    NotSent {
+        /// Why not.
+        error: Error,
+        /// The session as it was.
+        session: S,
+    },
+    /// The session has ended.
+    Ended(Error),
+}
+
+impl<S> StepError<S> {
+    /// The same error with another session value.
+    pub fn map<T>(self, convert: impl FnOnce(S) -> T) -> StepError<T> {
+        match self {
+            StepError::Refused { error, session } => StepError::Refused { error, session: convert(session) },
+            StepError::NotSent { error, session } => StepError::NotSent { error, session: convert(session) },
+            StepError::Ended(error) => StepError::Ended(error),
+        }
+    }
+
+    /// The session, where there is one to go on with, and the error.
+    pub fn into_parts(self) -> (Option<S>, Error) {
+        match self {
+            StepError::Refused { error, session } => (Some(session), Error::Refused(error)),
+            StepError::NotSent { error, session } => (Some(session), error),
+            StepError::Ended(error) => (None, error),
+        }
+    }
+}
+
+impl<S> From<StepError<S>> for Error {
+    fn from(error: StepError<S>) -> Error {
+        error.into_parts().1
+    }
+}
+
+impl<S> std::fmt::Display for StepError<S> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            StepError::Refused { error, .. } => write!(formatter, "the peer refused the request: {error}"),
+            StepError::NotSent { error, .. } => write!(formatter, "nothing was sent: {error}"),
+            StepError::Ended(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl<S: std::fmt::Debug> std::error::Error for StepError<S> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            StepError::Refused { error, .. } => Some(error),
+            StepError::NotSent { error, .. } => Some(error),
+            StepError::Ended(error) => std::error::Error::source(error),
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! The envelope of a message, read in one pass.
+//!
+//! In: one line. Out: an [`Envelope`] whose payload is a slice of the line, or a [`Malformed`] with the error to
+//! answer and the id to answer it to, if the line gave one. Refuses to decode payloads, whose type only the tables
+//! know, and to guess: a message that is neither request, notification nor reply is none.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use mcp_protocol_machine::RequestId;
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::RpcError;
+use super::id::parse_id;
+use super::path::Name;
+use super::scan::{Scanner, Sketch, too_deep};
+
+/// One message.
+#[derive(Debug)]
+pub(crate) enum Envelope<'a> {
+    /// Has a method and an id.
+    Request { id: RequestId, method: Cow<'a, str>, params: Option<&'a str> },
+    /// Has a method and no id.
+    Notification { method: Cow<'a, str>, params: Option<&'a str> },
+    /// Has an id and a result.
+    Result { id: RequestId, result: &'a str },
+    /// Has an id and an error.
+    Error { id: RequestId, error: RpcError },
+    /// An error that belongs to no request: the peer could not read what it was sent.
+    Complaint { error: RpcError },
+}
+
+/// What is wrong with a line, and whom to tell.
+#[derive(Debug)]
+pub(crate) struct Malformed {
+    /// What to answer, or to report where there is nobody to answer.
+    pub(crate) error: RpcError,
+    /// The id, if it can be read.
+    pub(crate) id: Option<RequestId>,
+    /// An id that is a number or a text and still cannot be used, as it came.
+    pub(crate) raw_id: Option<Box<str>>,
+    /// The line was meant as a reply, which is not answered; whoever waits for it is told.
+    pub(crate) is_reply: bool,
+    /// The line was meant as JSON-RPC at all.
+    pub(crate) structured: bool,
+}
+
+impl Malformed {
+    fn from_sketch(error: RpcError, sketch: Sketch) -> Malformed {
+        Malformed {
+            error,
+            is_reply: sketch.outcome && !sketch.method && !sketch.list,
+            structured: sketch.structured,
+            id: sketch.id,
+            raw_id: None,
+        }
+    }
+
+    /// A line that is longer than permitted.
+    pub(crate) fn too_long(limit: usize, sketch: Sketch) -> Malformed {
+        let error =
+            RpcError::invalid_request(format!("the message is longer than the limit of {limit} bytes"));
+        Malformed::from_sketch(error, sketch)
+    }
+}
+
+/// Reads one line that is not blank.
+pub(crate) fn parse(line: &[u8], deepest: usize) -> Result<Envelope<'_>, Malformed> {
+    let text = std::str::from_utf8(line).map_err(|error| {
+        let error = RpcError::parse_error(format!("the message is not UTF-8: {error}"));
+        Malformed::from_sketch(error, Scanner::scan(line))
+    })?;
+    if too_deep(line, deepest) {
+        let error = RpcError::invalid_request(format!("the message nests deeper than {deepest} levels"));
+        return Err(Malformed::from_sketch(error, Scanner::scan(line)));
+    }
+    if text.trim_ascii_start().starts_with('[') {
+        let sketch = Scanner::scan(line);
+        let error = match serde_json::from_str::<&RawValue>(text) {
+            Ok(_) => RpcError::invalid_request("batches are not supported: send each message on its own"),
+            Err(error) => RpcError::parse_error(format!("the message is not JSON: {error}")),
+        };
+        return Err(Malformed::from_sketch(error, sketch));
+    }
+    let parts = serde_json::from_str::<Parts<'_>>(text).map_err(|error| {
+        let error = if error.is_data() {
+            RpcError::invalid_request(format!("the message is no JSON-RPC request: {error}"))
+        } else {
+            RpcError::parse_error(format!("the message is not JSON: {error}"))
+        };
+        Malformed::from_sketch(error, Scanner::scan(line))
+    })?;
+    parts.classify()
+}
+
+/// The message that a payload which does not decode is answered with.
+pub(crate) fn undecodable(method: &str, error: &serde_json::Error) -> RpcError {
+    RpcError::invalid_params(format!("the params of `{method}` are invalid: {error}"))
+}
+
+/// The members of an envelope, each raw.
+#[derive(Default)]
+struct Parts<'a> {
+    jsonrpc: Option<&'a str>,
+    id: Option<&'a str>,
+    method: Option<&'a str>,
+    params: Option<&'a str>,
+    result: Option<&'a str>,
+    error: Option<&'a str>,
+    twice: Option<&'static str>,
+}
+
+impl<'de> Deserialize<'de> for Parts<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Parts<'de>, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Parts<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a JSON-RPC message")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Parts<'de>, A::Error> {
+                let mut parts = Parts::default();
+                while let Some(key) = map.next_key::<Name<'de>>()? {
+                    let (place, name) = match &*key.0 {
+                        "jsonrpc" => (&mut parts.jsonrpc, "jsonrpc"),
+                        "id" => (&mut parts.id, "id"),
+                        "method" => (&mut parts.method, "method"),
+                        "params" => (&mut parts.params, "params"),
+                        "result" => (&mut parts.result, "result"),
+                        "error" => (&mut parts.error, "error"),
+                        _ => {
+                            map.next_value::<IgnoredAny>()?;
+                            continue;
+                        }
+                    };
+                    if place.replace(map.next_value::<&'de RawValue>()?.get()).is_some() {
+                        parts.twice = Some(name);
+                    }
+                }
+                Ok(parts)
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+impl<'a> Parts<'a> {
+    fn classify(self) -> Result<Envelope<'a>, Malformed> {
+        let id = self.id.and_then(parse_id);
+        if let Some(name) = self.twice {
+            // Which of the two was meant nobody knows, so neither is trusted where it is the id itself.
+            let id = id.filter(|_| name != "id");
+            return Err(self.malformed(id, format!("`{name}` is there twice")));
+        }
+        if self.jsonrpc != Some("\"2.0\"") && self.text(self.jsonrpc).as_deref() != Some("2.0") {
+            let problem = match self.jsonrpc {
+                None => "`jsonrpc` is missing: it must be \"2.0\"".to_owned(),
+                Some(other) => format!("`jsonrpc` must be \"2.0\", not {}", shortened(other)),
+            };
+            return Err(self.malformed(id, problem));
+        }
+        let Some(raw_method) = self.method else { return self.reply(id) };
+        let Some(method) = self.text(Some(raw_method)) else {
+            return Err(self.malformed(id, "`method` must be a text".to_owned()));
+        };
+        if self.result.is_some() || self.error.is_some() {
+            return Err(
+                self.malformed(id, "a message with a `method` has no `result` and no `error`".to_owned())
+            );
+        }
+        let params = self.params.filter(|params| *params != "null");
+        if params.is_some_and(|params| !params.starts_with(['{', '['])) {
+            let mut malformed = self.malformed(id, "`params` must be an object or a list".to_owned());
+            malformed.error.code = RpcError::INVALID_PARAMS;
+            return Err(malformed);
+        }
+        match (self.id, id) {
+            (None, _) => Ok(Envelope::Notification { method, params }),
+            (Some(_), Some(id)) => Ok(Envelope::Request { id, method, params }),
+            (Some(raw), None) => {
+                let problem = format!("`id` must be a text or a whole number, not {}", shortened(raw));
+                Err(self.malformed(None, problem))
+            }
+        }
+    }
+
+    fn reply(self, id: Option<RequestId>) -> Result<Envelope<'a>, Malformed> {
+        match (self.result, self.error) {
+            (Some(_), Some(_)) => {
+                Err(self.malformed(id, "a reply has a `result` or an `error`, not both".to_owned()))
+            }
+            (None, None) => {
+                Err(self
+                    .malformed(id, "the message has neither `method` nor `result` nor `error`".to_owned()))
+            }
+            (Some(result), None) => match id {
+                Some(id) => Ok(Envelope::Result { id, result }),
+                None => Err(self.malformed(None, "the `id` of the reply is no id".to_owned())),
+            },
+            (None, Some(error)) => {
+                let error = serde_json::from_str(error).unwrap_or_else(|_| {
+                    RpcError::internal_error(format!("the peer sent {} as its error", shortened(error)))
+                });
+                match (id, self.id) {
+                    (Some(id), _) => Ok(Envelope::Error { id, error }),
+                    (None, None | Some("null")) => Ok(Envelope::Complaint { error }),
+                    (None, Some(_)) => Err(self.malformed(None, "the `id` of the reply is no id".to_owned())),
+                }
+            }
+        }
+    }
+
+    fn malformed(&self, id: Option<RequestId>, problem: String) -> Malformed {
+        let usable = |raw: &&str| {
+            raw.len() <= 512 && raw.starts_with(['"', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
+        };
+        let raw_id = if id.is_none() && self.twice != Some("id") {
+            self.id.filter(usable).map(Box::from)
+        } else {
+            None
+        };
+        Malformed {
+            error: RpcError::invalid_request(problem),
+            id,
+            raw_id,
+            is_reply: self.method.is_none() && (self.result.is_some() || self.error.is_some()),
+            structured: true,
+        }
+    }
+
+    fn text(&self, raw: Option<&'a str>) -> Option<Cow<'a, str>> {
+        let raw = raw?;
+        let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
+        if inner.contains('\\') {
+            serde_json::from_str::<String>(raw).ok().map(Cow::Owned)
+        } else {
+            Some(Cow::Borrowed(inner))
+        }
+    }
+}
+
+/// Raw JSON for a message to a human.
+fn shortened(raw: &str) -> Cow<'_, str> {
+    match raw.char_indices().nth(40) {
+        Some((end, _)) => Cow::Owned(format!("{}…", raw.get(..end).unwrap_or_default())),
+        None => Cow::Borrowed(raw),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(line: &str) -> Malformed {
+        parse(line.as_bytes(), 64).expect_err(line)
+    }
+
+    #[test]
+    fn the_four_kinds() {
+        let line = br#"{"params":{"a":[1, 2]},"method":"a\/b","id":0,"jsonrpc":"2.0","more":[]}"#;
+        let Ok(Envelope::Request { id, method, params }) = parse(line, 64) else { panic!() };
+        assert_eq!((id, &*method, params), (RequestId::Number(0), "a/b", Some(r#"{"a":[1, 2]}"#)));
+        let line = br#"{"jsonrpc":"2.0","method":"n","params":null}"#;
+        assert!(matches!(parse(line, 64), Ok(Envelope::Notification { params: None, .. })));
+        let line = br#"{"jsonrpc":"2.0","id":"x","result":null}"#;
+        assert!(matches!(parse(line, 64), Ok(Envelope::Result { result: "null", .. })));
+        let line = br#"{"jsonrpc":"2.0","id":1,"error":{"code":5,"message":"m"}}"#;
+        assert!(matches!(parse(line, 64), Ok(Envelope::Error { error: RpcError { code: 5, .. }, .. })));
+        let line = br#"{"jsonrpc":"2.0","id":null,"error":{"code":5,"message":"m"}}"#;
+        assert!(matches!(parse(line, 64), Ok(Envelope::Complaint { .. })));
+    }
+
+    #[test]
+    fn each_fault_has_its_code_and_its_id() {
+        let cases = [
+            (r#"{"jsonrpc":"2.0","id":5,"method":"x",}"#, -32700, Some(5)),
+            (r#"{"jsonrpc":"2.0","id":5,"method":"x""#, -32700, Some(5)),
+            ("garbage", -32700, None),
+            (r#"{"jsonrpc":"1.0","id":5,"method":"x"}"#, -32600, Some(5)),
+            (r#"{"id":5,"method":"x"}"#, -32600, Some(5)),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, -32600, None),
+            (r#"{"jsonrpc":"2.0","id":{},"method":"x"}"#, -32600, None),
+            (r#"{"jsonrpc":"2.0","id":5,"id":6,"method":"x"}"#, -32600, None),
+            (r#"{"jsonrpc":"2.0","id":5,"method":7}"#, -32600, Some(5)),
+            (r#"{"jsonrpc":"2.0","id":5,"method":"x","params":7}"#, -32602, Some(5)),
+            (r#"{"jsonrpc":"2.0","id":5,"method":"x","result":7}"#, -32600, Some(5)),
+            (r#"{"jsonrpc":"2.0","id":5}"#, -32600, Some(5)),
+            (r#"{"jsonrpc":"2.0","id":5,"result":1,"error":{}}"#, -32600, Some(5)),
+            (r#"[{"jsonrpc":"2.0","id":5,"method":"x"}]"#, -32600, None),
+            ("[1,", -32700, None),
+            ("7", -32600, None),
+        ];
+        for (line, code, id) in cases {
+            let malformed = refused(line);
+            assert_eq!(malformed.error.code, code, "{line}: {}", malformed.error);
+            assert_eq!(malformed.id, id.map(RequestId::Number), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_fraction_is_given_back_as_it_came() {
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#).raw_id.as_deref(), Some("1.5"));
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#).raw_id, None);
+    }
+
+    #[test]
+    fn replies_are_told_from_requests() {
+        assert!(refused(r#"{"jsonrpc":"1.0","id":5,"result":1}"#).is_reply);
+        assert!(refused(r#"{"jsonrpc":"2.0","id":5,"result":1,"error":1}"#).is_reply);
+        assert!(refused(r#"{"jsonrpc":"2.0","id":5,"result":{,}}"#).is_reply);
+        assert!(!refused(r#"{"jsonrpc":"1.0","id":5,"method":"x"}"#).is_reply);
+        assert!(!refused("[]").is_reply);
+    }
+
+    #[test]
+    fn depth_and_encoding() {
+        let deep = format!(
+            r#"{{"jsonrpc":"2.0","id":5,"method":"x","params":{}{}}}"#,
+            "[".repeat(90),
+            "]".repeat(90)
+        );
+        let malformed = refused(&deep);
+        assert_eq!((malformed.error.code, malformed.id), (-32600, Some(RequestId::Number(5))));
+        let malformed = parse(b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"\xff\"}", 64).unwrap_err();
+        assert_eq!((malformed.error.code, malformed.id), (-32700, Some(RequestId::Number(5))));
+    }
+}

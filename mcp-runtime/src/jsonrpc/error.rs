@@ -1,0 +1,151 @@
+//! The error object of JSON-RPC.
+//!
+//! In: what a peer sent in place of a result, or what this side has to say. Out: an [`RpcError`]. Refuses nothing: an
+//! error object that lacks what it should have is read as well as it can be, for an error must not be lost.
+
+use std::fmt;
+
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// An error that answers a request in place of a result.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RpcError {
+    /// What kind of error it is; the constants of this type are the ones that JSON-RPC defines.
+    pub code: i64,
+    /// One sentence.
+    pub message: String,
+    /// Whatever else there is to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+}
+
+impl RpcError {
+    /// The message is not JSON.
+    pub const PARSE_ERROR: i64 = -32700;
+    /// The message is JSON and no valid request, or not one that is permitted now.
+    pub const INVALID_REQUEST: i64 = -32600;
+    /// There is no such method.
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// The parameters are not what the method takes.
+    pub const INVALID_PARAMS: i64 = -32602;
+    /// Something went wrong while the request was worked on.
+    pub const INTERNAL_ERROR: i64 = -32603;
+    /// Too much is waiting to be worked on already; from the range that JSON-RPC leaves to implementations.
+    pub const BUSY: i64 = -32000;
+
+    /// An error without data.
+    pub fn new(code: i64, message: impl Into<String>) -> RpcError {
+        RpcError { code, message: message.into(), data: None }
+    }
+
+    /// The same error with data.
+    #[must_use]
+    pub fn with_data(mut self, data: impl Into<Value>) -> RpcError {
+        self.data = Some(data.into());
+        self
+    }
+
+    /// The message is not JSON.
+    pub fn parse_error(message: impl Into<String>) -> RpcError {
+        RpcError::new(RpcError::PARSE_ERROR, message)
+    }
+
+    /// The message is no valid request.
+    pub fn invalid_request(message: impl Into<String>) -> RpcError {
+        RpcError::new(RpcError::INVALID_REQUEST, message)
+    }
+
+    /// There is no such method, or nobody serves it.
+    pub fn method_not_found(method: &str) -> RpcError {
+        RpcError::new(RpcError::METHOD_NOT_FOUND, format!("method not found: `{method}`"))
+    }
+
+    /// The parameters are not what the method takes.
+    pub fn invalid_params(message: impl Into<String>) -> RpcError {
+        RpcError::new(RpcError::INVALID_PARAMS, message)
+    }
+
+    /// Something went wrong while the request was worked on.
+    pub fn internal_error(message: impl Into<String>) -> RpcError {
+        RpcError::new(RpcError::INTERNAL_ERROR, message)
+    }
+
+    /// Too much is waiting already.
+    pub fn busy(message: impl Into<String>) -> RpcError {
+        RpcError::new(RpcError::BUSY, message)
+    }
+}
+
+impl fmt::Display for RpcError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} (code {})", self.message, self.code)
+    }
+}
+
+impl std::error::Error for RpcError {}
+
+/// Read leniently, so that the error of a sloppy peer still tells something.
+impl<'de> Deserialize<'de> for RpcError {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RpcError, D::Error> {
+        struct Lenient;
+
+        impl<'de> Visitor<'de> for Lenient {
+            type Value = RpcError;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an error object")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<RpcError, E> {
+                Ok(RpcError::internal_error(text))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RpcError, A::Error> {
+                let mut error = RpcError::internal_error("the peer gave no reason");
+                while let Some(key) = map.next_key::<std::borrow::Cow<'_, str>>()? {
+                    match &*key {
+                        "code" => {
+                            let code = map.next_value::<Value>()?;
+                            error.code = code.as_i64().unwrap_or(error.code);
+                        }
+                        "message" => match map.next_value::<Value>()? {
+                            Value::String(message) => error.message = message,
+                            Value::Null => {}
+                            other => error.message = other.to_string(),
+                        },
+                        "data" => error.data = Some(map.next_value()?),
+                        _ => {
+                            map.next_value::<IgnoredAny>()?;
+                        }
+                    }
+                }
+                Ok(error)
+            }
+        }
+
+        deserializer.deserialize_any(Lenient)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sloppy_errors_are_read() {
+        let read = |text: &str| serde_json::from_str::<RpcError>(text);
+        assert_eq!(read(r#"{"code":-1,"message":"no","data":null}"#).unwrap().code, -1);
+        assert_eq!(read(r#"{"message":"no"}"#).unwrap(), RpcError::internal_error("no"));
+        assert_eq!(read(r#"{"code":1.5,"message":7}"#).unwrap().message, "7");
+        assert_eq!(read(r#""broken""#).unwrap().message, "broken");
+        assert!(read("7").is_err());
+    }
+
+    #[test]
+    fn written_without_absent_data() {
+        let text = serde_json::to_string(&RpcError::method_not_found("a/b")).unwrap();
+        assert_eq!(text, r#"{"code":-32601,"message":"method not found: `a/b`"}"#);
+    }
+}

@@ -1,0 +1,186 @@
+//! Reading and setting one value inside raw JSON, by a path of keys.
+//!
+//! In: a payload as text and a path from the tables. Out: the slice of the payload at the path, or the payload with
+//! another value there. Refuses to build a tree of the whole: what is not on the path is skipped or copied as it
+//! stands, so that no number loses digits and no key its place.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use mcp_protocol_machine::protocol::Text;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// The raw value at a path, if it is there.
+pub(crate) fn find<'a>(json: &'a str, path: &[Text]) -> Option<&'a str> {
+    let (last, _) = path.split_last()?;
+    // A key is not there if its text is not; keys with escapes are rare enough to be looked for thoroughly.
+    if !json.contains(&**last) && !json.contains('\\') {
+        return None;
+    }
+    let mut here = json;
+    for key in path {
+        let mut reader = serde_json::Deserializer::from_str(here);
+        here = Seek(key).deserialize(&mut reader).ok()??.get();
+    }
+    Some(here)
+}
+
+/// Whether a value grants or fulfils something: it is there and neither `false` nor `null`.
+pub(crate) fn holds(value: Option<&str>) -> bool {
+    value.is_some_and(|value| !matches!(value.trim_ascii(), "false" | "null"))
+}
+
+/// Finds the value of one key of an object; anything else has none.
+struct Seek<'k>(&'k str);
+
+impl<'de> DeserializeSeed<'de> for Seek<'_> {
+    type Value = Option<&'de RawValue>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seek<'_> {
+    type Value = Option<&'de RawValue>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = None;
+        while let Some(key) = map.next_key::<Name<'de>>()? {
+            if key.0 == self.0 {
+                found = Some(map.next_value()?);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+}
+
+/// A key, borrowed where it has no escapes.
+pub(super) struct Name<'a>(pub(super) Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Name<'de>, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = Name<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a key")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Owned(text.to_owned())))
+            }
+        }
+
+        deserializer.deserialize_str(Either)
+    }
+}
+
+/// An object whose values stay raw and in order.
+struct Entries<'a>(Vec<(Cow<'a, str>, Cow<'a, RawValue>)>);
+
+impl<'de> Deserialize<'de> for Entries<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Entries<'de>, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Entries<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<'de>, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(key) = map.next_key::<Name<'de>>()? {
+                    entries.push((key.0, Cow::Borrowed(map.next_value::<&'de RawValue>()?)));
+                }
+                Ok(Entries(entries))
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+impl Serialize for Entries<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}
+
+/// The payload with `value` at the path; objects on the way are made where they are missing, and an absent payload
+/// or a `null` on the way counts as an empty object. Fails where something else than an object is in the way.
+pub(crate) fn set(json: Option<&str>, path: &[Text], value: &str) -> Result<String, serde_json::Error> {
+    let Some((key, rest)) = path.split_first() else { return Ok(value.to_owned()) };
+    let json = json.map(str::trim_ascii).filter(|json| !json.is_empty() && *json != "null").unwrap_or("{}");
+    let mut entries: Entries<'_> = serde_json::from_str(json)?;
+    let present = entries.0.iter_mut().find(|(name, _)| name == &**key);
+    let inner = set(present.as_ref().map(|(_, inner)| inner.get()), rest, value)?;
+    let inner = Cow::Owned(RawValue::from_string(inner)?);
+    match present {
+        Some((_, place)) => *place = inner,
+        None => entries.0.push((Cow::Borrowed(key), inner)),
+    }
+    serde_json::to_string(&entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(keys: &[&str]) -> Vec<Text> {
+        keys.iter().map(|key| Cow::Owned((*key).to_owned())).collect()
+    }
+
+    #[test]
+    fn finds_what_is_there() {
+        let json = r#"{"b":[1,{"a":2}],"_meta":{"io.x/y":{"t":"v"},"a":1.50}}"#;
+        assert_eq!(find(json, &path(&["_meta", "a"])), Some("1.50"));
+        assert_eq!(find(json, &path(&["_meta", "io.x/y", "t"])), Some("\"v\""));
+        assert_eq!(find(json, &path(&["b", "a"])), None, "a list has no keys");
+        assert_eq!(find(json, &path(&["a"])), None, "`a` is not at the top");
+        assert_eq!(find(r#"{"\u0061":7}"#, &path(&["a"])), Some("7"), "escaped keys are keys");
+        assert_eq!(find("7", &path(&["a"])), None);
+    }
+
+    #[test]
+    fn what_holds() {
+        assert!(holds(Some("{}")) && holds(Some("0")) && holds(Some("\"\"")));
+        assert!(!holds(None) && !holds(Some("false")) && !holds(Some(" null ")));
+    }
+
+    #[test]
+    fn sets_and_keeps_the_rest() {
+        let json = r#"{"z":1.10,"_meta":{"k":18446744073709551616},"a":[ 1 ]}"#;
+        assert_eq!(
+            set(Some(json), &path(&["_meta", "progressToken"]), "5").unwrap(),
+            r#"{"z":1.10,"_meta":{"k":18446744073709551616,"progressToken":5},"a":[ 1 ]}"#
+        );
+        assert_eq!(set(None, &path(&["a", "b"]), "\"x\"").unwrap(), r#"{"a":{"b":"x"}}"#);
+        assert_eq!(
+            set(Some(r#"{"a":null,"b":2}"#), &path(&["a", "b"]), "1").unwrap(),
+            r#"{"a":{"b":1},"b":2}"#
+        );
+        assert!(set(Some("[1]"), &path(&["a"]), "1").is_err());
+    }
+}

@@ -1,0 +1,151 @@
+//! Lines onto the wire.
+//!
+//! In: ids, methods and payloads that are JSON already. Out: one line each, appended to a buffer. Refuses to fail:
+//! what can fail is making the payload ([`payload`]), and that is done before anything is written.
+
+use std::io::Write as _;
+
+use mcp_protocol_machine::RequestId;
+use serde::Serialize;
+
+use super::RpcError;
+
+/// A payload as one line of JSON.
+pub(crate) fn payload<P: Serialize + ?Sized>(value: &P) -> Result<String, serde_json::Error> {
+    let mut text = serde_json::to_string(value)?;
+    // Raw JSON inside a payload may hold line breaks, which would cut the line; outside of texts, where alone they
+    // can stand, a space means the same.
+    if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_some() {
+        text = text.replace(['\n', '\r'], " ");
+    }
+    Ok(text)
+}
+
+/// A request.
+pub(crate) fn request(into: &mut Vec<u8>, id: &RequestId, method: &str, params: Option<&str>) {
+    into.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    request_id(into, id);
+    into.extend_from_slice(br#","method":"#);
+    text(into, method);
+    finish(into, params);
+}
+
+/// A notification.
+pub(crate) fn notification(into: &mut Vec<u8>, method: &str, params: Option<&str>) {
+    into.extend_from_slice(br#"{"jsonrpc":"2.0","method":"#);
+    text(into, method);
+    finish(into, params);
+}
+
+/// A reply.
+pub(crate) fn result(into: &mut Vec<u8>, id: &RequestId, result: &str) {
+    into.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    request_id(into, id);
+    into.extend_from_slice(br#","result":"#);
+    into.extend_from_slice(result.as_bytes());
+    into.extend_from_slice(b"}\n");
+}
+
+/// An error reply; without an id, `null` stands in its place, as JSON-RPC asks for where the id could not be read.
+pub(crate) fn error(into: &mut Vec<u8>, id: Option<&RequestId>, error: &RpcError) {
+    into.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    match id {
+        Some(id) => request_id(into, id),
+        None => into.extend_from_slice(b"null"),
+    }
+    error_tail(into, error);
+}
+
+/// An error reply to an id that is none, a fraction for instance, given back as it came.
+pub(crate) fn error_to_raw(into: &mut Vec<u8>, id: &str, error: &RpcError) {
+    into.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    into.extend_from_slice(id.as_bytes());
+    error_tail(into, error);
+}
+
+fn error_tail(into: &mut Vec<u8>, error: &RpcError) {
+    into.extend_from_slice(br#","error":"#);
+    let start = into.len();
+    if serde_json::to_writer(&mut *into, error).is_err() {
+        // Only a `data` could fail, and JSON values do not; should it happen, the code is what must arrive.
+        into.truncate(start);
+        let _ = write!(into, r#"{{"code":{},"message":""}}"#, error.code);
+    }
+    into.extend_from_slice(b"}\n");
+}
+
+/// An id, or a token, as JSON.
+pub(crate) fn id_text(id: &RequestId) -> String {
+    let mut bytes = Vec::new();
+    request_id(&mut bytes, id);
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+fn finish(into: &mut Vec<u8>, params: Option<&str>) {
+    if let Some(params) = params {
+        into.extend_from_slice(br#","params":"#);
+        into.extend_from_slice(params.as_bytes());
+    }
+    into.extend_from_slice(b"}\n");
+}
+
+fn request_id(into: &mut Vec<u8>, id: &RequestId) {
+    match id {
+        RequestId::Number(number) => number_text(into, *number),
+        RequestId::Text(value) => text(into, value),
+    }
+}
+
+fn number_text(into: &mut Vec<u8>, number: i64) {
+    // Writing to a vector cannot fail.
+    let _ = write!(into, "{number}");
+}
+
+/// A text in quotes, escaped where it has to be.
+fn text(into: &mut Vec<u8>, value: &str) {
+    let plain = value.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
+    if plain {
+        into.push(b'"');
+        into.extend_from_slice(value.as_bytes());
+        into.push(b'"');
+    } else {
+        // A text is always JSON, and writing to a vector cannot fail.
+        let _ = serde_json::to_writer(&mut *into, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut bytes = Vec::new();
+        write(&mut bytes);
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn one_line_each() {
+        let id = RequestId::Text("a\"\n".into());
+        assert_eq!(
+            written(|into| request(into, &RequestId::Number(0), "a/b", Some("{}"))),
+            "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"a/b\",\"params\":{}}\n"
+        );
+        assert_eq!(written(|into| notification(into, "n", None)), "{\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n");
+        assert_eq!(
+            written(|into| result(into, &id, "1")),
+            "{\"jsonrpc\":\"2.0\",\"id\":\"a\\\"\\n\",\"result\":1}\n"
+        );
+        assert_eq!(
+            written(|into| error(into, None, &RpcError::new(1, "x"))),
+            "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"x\"}}\n"
+        );
+        assert!(written(|into| error_to_raw(into, "1.5", &RpcError::new(1, "x"))).contains("\"id\":1.5,"));
+    }
+
+    #[test]
+    fn raw_line_breaks_do_not_cut_the_line() {
+        let raw = serde_json::value::RawValue::from_string("{\r\n\"a\": \"b\\n\"\n}".to_owned()).unwrap();
+        assert_eq!(payload(&raw).unwrap(), "{  \"a\": \"b\\n\" }");
+    }
+}

@@ -1,0 +1,211 @@
+//! The settings of a session, and what it reports.
+//!
+//! In: what the application wants other than the defaults. Out: [`Options`], read by the engine, and [`Report`]s,
+//! handed to the application. Refuses to print: what nobody asked for goes to `tracing` only.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_protocol_machine::protocol::Text;
+use mcp_protocol_machine::{RequestId, Violation};
+
+use crate::jsonrpc::RpcError;
+
+/// The settings of a session. Start from [`Options::default`] and change what should differ.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// The longest message that is read, in bytes; a longer one is answered with an error. Default: 16 MiB.
+    pub max_message_bytes: usize,
+    /// How deep the brackets of a message may nest. Default: 100, a little less than payloads can be read to.
+    pub max_depth: usize,
+    /// How many replicated inputs may wait in `incoming`; then requests are refused and notifications are dropped.
+    /// Default: 1024.
+    pub max_incoming: usize,
+    /// How many linear inputs may wait to be taken. Default: 1024.
+    pub max_linear: usize,
+    /// Above this many unwritten bytes, calls and notifications wait before they are written. Default: 1 MiB.
+    pub output_high_water: usize,
+    /// At this many unwritten bytes the session ends, for the peer does not read. Default: 64 MiB.
+    pub output_limit: usize,
+    /// How many requests `serve` works on at the same time. Default: 256.
+    pub max_handlers: usize,
+    /// How many progress messages of one call may wait for the call to be polled; older ones are dropped. Default: 64.
+    pub max_progress: usize,
+    /// How long a request may wait while nobody holds `incoming`, before it is answered with *method not found*.
+    /// Default: 10 seconds.
+    pub unattended_after: Duration,
+    /// How long an abandoned session tries to write what it has already been given. Default: 1 second.
+    pub abandon_grace: Duration,
+    on_report: Option<Arc<dyn Fn(&Report) + Send + Sync>>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            max_message_bytes: 16 * 1024 * 1024,
+            max_depth: 100,
+            max_incoming: 1024,
+            max_linear: 1024,
+            output_high_water: 1024 * 1024,
+            output_limit: 64 * 1024 * 1024,
+            max_handlers: 256,
+            max_progress: 64,
+            unattended_after: Duration::from_secs(10),
+            abandon_grace: Duration::from_secs(1),
+            on_report: None,
+        }
+    }
+}
+
+impl Options {
+    /// The defaults.
+    pub fn new() -> Options {
+        Options::default()
+    }
+
+    /// Calls `report` with every [`Report`]. It is called on whatever task happens to notice, and should be quick.
+    #[must_use]
+    pub fn on_report(mut self, report: impl Fn(&Report) + Send + Sync + 'static) -> Options {
+        self.on_report = Some(Arc::new(report));
+        self
+    }
+
+    /// Sets [`max_message_bytes`](Self::max_message_bytes).
+    #[must_use]
+    pub fn max_message_bytes(mut self, bytes: usize) -> Options {
+        self.max_message_bytes = bytes;
+        self
+    }
+
+    /// Sets [`max_depth`](Self::max_depth).
+    #[must_use]
+    pub fn max_depth(mut self, levels: usize) -> Options {
+        self.max_depth = levels;
+        self
+    }
+
+    /// Sets [`max_incoming`](Self::max_incoming).
+    #[must_use]
+    pub fn max_incoming(mut self, messages: usize) -> Options {
+        self.max_incoming = messages;
+        self
+    }
+
+    /// Sets [`max_handlers`](Self::max_handlers).
+    #[must_use]
+    pub fn max_handlers(mut self, handlers: usize) -> Options {
+        self.max_handlers = handlers;
+        self
+    }
+
+    /// Sets [`unattended_after`](Self::unattended_after).
+    #[must_use]
+    pub fn unattended_after(mut self, wait: Duration) -> Options {
+        self.unattended_after = wait;
+        self
+    }
+
+    pub(crate) fn report(&self, report: &Report) {
+        match report {
+            Report::Advice(_) | Report::Dropped { .. } => tracing::debug!(%report, "session report"),
+            _ => tracing::warn!(%report, "session report"),
+        }
+        if let Some(on_report) = &self.on_report {
+            on_report(report);
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Options")
+            .field("max_message_bytes", &self.max_message_bytes)
+            .field("max_depth", &self.max_depth)
+            .field("max_incoming", &self.max_incoming)
+            .field("max_linear", &self.max_linear)
+            .field("output_high_water", &self.output_high_water)
+            .field("output_limit", &self.output_limit)
+            .field("max_handlers", &self.max_handlers)
+            .field("max_progress", &self.max_progress)
+            .field("unattended_after", &self.unattended_after)
+            .field("abandon_grace", &self.abandon_grace)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Something that happened beside the steps and calls of the application: the session lives on.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Report {
+    /// The peer sent what the protocol does not permit. A request was answered with an error, anything else dropped.
+    Violation(Violation),
+    /// The peer sent what the protocol permits and advises against.
+    Advice(Violation),
+    /// The peer sent a line that is no message.
+    Malformed {
+        /// What is wrong with it; also the answer, if there was one.
+        error: RpcError,
+        /// Its id, if that could be read.
+        id: Option<RequestId>,
+    },
+    /// The peer sent an error that belongs to no request: it could not read something that this side sent.
+    Complaint {
+        /// What the peer said.
+        error: RpcError,
+    },
+    /// The payload of a message does not have its type. A request was answered with an error, anything else dropped.
+    Undecodable {
+        /// The message, by its name in the `.session` file.
+        message: Text,
+        /// What the reader of the type said.
+        problem: String,
+    },
+    /// A message was not worked on, through no fault of its own.
+    Dropped {
+        /// The message, by its name in the `.session` file.
+        message: Text,
+        /// Why.
+        cause: Cause,
+    },
+}
+
+/// Why a message was not worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Cause {
+    /// Too many were waiting already.
+    QueueFull,
+    /// Nobody takes `incoming`.
+    Unattended,
+    /// Whoever took it let go of it.
+    Abandoned,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Report::Violation(violation) | Report::Advice(violation) => violation.fmt(formatter),
+            Report::Malformed { error, id: None } => write!(formatter, "malformed message: {error}"),
+            Report::Malformed { error, id: Some(id) } => {
+                write!(formatter, "malformed message with the id {id}: {error}")
+            }
+            Report::Complaint { error } => {
+                write!(formatter, "the peer could not read a message of this side: {error}")
+            }
+            Report::Undecodable { message, problem } => {
+                write!(formatter, "the payload of `{message}` does not have its type: {problem}")
+            }
+            Report::Dropped { message, cause } => {
+                write!(formatter, "`{message}` was dropped: ")?;
+                formatter.write_str(match cause {
+                    Cause::QueueFull => "too many messages are waiting",
+                    Cause::Unattended => "nobody takes incoming messages",
+                    Cause::Abandoned => "whoever took it let go of it",
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What the peer sent and somebody has to take: linear inputs for session values, replicated ones for `incoming`.
+//!
+//! In: accepted messages. Out: the same, to whoever polls. Refuses to hold more than the settings say; what that
+//! means for the message is decided where it comes in.
+
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use mcp_protocol_machine::protocol::MessageIndex;
+use mcp_protocol_machine::{RequestId, Token};
+
+use super::engine::{Engine, Phase};
+use crate::error::{Error, Reason};
+use crate::jsonrpc::RpcError;
+use crate::options::{Cause, Report};
+
+/// A replicated input.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    pub(crate) message: MessageIndex,
+    /// The id, if it is a request.
+    pub(crate) id: Option<RequestId>,
+    /// The token that reports about it carry.
+    pub(crate) token: Option<Token>,
+    pub(crate) payload: Option<Box<str>>,
+    pub(super) at: Instant,
+}
+
+/// A linear input.
+#[derive(Debug)]
+pub(crate) struct LinearInput {
+    pub(crate) message: MessageIndex,
+    /// The id, if it is a request.
+    pub(crate) id: Option<RequestId>,
+    pub(crate) body: Body,
+}
+
+/// What a linear input carries.
+#[derive(Debug)]
+pub(crate) enum Body {
+    Payload(Option<Box<str>>),
+    Refusal(RpcError),
+}
+
+/// What a session value does with a linear input that waits.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// Takes it.
+    Take,
+    /// Leaves it for later, or for another value, and looks further.
+    Skip,
+    /// Can neither take it nor anything behind it.
+    Stop(Error),
+}
+
+impl Engine {
+    /// Takes the first linear input that `judge` wants. `Ok(None)`: the session is over, and the peer was allowed to
+    /// end it here.
+    pub(crate) fn poll_linear(
+        &mut self,
+        context: &Context<'_>,
+        mut judge: impl FnMut(&LinearInput) -> Verdict,
+    ) -> Poll<Result<Option<LinearInput>, Error>> {
+        for place in 0..self.linear.len() {
+            match self.linear.get(place).map(&mut judge) {
+                Some(Verdict::Take) => return Poll::Ready(Ok(self.linear.remove(place))),
+                Some(Verdict::Stop(error)) => return Poll::Ready(Err(error)),
+                Some(Verdict::Skip) | None => {}
+            }
+        }
+        match &self.phase {
+            Phase::Open => {
+                self.linear_waiting.register(context);
+                Poll::Pending
+            }
+            Phase::HalfClosed(Reason::PeerClosed) | Phase::Ended(Reason::PeerClosed) => Poll::Ready(Ok(None)),
+            Phase::HalfClosed(reason) | Phase::Ended(reason) => {
+                Poll::Ready(Err(Error::Disconnected { reason: reason.clone() }))
+            }
+            Phase::Closed | Phase::Abandoned(_) => Poll::Ready(Err(Error::Closed)),
+        }
+    }
+
+    /// Takes the next replicated input; `None` when the session is over.
+    pub(crate) fn poll_incoming(&mut self, context: &Context<'_>) -> Poll<Option<Arrived>> {
+        if let Some(arrived) = self.incoming.pop_front() {
+            return Poll::Ready(Some(arrived));
+        }
+        match self.phase {
+            Phase::Open => {
+                self.incoming_waiting.register(context);
+                Poll::Pending
+            }
+            _ => Poll::Ready(None),
+        }
+    }
+
+    /// Somebody holds `incoming`.
+    pub(crate) fn attend(&mut self) {
+        self.attendants += 1;
+        self.unattended = false;
+    }
+
+    /// Somebody has let go of `incoming`. What waits then has its time to be taken by somebody else.
+    pub(crate) fn leave(&mut self) {
+        self.attendants = self.attendants.saturating_sub(1);
+        if self.attendants == 0 && !self.incoming.is_empty() {
+            self.wake_driver();
+        }
+    }
+
+    /// When what waits in `incoming` has waited long enough for somebody to attend.
+    pub(super) fn unattended_deadline(&self) -> Option<Instant> {
+        if self.attendants > 0 {
+            return None;
+        }
+        self.incoming.front().and_then(|first| first.at.checked_add(self.options.unattended_after))
+    }
+
+    /// Refuses what has waited long enough.
+    pub(super) fn refuse_unattended(&mut self, now: Instant) {
+        while self.unattended_deadline().is_some_and(|deadline| deadline <= now) {
+            self.unattended = true;
+            let Some(arrived) = self.incoming.pop_front() else { return };
+            self.refuse_arrived(arrived.message, arrived.id.as_ref(), Cause::Unattended);
+        }
+    }
+
+    /// An input that was accepted will not be worked on.
+    pub(crate) fn refuse_arrived(&mut self, message: MessageIndex, id: Option<&RequestId>, cause: Cause) {
+        if let Some(id) = id {
+            let error = match cause {
+                Cause::QueueFull => RpcError::busy("too many requests are waiting: try again later"),
+                Cause::Unattended => RpcError::method_not_found(&self.method(message)),
+                Cause::Abandoned => RpcError::internal_error("the request was dropped unanswered"),
+            };
+            // The session lives: the checker has the request running. Should it not, there is nobody to answer.
+            let _ = self.reply_error(id, &error);
+        }
+        let message = self.name(message);
+        self.report(Report::Dropped { message, cause });
+    }
+
+    /// Whether a request of the peer was cancelled, or nobody waits for its answer any more.
+    pub(crate) fn is_cancelled(&self, id: Option<&RequestId>) -> bool {
+        match self.phase {
+            Phase::Open | Phase::HalfClosed(_) => {
+                id.and_then(|id| self.owed.get(id)).is_some_and(|owed| owed.cancelled)
+            }
+            Phase::Ended(_) | Phase::Closed | Phase::Abandoned(_) => true,
+        }
+    }
+
+    /// Waits until a request of the peer is cancelled.
+    pub(crate) fn poll_cancelled(&mut self, context: &Context<'_>, id: Option<&RequestId>) -> Poll<()> {
+        if self.is_cancelled(id) {
+            return Poll::Ready(());
+        }
+        match id.and_then(|id| self.owed.get_mut(id)) {
+            Some(owed) => owed.waiting.register(context),
+            // It is answered. That can no longer be undone, but the session can still end.
+            None => self.closing_waiting.register(context),
+        }
+        Poll::Pending
+    }
+}

@@ -1,0 +1,299 @@
+//! How a session ends, and what time does to it.
+//!
+//! In: the wish to close or to abandon, the ends that the transport tells of, instants. Out: calls that fail with the
+//! reason, waiting values that learn of it, and the word to the transport. Refuses to leave anybody waiting: whatever
+//! ends a session wakes everyone who waits for it.
+
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use super::engine::{Engine, Grace, Phase};
+use crate::driver::{End, Outcome, Output};
+use crate::error::{Error, Reason};
+
+impl Engine {
+    /// This side closes the session: what is to be written is written, what still comes is dropped.
+    pub(crate) fn close(&mut self) {
+        match self.phase {
+            Phase::Open | Phase::HalfClosed(_) => self.over(Phase::Closed),
+            Phase::Ended(_) | Phase::Closed | Phase::Abandoned(_) => {}
+        }
+    }
+
+    /// This side lets go of the session in whatever state it is.
+    pub(crate) fn abandon(&mut self) {
+        match self.phase {
+            Phase::Open => self.over(Phase::Abandoned(Grace::Unknown)),
+            // The peer has said everything already. What handlers are working on is still answered; what a session
+            // value would have had to answer is not.
+            Phase::HalfClosed(_) => {
+                self.linear.clear();
+                self.owed.retain(|_, owed| !owed.linear);
+                self.wake_driver();
+            }
+            Phase::Ended(_) | Phase::Closed | Phase::Abandoned(_) => {}
+        }
+    }
+
+    /// The session is over for a reason that is not this side's will.
+    pub(crate) fn end(&mut self, reason: Reason) {
+        match self.phase {
+            Phase::Open | Phase::HalfClosed(_) => {
+                self.output.clear();
+                self.output_start = 0;
+                self.over(Phase::Ended(reason));
+            }
+            Phase::Ended(_) | Phase::Closed | Phase::Abandoned(_) => {}
+        }
+    }
+
+    /// There is one more session value.
+    pub(crate) fn value_made(&mut self) {
+        self.values += 1;
+    }
+
+    /// A session value was split into others.
+    pub(crate) fn value_split(&mut self) {
+        self.values = self.values.saturating_sub(1);
+    }
+
+    /// A session value is gone. `needed`: the session cannot go on without it.
+    pub(crate) fn value_dropped(&mut self, needed: bool) {
+        self.values = self.values.saturating_sub(1);
+        if needed || self.values == 0 {
+            self.abandon();
+        }
+    }
+
+    /// A session value was closed. The session is closed with it if the other channels are at an end, too, or with
+    /// the last value.
+    pub(crate) fn value_closed(&mut self) {
+        self.values = self.values.saturating_sub(1);
+        if self.values == 0 || self.checker.quiescent() {
+            self.close();
+        }
+    }
+
+    /// Waits until everything that was to be written has been written, or never will be.
+    pub(crate) fn poll_drained(&mut self, context: &Context<'_>) -> Poll<()> {
+        let lost = matches!(self.phase, Phase::Ended(_) | Phase::Abandoned(_)) || self.outcome.is_some();
+        if lost || (self.output_length() == 0 && !self.unconfirmed) {
+            return Poll::Ready(());
+        }
+        self.closing_waiting.register(context);
+        Poll::Pending
+    }
+
+    /// Waits until the peer has said everything and has its answers, or the session is over.
+    pub(crate) fn poll_ended(&mut self, context: &Context<'_>) -> Poll<()> {
+        match self.phase {
+            Phase::Open => {}
+            Phase::HalfClosed(_) if !self.owed.is_empty() => {}
+            _ => return self.poll_drained(context),
+        }
+        self.closing_waiting.register(context);
+        Poll::Pending
+    }
+
+    fn over(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.checker.close();
+        self.fail_calls();
+        self.incoming.clear();
+        if !matches!(self.phase, Phase::Ended(_)) {
+            self.linear.clear();
+        }
+        for (_, mut owed) in self.owed.drain() {
+            owed.waiting.wake(&mut self.effects);
+        }
+        self.wake_everyone();
+    }
+
+    fn fail_calls(&mut self) {
+        let error = self.closed().unwrap_or(Error::Closed);
+        for pending in self.calls.values_mut() {
+            if pending.result.is_none() {
+                pending.result = Some(Err(error.clone()));
+                if let Some(waker) = pending.waker.take() {
+                    self.effects.wake(waker);
+                }
+            }
+        }
+    }
+
+    fn wake_everyone(&mut self) {
+        self.incoming_waiting.wake(&mut self.effects);
+        self.linear_waiting.wake(&mut self.effects);
+        self.output_waiting.wake(&mut self.effects);
+        self.closing_waiting.wake(&mut self.effects);
+        self.wake_driver();
+    }
+
+    /// The peer will say nothing more.
+    pub(crate) fn input_ended(&mut self, why: End) {
+        self.last_line();
+        if !matches!(self.phase, Phase::Open) {
+            return;
+        }
+        let reason = Reason::from(why);
+        if matches!(reason, Reason::PeerClosed) {
+            // The peer may have asked and closed at once, as `echo … | server` does: it gets its answers.
+            self.phase = Phase::HalfClosed(reason);
+            self.fail_calls();
+            self.wake_everyone();
+        } else {
+            self.end(reason);
+        }
+    }
+
+    /// Nothing more can be written.
+    pub(crate) fn output_failed(&mut self, error: io::Error) {
+        self.unconfirmed = false;
+        self.finished = true;
+        // What the peer has sent before it went away still counts, so the linear inputs stay; but nothing can be
+        // answered, and whoever calls should know at once.
+        self.end(Reason::Failed(Arc::new(error)));
+        self.wake_driver();
+    }
+
+    /// Everything that was handed out has been written.
+    pub(crate) fn wrote(&mut self) {
+        self.unconfirmed = false;
+        match self.phase {
+            Phase::Open => {}
+            Phase::Abandoned(_) => self.wake_driver(),
+            _ => self.closing_waiting.wake(&mut self.effects),
+        }
+    }
+
+    /// The transport is gone.
+    pub(crate) fn terminated(&mut self, outcome: Outcome) {
+        let reason = Reason::from(&outcome);
+        if let Phase::HalfClosed(_) = self.phase {
+            self.end(Reason::PeerClosed);
+        }
+        self.end(reason);
+        self.finished = true;
+        self.outcome = Some(outcome);
+        self.wake_everyone();
+    }
+
+    /// Waits until the transport is gone.
+    pub(crate) fn poll_terminated(&mut self, context: &Context<'_>) -> Poll<Result<Outcome, Error>> {
+        let Some(outcome) = &self.outcome else {
+            self.closing_waiting.register(context);
+            return Poll::Pending;
+        };
+        Poll::Ready(match outcome {
+            Outcome::Failed(_) | Outcome::Dropped => {
+                Err(Error::Disconnected { reason: Reason::from(outcome) })
+            }
+            outcome => Ok(outcome.clone()),
+        })
+    }
+
+    /// Hands out bytes, or the word that there will be none.
+    pub(crate) fn poll_output(
+        &mut self,
+        context: &Context<'_>,
+        into: &mut Vec<u8>,
+        room: usize,
+    ) -> Poll<Output> {
+        let nothing_left = self.output_length() == 0 && !self.unconfirmed;
+        match self.phase {
+            Phase::Abandoned(Grace::Over) => return Poll::Ready(Output::Abandoned),
+            Phase::Abandoned(_) if nothing_left || self.finished => {
+                self.phase = Phase::Abandoned(Grace::Over);
+                return Poll::Ready(Output::Abandoned);
+            }
+            _ => {}
+        }
+        if self.finished {
+            return Poll::Ready(Output::Finished);
+        }
+        if room > 0 && self.output_length() > 0 {
+            self.hand_out(into, room);
+            self.unconfirmed = true;
+            return Poll::Ready(Output::Bytes);
+        }
+        let complete = match self.phase {
+            Phase::Closed | Phase::Ended(_) => true,
+            Phase::HalfClosed(_) => self.owed.is_empty(),
+            Phase::Open | Phase::Abandoned(_) => false,
+        };
+        if complete && self.output_length() == 0 {
+            self.finished = true;
+            return Poll::Ready(Output::Finished);
+        }
+        match &self.driver {
+            Some(waker) if waker.will_wake(context.waker()) => {}
+            _ => {
+                if let Some(replaced) = self.driver.replace(context.waker().clone()) {
+                    self.effects.wake(replaced);
+                }
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Appends whole lines until `room` bytes or more have been added.
+    fn hand_out(&mut self, into: &mut Vec<u8>, room: usize) {
+        if self.output_length() <= room {
+            if into.is_empty() && self.output_start == 0 {
+                std::mem::swap(into, &mut self.output);
+            } else {
+                into.extend_from_slice(self.output.get(self.output_start..).unwrap_or_default());
+            }
+            self.output.clear();
+            self.output_start = 0;
+        } else {
+            let waiting = self.output.get(self.output_start..).unwrap_or_default();
+            let rest = waiting.get(room.saturating_sub(1)..).unwrap_or_default();
+            let line = memchr::memchr(b'\n', rest).map_or(waiting.len(), |end| room.max(1) + end);
+            into.extend_from_slice(waiting.get(..line).unwrap_or(waiting));
+            self.output_start = self.output_start.saturating_add(line).min(self.output.len());
+            if self.output_start >= self.output.len() {
+                self.output.clear();
+                self.output_start = 0;
+            } else if self.output_start > self.output.len() / 2 {
+                // Moving at most as much as was handed out keeps the cost of a byte constant.
+                self.output.drain(..self.output_start);
+                self.output_start = 0;
+            }
+        }
+        if self.output_length() <= self.options.output_high_water {
+            self.output_waiting.wake(&mut self.effects);
+        }
+    }
+
+    /// When the engine wants to know the time.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Open | Phase::HalfClosed(_) => self.unattended_deadline(),
+            // The time of the last input is past, so the transport tells the time at once.
+            Phase::Abandoned(Grace::Unknown) => self.now,
+            Phase::Abandoned(Grace::Until(deadline)) => Some(deadline),
+            Phase::Abandoned(Grace::Over) | Phase::Closed | Phase::Ended(_) => None,
+        }
+    }
+
+    /// Takes note of the time.
+    pub(crate) fn tick(&mut self, now: Instant) {
+        self.now = Some(now);
+        match self.phase {
+            Phase::Open | Phase::HalfClosed(_) => self.refuse_unattended(now),
+            Phase::Abandoned(Grace::Unknown) => {
+                let until = now.checked_add(self.options.abandon_grace);
+                self.phase = Phase::Abandoned(until.map_or(Grace::Over, Grace::Until));
+                self.wake_driver();
+            }
+            Phase::Abandoned(Grace::Until(deadline)) if deadline <= now => {
+                self.phase = Phase::Abandoned(Grace::Over);
+                self.wake_driver();
+            }
+            Phase::Abandoned(_) | Phase::Closed | Phase::Ended(_) => {}
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The state of one session, and what both directions share.
+//!
+//! In: a protocol, a side, and settings. Out: an [`Engine`] in the start state. Refuses nothing by itself; what is
+//! refused is decided by the checker, and by the limits.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use mcp_protocol_machine::protocol::{
+    Condition, Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text,
+};
+use mcp_protocol_machine::{
+    Capabilities, Checker, ProtocolRef, RequestId, Step, TableError, Token, Violation,
+};
+
+use super::arrivals::{Arrived, LinearInput};
+use super::names::{Names, announced};
+use super::wakers::{Effects, Waiting};
+use crate::driver::Outcome;
+use crate::error::{Error, Reason};
+use crate::jsonrpc::path::{find, holds};
+use crate::jsonrpc::{Lines, RpcError};
+use crate::options::{Options, Report};
+
+/// One session, as one side sees it.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(super) protocol: ProtocolRef,
+    pub(super) side: Side,
+    pub(super) options: Arc<Options>,
+    pub(super) names: Names,
+    pub(super) checker: Checker,
+    pub(super) lines: Lines,
+    pub(super) effects: Effects,
+    /// The latest instant that anyone told; the engine has no other clock.
+    pub(super) now: Option<Instant>,
+
+    /// The id of the next request of this side.
+    pub(super) next_id: i64,
+    /// The calls of this side that have been written and not been taken.
+    pub(super) calls: Calls,
+    /// The requests of the peer that have not been answered.
+    pub(super) owed: HashMap<RequestId, Owed>,
+    /// Replicated inputs that nobody has taken.
+    pub(super) incoming: VecDeque<Arrived>,
+    pub(super) incoming_waiting: Waiting,
+    /// How many queues of replicated inputs are held.
+    pub(super) attendants: usize,
+    /// The time for someone to attend has passed once.
+    pub(super) unattended: bool,
+    /// Linear inputs that no session value has taken.
+    pub(super) linear: VecDeque<LinearInput>,
+    pub(super) linear_waiting: Waiting,
+    /// How many session values there are.
+    pub(super) values: usize,
+
+    /// Whole lines that wait to be written, from `output_start` on.
+    pub(super) output: Vec<u8>,
+    pub(super) output_start: usize,
+    /// Bytes were handed to the transport that it has not confirmed.
+    pub(super) unconfirmed: bool,
+    pub(super) driver: Option<Waker>,
+    /// Whoever waits for room in the output.
+    pub(super) output_waiting: Waiting,
+
+    pub(super) phase: Phase,
+    /// The transport has been told that everything was written.
+    pub(super) finished: bool,
+    pub(super) outcome: Option<Outcome>,
+    pub(super) closing_waiting: Waiting,
+}
+
+/// How far a session has come to its end.
+#[derive(Clone, Debug)]
+pub(crate) enum Phase {
+    /// It lives.
+    Open,
+    /// The peer has said everything; replies that this side owes are still written.
+    HalfClosed(Reason),
+    /// Nothing can be sent or received any more, not by this side's will.
+    Ended(Reason),
+    /// This side has closed it: what is still to be written is written.
+    Closed,
+    /// This side has let go of it; tried until then, if anything is left to be written.
+    Abandoned(Grace),
+}
+
+/// How long an abandoned session still tries to write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Grace {
+    /// As long as the settings say, from the next time that the clock is told.
+    Unknown,
+    /// Until then.
+    Until(Instant),
+    /// No longer.
+    Over,
+}
+
+/// A call of this side.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(super) message: MessageIndex,
+    pub(super) waker: Option<Waker>,
+    pub(super) result: Option<Result<Box<str>, Error>>,
+    /// Progress that has come in and not been taken, if anyone wants it.
+    pub(super) progress: Option<VecDeque<Box<str>>>,
+}
+
+/// A request of the peer that this side has not answered.
+#[derive(Debug)]
+pub(crate) struct Owed {
+    /// A session value answers it, no handler.
+    pub(super) linear: bool,
+    pub(super) cancelled: bool,
+    pub(super) waiting: Waiting,
+}
+
+/// The calls by id. The ids are this side's own and count up, so that a hash which an attacker could choose ids for
+/// is no danger here.
+pub(crate) type Calls = HashMap<i64, Pending, BuildHasherDefault<CountingHasher>>;
+
+/// Spreads numbers that count up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CountingHasher(u64);
+
+impl Hasher for CountingHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_i64(&mut self, number: i64) {
+        self.write_u64(number.cast_unsigned());
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+impl Engine {
+    pub(crate) fn new(
+        protocol: ProtocolRef,
+        side: Side,
+        options: Arc<Options>,
+    ) -> Result<Engine, TableError> {
+        let checker = Checker::new(&protocol, side)?;
+        Ok(Engine {
+            names: Names::new(&protocol),
+            lines: Lines::new(options.max_message_bytes),
+            protocol,
+            side,
+            options,
+            checker,
+            effects: Effects::default(),
+            now: None,
+            next_id: 0,
+            calls: Calls::default(),
+            owed: HashMap::new(),
+            incoming: VecDeque::new(),
+            incoming_waiting: Waiting::default(),
+            attendants: 0,
+            unattended: false,
+            linear: VecDeque::new(),
+            linear_waiting: Waiting::default(),
+            values: 0,
+            output: Vec::new(),
+            output_start: 0,
+            unconfirmed: false,
+            driver: None,
+            output_waiting: Waiting::default(),
+            phase: Phase::Open,
+            finished: false,
+            outcome: None,
+            closing_waiting: Waiting::default(),
+        })
+    }
+
+    /// An engine for a protocol that cannot be followed; it is to be ended at once, with the reason.
+    #[expect(clippy::expect_used, reason = "the tables are the constant below, which a test follows")]
+    pub(crate) fn idle(side: Side, options: Arc<Options>) -> Engine {
+        Engine::new(ProtocolRef::Static(&IDLE), side, options).expect("the idle protocol can be followed")
+    }
+
+    pub(crate) fn protocol_ref(&self) -> &ProtocolRef {
+        &self.protocol
+    }
+
+    pub(crate) fn checker(&self) -> &Checker {
+        &self.checker
+    }
+
+    pub(super) fn role(&self) -> Option<&Role> {
+        self.protocol.role(self.side)
+    }
+
+    pub(super) fn message(&self, index: MessageIndex) -> Option<&Message> {
+        self.protocol.message(index)
+    }
+
+    /// The name of a message in the `.session` file.
+    pub(crate) fn name(&self, index: MessageIndex) -> Text {
+        self.message(index).map(|message| message.name.clone()).unwrap_or_default()
+    }
+
+    /// The wire method of a message.
+    pub(crate) fn method(&self, index: MessageIndex) -> Text {
+        self.message(index).map(|message| message.method.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn report(&mut self, report: Report) {
+        self.effects.report(report);
+    }
+
+    pub(crate) fn take_effects(&mut self) -> Effects {
+        self.effects.take()
+    }
+
+    /// Something was appended to the output, or the session came closer to its end: the transport is woken.
+    pub(super) fn wake_driver(&mut self) {
+        if let Some(waker) = self.driver.take() {
+            self.effects.wake(waker);
+        }
+    }
+
+    /// A line was appended to the output. A peer that does not read must not make this side grow without limit.
+    pub(super) fn appended(&mut self) {
+        let waiting = self.output_length();
+        if waiting > self.options.output_limit {
+            self.end(Reason::OutputFull(waiting));
+        }
+        self.wake_driver();
+    }
+
+    pub(super) fn output_length(&self) -> usize {
+        self.output.len().saturating_sub(self.output_start)
+    }
+
+    /// Waits until there is room in the output.
+    pub(crate) fn poll_room(&mut self, context: &Context<'_>) -> Poll<()> {
+        let open = matches!(self.phase, Phase::Open | Phase::HalfClosed(_));
+        if open && self.output_length() > self.options.output_high_water {
+            self.output_waiting.register(context);
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+
+    /// Why nothing can be sent any more, if that is so.
+    pub(crate) fn closed(&self) -> Option<Error> {
+        match &self.phase {
+            Phase::Open => None,
+            Phase::HalfClosed(reason) | Phase::Ended(reason) => {
+                Some(Error::Disconnected { reason: reason.clone() })
+            }
+            Phase::Closed | Phase::Abandoned(_) => Some(Error::Closed),
+        }
+    }
+
+    /// What is written out of order is refused by the checker; what is accepted and announces is noted here.
+    pub(super) fn accepted(
+        &mut self,
+        step: &mut Step,
+        message: MessageIndex,
+        payload: Option<&str>,
+        incoming: bool,
+    ) {
+        if let Some(advice) = step.advice.take()
+            && incoming
+        {
+            self.report(Report::Advice(advice));
+        }
+        let protocol = self.protocol.clone();
+        for announcement in protocol.announcements.iter().filter(|place| place.field.message == message) {
+            let capabilities: Capabilities = announced(&protocol, announcement, payload).collect();
+            self.checker.announce(announcement.side, capabilities);
+        }
+    }
+
+    /// The token that a request carries.
+    pub(super) fn token(&self, params: Option<&str>) -> Option<Token> {
+        self.names.token(&self.protocol, params)
+    }
+
+    /// Answers a request of the peer with an error that the checker does not hear of, because it refused the request.
+    pub(super) fn write_error(&mut self, id: Option<&RequestId>, error: &RpcError) {
+        crate::jsonrpc::write::error(&mut self.output, id, error);
+        self.appended();
+    }
+
+    /// A message of the peer was refused: a request gets an error, everything gets a report.
+    pub(super) fn refused(&mut self, id: Option<&RequestId>, violation: Violation) {
+        if let Some(id) = id {
+            self.write_error(Some(id), &refusal(&violation));
+        }
+        self.report(Report::Violation(violation));
+    }
+
+    /// Completes a call, unless it is complete.
+    pub(super) fn complete(&mut self, id: i64, result: Result<Box<str>, Error>) {
+        if let Some(pending) = self.calls.get_mut(&id)
+            && pending.result.is_none()
+        {
+            pending.result = Some(result);
+            if let Some(waker) = pending.waker.take() {
+                self.effects.wake(waker);
+            }
+        }
+    }
+}
+
+/// A protocol in which nothing is ever said.
+static IDLE: Protocol = Protocol {
+    name: Cow::Borrowed("idle"),
+    version: None,
+    batch: false,
+    messages: Cow::Borrowed(&[]),
+    gates: Cow::Borrowed(&[]),
+    announcements: Cow::Borrowed(&[]),
+    version_field: None,
+    client: Some(IDLE_ROLE),
+    server: Some(IDLE_ROLE),
+};
+
+const IDLE_ROLE: Role = Role { name: Cow::Borrowed("idle"), states: Cow::Borrowed(&[IDLE_STATE]) };
+const IDLE_STATE: State = State::plain("End", StateKind::End, &[]);
+
+/// Whether a payload fits a condition, for gates that have one.
+pub(super) fn applies(payload: Option<&str>) -> impl Fn(&Condition) -> bool + '_ {
+    move |condition| {
+        let value = payload.and_then(|payload| find(payload, &condition.path));
+        match &condition.literal {
+            None => holds(value),
+            Some(literal) => value
+                .and_then(|value| serde_json::from_str::<String>(value).ok())
+                .is_some_and(|value| value == **literal),
+        }
+    }
+}
+
+/// The error that tells a peer of a refused request: the sentence, and the same as data.
+pub(super) fn refusal(violation: &Violation) -> RpcError {
+    let expected: Vec<&str> = violation.expected.iter().map(|expected| &*expected.method).collect();
+    let states: Vec<&str> = violation.states.iter().map(|state| &**state).collect();
+    RpcError::new(violation.error_code(), violation.to_string()).with_data(serde_json::json!({
+        "state": states.join(" and "),
+        "expected": expected,
+    }))
+}

@@ -1,0 +1,272 @@
+//! Lines of the peer.
+//!
+//! In: bytes. Out: completed calls, queued inputs, answers of the engine itself. Refuses what is no message, what the
+//! checker does not permit and what does not fit into the queues, each with an answer if it asked for one, and with a
+//! report. It never waits and never panics, whatever comes.
+
+use std::time::Instant;
+
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side};
+use mcp_protocol_machine::{About, Awaiting, RequestId, StepKind};
+
+use super::arrivals::{Arrived, Body, LinearInput};
+use super::engine::{Engine, Owed, Phase, applies};
+use super::names::{id_at, to_be_read};
+use crate::error::{Error, Reason};
+use crate::jsonrpc::{Envelope, Line, Malformed, RpcError, parse};
+use crate::options::{Cause, Report};
+
+impl Engine {
+    /// Takes the next bytes.
+    pub(crate) fn receive(&mut self, bytes: &[u8], now: Instant) {
+        self.now = Some(now);
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.feed(bytes, |line| self.line(line, now));
+        self.lines = lines;
+    }
+
+    /// Takes what stood behind the last line end.
+    pub(super) fn last_line(&mut self) {
+        // Without a single byte received there is no last line either, and no clock is needed for it.
+        let Some(now) = self.now else { return };
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.finish(|line| self.line(line, now));
+        self.lines = lines;
+    }
+
+    fn line(&mut self, line: Line<'_>, now: Instant) {
+        if !matches!(self.phase, Phase::Open) {
+            // A session that is closed accepts everything and drops it.
+            return;
+        }
+        let parsed = match line {
+            Line::Whole(line) if line.trim_ascii().is_empty() => return,
+            Line::Whole(line) => parse(line, self.options.max_depth),
+            Line::TooLong(sketch) => Err(Malformed::too_long(self.options.max_message_bytes, sketch)),
+        };
+        match parsed {
+            Ok(Envelope::Request { id, method, params }) => self.request_came(id, &method, params, now),
+            Ok(Envelope::Notification { method, params }) => self.notification_came(&method, params, now),
+            Ok(Envelope::Result { id, result }) => self.reply_came(&id, Ok(result)),
+            Ok(Envelope::Error { id, error }) => self.reply_came(&id, Err(error)),
+            Ok(Envelope::Complaint { error }) => self.report(Report::Complaint { error }),
+            Err(malformed) => self.malformed_came(malformed),
+        }
+    }
+
+    fn malformed_came(&mut self, malformed: Malformed) {
+        let Malformed { error, id, raw_id, is_reply, structured } = malformed;
+        self.report(Report::Malformed { error: error.clone(), id: id.clone() });
+        if is_reply {
+            // Replies are not answered, but whoever waits for this one should not wait for ever.
+            if let Some(id) =
+                id.filter(|id| matches!(self.checker.awaiting(Direction::Receive, id), Awaiting::Request(_)))
+            {
+                self.reply_came(&id, Err(error));
+            }
+            return;
+        }
+        match (&id, raw_id) {
+            (Some(id), _) => self.write_error(Some(id), &error),
+            (None, Some(raw)) => {
+                crate::jsonrpc::write::error_to_raw(&mut self.output, &raw, &error);
+                self.appended();
+            }
+            // A server that prints a line of its log is told nothing by its client: it asked nothing.
+            (None, None) if structured || self.side == Side::Server => self.write_error(None, &error),
+            (None, None) => {}
+        }
+    }
+
+    fn named(&self, request: bool, method: &str, params: Option<&str>) -> Option<MessageIndex> {
+        self.names.by_method(&self.protocol, self.role()?, Direction::Receive, request, method, params)
+    }
+
+    fn request_came(&mut self, id: RequestId, method: &str, params: Option<&str>, now: Instant) {
+        let Some(message) = self.named(true, method, params) else {
+            if let Err(violation) = self.checker.unknown_method(Direction::Receive, Some(&id), method) {
+                self.refused(Some(&id), violation);
+            }
+            return;
+        };
+        let token = self.token(params);
+        let judged = self.checker.request(Direction::Receive, message, &id, token.clone(), applies(params));
+        let mut step = match judged {
+            Ok(step) => step,
+            Err(violation) => return self.refused(Some(&id), violation),
+        };
+        self.accepted(&mut step, message, params, true);
+        if step.kind.is_dropped() {
+            return;
+        }
+        let linear = matches!(step.kind, StepKind::Linear { .. });
+        self.owed.insert(id.clone(), Owed { linear, cancelled: false, waiting: Default::default() });
+        if self.message(message).is_some_and(|message| message.answered) {
+            // The reply of an `answered` request is empty, so it cannot fail to be written.
+            let _ = self.reply_result(&id, "{}");
+            return;
+        }
+        match step.kind {
+            StepKind::Linear { .. } => {
+                let body = Body::Payload(params.map(Box::from));
+                self.linear_came(LinearInput { message, id: Some(id), body }, step.kind);
+            }
+            _ => {
+                let payload = params.map(Box::from);
+                self.replicated_came(Arrived { message, id: Some(id), token, payload, at: now });
+            }
+        }
+    }
+
+    fn notification_came(&mut self, method: &str, params: Option<&str>, now: Instant) {
+        let Some(message) = self.named(false, method, params) else {
+            if let Err(violation) = self.checker.unknown_method(Direction::Receive, None, method) {
+                self.refused(None, violation);
+            }
+            return;
+        };
+        let table = self.message(message);
+        let cancels = table.and_then(|table| table.cancels.as_ref());
+        let cancelled = cancels.and_then(|path| id_at(params, path));
+        let reports = table.and_then(|table| table.reports.as_ref());
+        let token = reports.and_then(|reports| id_at(params, &reports.token));
+        let about = match (&cancelled, &token) {
+            (Some(id), _) => About::Request(id),
+            (None, Some(token)) => About::Token(token),
+            (None, None) => About::Nothing,
+        };
+        let reported =
+            token.as_ref().and_then(|token| self.checker.reported(Direction::Receive, token)).cloned();
+        let mut step = match self.checker.notification(Direction::Receive, message, about, applies(params)) {
+            Ok(step) => step,
+            Err(violation) => return self.refused(None, violation),
+        };
+        self.accepted(&mut step, message, params, true);
+        if step.kind.is_dropped() {
+            return;
+        }
+        if let Some(id) = cancelled {
+            self.cancel_came(&id);
+        } else if token.is_some() {
+            if let Some(RequestId::Number(id)) = reported {
+                self.progress_came(id, params);
+            }
+        } else if matches!(step.kind, StepKind::Linear { .. }) {
+            let body = Body::Payload(params.map(Box::from));
+            self.linear_came(LinearInput { message, id: None, body }, step.kind);
+        } else {
+            let payload = params.map(Box::from);
+            self.replicated_came(Arrived { message, id: None, token: None, payload, at: now });
+        }
+    }
+
+    fn reply_came(&mut self, id: &RequestId, outcome: Result<&str, RpcError>) {
+        let Awaiting::Request(request) = self.checker.awaiting(Direction::Receive, id) else {
+            if let Err(violation) = self.checker.stray_reply(Direction::Receive, id) {
+                self.refused(None, violation);
+            }
+            return;
+        };
+        let message = match &outcome {
+            Ok(result) => self.names.reply(&self.protocol, request, result),
+            Err(_) => self.names.refusal(&self.protocol, request),
+        };
+        // A request without a reply of this shape is a flaw of the tables; the call must end all the same.
+        let judged = match message {
+            Some(message) => self.checker.reply(Direction::Receive, id, message).map(|step| (step, message)),
+            None => self.checker.stray_reply(Direction::Receive, id).map(|step| (step, request)),
+        };
+        let (mut step, message) = match judged {
+            Ok(judged) => judged,
+            Err(violation) => {
+                if let RequestId::Number(number) = id {
+                    self.complete(*number, Err(Error::NotPermitted(violation.clone())));
+                }
+                return self.refused(None, violation);
+            }
+        };
+        self.accepted(&mut step, message, outcome.as_ref().ok().copied(), true);
+        if step.kind.is_dropped() {
+            return;
+        }
+        if let RequestId::Number(number) = id
+            && self.calls.contains_key(number)
+        {
+            let read = outcome.map(|result| match self.message(message) {
+                Some(table) => to_be_read(table, Some(result)).into(),
+                None => result.into(),
+            });
+            self.complete(*number, read.map_err(Error::Refused));
+        } else if matches!(step.kind, StepKind::Linear { .. }) {
+            let body = match outcome {
+                Ok(result) => Body::Payload(Some(result.into())),
+                Err(error) => Body::Refusal(error),
+            };
+            self.linear_came(LinearInput { message, id: None, body }, step.kind);
+        }
+        // Otherwise the call was dropped while it ran; nobody waits for its reply.
+    }
+
+    /// A linear input was accepted.
+    fn linear_came(&mut self, input: LinearInput, kind: StepKind) {
+        if self.linear.len() >= self.options.max_linear {
+            let stays = matches!(kind, StepKind::Linear { from, to } if from == to);
+            if stays && input.id.is_none() {
+                // The state is the same with the message and without it, so it can be dropped.
+                let message = self.name(input.message);
+                self.report(Report::Dropped { message, cause: Cause::QueueFull });
+            } else {
+                self.end(Reason::InputFull(self.linear.len()));
+            }
+            return;
+        }
+        self.linear.push_back(input);
+        self.linear_waiting.wake(&mut self.effects);
+    }
+
+    /// A replicated input was accepted.
+    fn replicated_came(&mut self, arrived: Arrived) {
+        let cause = if self.unattended && self.attendants == 0 {
+            Some(Cause::Unattended)
+        } else if self.incoming.len() >= self.options.max_incoming {
+            Some(Cause::QueueFull)
+        } else {
+            None
+        };
+        if let Some(cause) = cause {
+            self.refuse_arrived(arrived.message, arrived.id.as_ref(), cause);
+            return;
+        }
+        self.incoming.push_back(arrived);
+        self.incoming_waiting.wake(&mut self.effects);
+        if self.attendants == 0 {
+            // The deadline for somebody to attend may be new.
+            self.wake_driver();
+        }
+    }
+
+    /// The peer has taken a request back.
+    fn cancel_came(&mut self, id: &RequestId) {
+        if let Some(place) = self.incoming.iter().position(|arrived| arrived.id.as_ref() == Some(id)) {
+            // Nobody has begun to work on it.
+            self.incoming.remove(place);
+            self.owed.remove(id);
+        } else if let Some(owed) = self.owed.get_mut(id) {
+            owed.cancelled = true;
+            owed.waiting.wake(&mut self.effects);
+        }
+    }
+
+    fn progress_came(&mut self, id: i64, params: Option<&str>) {
+        let most = self.options.max_progress;
+        let Some(pending) = self.calls.get_mut(&id) else { return };
+        let Some(progress) = &mut pending.progress else { return };
+        if progress.len() >= most {
+            progress.pop_front();
+        }
+        progress.push_back(params.unwrap_or("null").into());
+        if let Some(waker) = pending.waker.take() {
+            self.effects.wake(waker);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The shared handle on an engine.
+//!
+//! In: whatever an engine takes, from any thread. Out: the same as the engine's. Refuses to hold the lock while code
+//! runs that is not the engine's: tasks are woken and reports are made after it is released.
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use mcp_protocol_machine::ProtocolRef;
+use mcp_protocol_machine::protocol::{Protocol, Role, Side};
+
+use super::engine::Engine;
+use crate::driver::{End, Endpoint, Outcome, Output};
+use crate::options::Options;
+
+/// One session, shared by its values, calls, handlers and its transport.
+#[derive(Clone)]
+pub(crate) struct Link(Arc<Shared>);
+
+struct Shared {
+    engine: Mutex<Engine>,
+    // What never changes is readable without the lock.
+    protocol: ProtocolRef,
+    side: Side,
+    options: Arc<Options>,
+}
+
+impl Link {
+    pub(crate) fn new(engine: Engine, protocol: ProtocolRef, side: Side, options: Arc<Options>) -> Link {
+        Link(Arc::new(Shared { engine: Mutex::new(engine), protocol, side, options }))
+    }
+
+    /// Does something with the engine, then what follows from it outside of the lock.
+    pub(crate) fn with<R>(&self, act: impl FnOnce(&mut Engine) -> R) -> R {
+        let mut engine = self.lock();
+        let result = act(&mut engine);
+        let effects = engine.take_effects();
+        drop(engine);
+        effects.run(&self.0.options);
+        result
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Engine> {
+        // The engine does not panic, and if it did, the session would still be better than a second panic.
+        self.0.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn protocol(&self) -> &Protocol {
+        &self.0.protocol
+    }
+
+    pub(crate) fn role(&self) -> Option<&Role> {
+        self.0.protocol.role(self.0.side)
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.0.options
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let states = self.lock().checker().state_names();
+        formatter
+            .debug_struct("Session")
+            .field("protocol", &self.0.protocol.name)
+            .field("state", &states)
+            .finish()
+    }
+}
+
+impl Endpoint for Link {
+    fn receive(&self, bytes: &[u8], now: Instant) {
+        self.with(|engine| engine.receive(bytes, now));
+    }
+
+    fn input_ended(&self, why: End) {
+        self.with(|engine| engine.input_ended(why));
+    }
+
+    fn poll_output(&self, context: &mut Context<'_>, into: &mut Vec<u8>, room: usize) -> Poll<Output> {
+        self.with(|engine| engine.poll_output(context, into, room))
+    }
+
+    fn wrote(&self) {
+        self.with(Engine::wrote);
+    }
+
+    fn output_failed(&self, error: io::Error) {
+        self.with(|engine| engine.output_failed(error));
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.with(|engine| engine.next_deadline())
+    }
+
+    fn tick(&self, now: Instant) {
+        self.with(|engine| engine.tick(now));
+    }
+
+    fn terminated(&self, outcome: Outcome) {
+        self.with(|engine| engine.terminated(outcome));
+    }
+}

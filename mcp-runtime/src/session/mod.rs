@@ -1,0 +1,33 @@
+//! The engine of one session, without I/O and without a clock.
+//!
+//! In: bytes, instants and the ends of the transport from one side; calls, steps and replies from the other. Out:
+//! bytes to be written, payloads to be taken, tasks to be woken. Refuses whatever the checker refuses, and never
+//! waits: what cannot be done now is queued, or refused, or the caller's task is woken later.
+//!
+//! There is no task and no channel between a caller and the wire. A [`Link`] is a lock around the [`Engine`]: a call
+//! locks it, is judged, and appends its line to the output; whoever reads the transport locks it, and finished calls
+//! find their results in the table of calls.
+//!
+//! - `link.rs`: the lock, and the face towards transports.
+//! - `engine.rs`: the state, and what both directions share.
+//! - `outgoing.rs`: calls, notifications, replies, cancellations of this side.
+//! - `incoming.rs`: lines of the peer; `arrivals.rs`: what they become.
+//! - `ending.rs`: closing, abandoning, ends of the transport, time.
+//! - `names.rs`: from methods to messages; `wakers.rs`: what is done outside of the lock.
+
+mod arrivals;
+mod ending;
+mod engine;
+mod incoming;
+mod link;
+mod names;
+mod outgoing;
+#[cfg(test)]
+mod tests;
+mod wakers;
+
+pub(crate) use arrivals::{Arrived, Body, LinearInput, Verdict};
+pub(crate) use engine::Engine;
+pub(crate) use link::Link;
+pub(crate) use names::to_be_read;
+pub(crate) use outgoing::Sent;

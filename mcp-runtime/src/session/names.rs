@@ -1,0 +1,200 @@
+//! From what stands on the wire to the messages of the tables.
+//!
+//! In: a method, or the request that a reply belongs to, and the payload. Out: the message. Refuses to allocate per
+//! message, and keeps two bytes or four for each message of the protocol, because there is one index a session.
+
+use mcp_protocol_machine::protocol::{
+    Announcement, Condition, Direction, Kind, Message, MessageIndex, Path, Payload, Protocol, Role,
+};
+use mcp_protocol_machine::{RequestId, Token};
+
+use crate::jsonrpc::parse_id;
+use crate::jsonrpc::path::{find, holds};
+
+/// An index over the messages of one protocol, as one role sees them.
+#[derive(Debug)]
+pub(crate) struct Names {
+    /// Requests and notifications, sorted by method.
+    by_method: Box<[MessageIndex]>,
+    /// Replies and refusals with their request, sorted by request.
+    by_request: Box<[(MessageIndex, MessageIndex)]>,
+    /// Notifications that report, if there are any at all.
+    reporting: Box<[MessageIndex]>,
+}
+
+impl Names {
+    pub(crate) fn new(protocol: &Protocol) -> Names {
+        let opening = |message: &Message| matches!(message.kind, Kind::Request | Kind::Notification);
+        let mut by_method: Vec<_> =
+            protocol.indexed().filter(|(_, message)| opening(message)).map(|(index, _)| index).collect();
+        by_method.sort_by_key(|index| protocol.message(*index).map(|message| &message.method));
+        let mut by_request: Vec<_> = protocol
+            .indexed()
+            .filter_map(|(index, message)| match message.kind {
+                Kind::Reply { request } | Kind::Refusal { request } => Some((request, index)),
+                Kind::Request | Kind::Notification => None,
+            })
+            .collect();
+        by_request.sort();
+        let reporting = protocol
+            .indexed()
+            .filter(|(_, message)| message.reports.is_some())
+            .map(|(index, _)| index)
+            .collect();
+        Names { by_method: by_method.into(), by_request: by_request.into(), reporting }
+    }
+
+    /// The request or notification of a method. Where several fit, the one whose condition holds comes first, then
+    /// the one that goes this way somewhere in the role.
+    pub(crate) fn by_method(
+        &self,
+        protocol: &Protocol,
+        role: &Role,
+        direction: Direction,
+        request: bool,
+        method: &str,
+        params: Option<&str>,
+    ) -> Option<MessageIndex> {
+        let of = |index: &MessageIndex| protocol.message(*index);
+        let before = |index: &MessageIndex| of(index).is_some_and(|message| *message.method < *method);
+        let start = self.by_method.partition_point(before);
+        let mut candidates = self
+            .by_method
+            .get(start..)
+            .unwrap_or_default()
+            .iter()
+            .copied()
+            .map_while(|index| {
+                protocol
+                    .message(index)
+                    .filter(|message| message.method == method)
+                    .map(|message| (index, message))
+            })
+            .filter(|(_, message)| (message.kind == Kind::Request) == request)
+            .filter(|(_, message)| fits(message.condition.as_ref(), params));
+        let first = candidates.next()?;
+        let Some(second) = candidates.next() else { return Some(first.0) };
+        let rank = |(index, message): &(MessageIndex, &Message)| {
+            (message.condition.is_some(), occurs(role, direction, *index))
+        };
+        // The first of the best, in the order of the declarations as far as the sorting kept it.
+        let mut best = first;
+        for candidate in [second].into_iter().chain(candidates) {
+            if rank(&candidate) > rank(&best) {
+                best = candidate;
+            }
+        }
+        Some(best.0)
+    }
+
+    /// The reply that a result is to a request.
+    pub(crate) fn reply(
+        &self,
+        protocol: &Protocol,
+        request: MessageIndex,
+        result: &str,
+    ) -> Option<MessageIndex> {
+        let mut plain = None;
+        for index in self.of_request(request) {
+            let Some(message) = protocol.message(index) else { continue };
+            if !matches!(message.kind, Kind::Reply { .. }) {
+                continue;
+            }
+            match &message.condition {
+                None => plain = plain.or(Some(index)),
+                condition if fits(condition.as_ref(), Some(result)) => return Some(index),
+                Some(_) => {}
+            }
+        }
+        plain
+    }
+
+    /// The refusal of a request.
+    pub(crate) fn refusal(&self, protocol: &Protocol, request: MessageIndex) -> Option<MessageIndex> {
+        let refuses = |index: &MessageIndex| {
+            protocol.message(*index).is_some_and(|message| matches!(message.kind, Kind::Refusal { .. }))
+        };
+        self.of_request(request).find(refuses)
+    }
+
+    fn of_request(&self, request: MessageIndex) -> impl Iterator<Item = MessageIndex> {
+        let start = self.by_request.partition_point(|(of, _)| *of < request);
+        let from = self.by_request.get(start..).unwrap_or_default();
+        from.iter().take_while(move |(of, _)| *of == request).map(|(_, index)| *index)
+    }
+
+    /// The token that a request carries, if any notification could report on it.
+    pub(crate) fn token(&self, protocol: &Protocol, params: Option<&str>) -> Option<Token> {
+        let params = params?;
+        let paths = self.reporting.iter().filter_map(|index| protocol.message(*index)?.reports.as_ref());
+        paths.flat_map(|reports| reports.of.iter()).find_map(|path| parse_id(find(params, path)?))
+    }
+
+    /// Where a request says which token is to be used in reports that the other side sends.
+    pub(crate) fn token_path<'p>(&self, protocol: &'p Protocol) -> Option<&'p Path> {
+        let reports = self.reporting.iter().find_map(|index| protocol.message(*index)?.reports.as_ref())?;
+        reports.of.first()
+    }
+
+    /// The notification that takes a request back, and where it names the request.
+    pub(crate) fn cancels(&self, protocol: &Protocol) -> Option<(MessageIndex, Path)> {
+        protocol.indexed().find_map(|(index, message)| Some((index, message.cancels.clone()?)))
+    }
+}
+
+/// Whether a message occurs in a role at all, in that direction.
+fn occurs(role: &Role, direction: Direction, message: MessageIndex) -> bool {
+    role.states.iter().any(|state| state.edge(direction, message).is_some())
+}
+
+/// Whether a payload fits a condition.
+fn fits(condition: Option<&Condition>, payload: Option<&str>) -> bool {
+    let Some(condition) = condition else { return true };
+    let value = payload.and_then(|payload| find(payload, &condition.path));
+    match &condition.literal {
+        None => holds(value),
+        Some(literal) => value
+            .and_then(|value| serde_json::from_str::<String>(value).ok())
+            .is_some_and(|value| value == **literal),
+    }
+}
+
+/// The id that a payload names.
+pub(crate) fn id_at(payload: Option<&str>, path: &Path) -> Option<RequestId> {
+    parse_id(find(payload?, path)?)
+}
+
+/// What a payload announces: the gates that it opens.
+pub(crate) fn announced<'p>(
+    protocol: &'p Protocol,
+    announcement: &Announcement,
+    payload: Option<&str>,
+) -> impl Iterator<Item = mcp_protocol_machine::protocol::GateIndex> + use<'p> {
+    let capabilities = payload.and_then(|payload| find(payload, &announcement.field.path)).map(str::to_owned);
+    (0..=u16::MAX)
+        .map(mcp_protocol_machine::protocol::GateIndex)
+        .zip(protocol.gates.iter())
+        .filter_map(move |(index, gate)| holds(find(capabilities.as_deref()?, &gate.path)).then_some(index))
+}
+
+/// The payload of a message as it goes onto the wire, given what its type was written as: `None` leaves it out.
+pub(crate) fn on_the_wire<'a>(message: &Message, written: &'a str) -> Option<&'a str> {
+    let is_reply = matches!(message.kind, Kind::Reply { .. });
+    match message.payload {
+        Payload::None if is_reply => Some("{}"),
+        Payload::None => None,
+        Payload::Null => Some("null"),
+        Payload::Optional if written == "null" && !is_reply => None,
+        Payload::Required | Payload::Optional => Some(written),
+    }
+}
+
+/// The text to read the payload of a message from, given what came.
+pub(crate) fn to_be_read<'a>(message: &Message, came: Option<&'a str>) -> &'a str {
+    match message.payload {
+        Payload::None | Payload::Null => "null",
+        Payload::Optional => came.unwrap_or("null"),
+        // Many peers leave out params that would be an empty object.
+        Payload::Required => came.unwrap_or("{}"),
+    }
+}

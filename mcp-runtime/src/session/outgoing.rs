@@ -1,0 +1,242 @@
+//! What this side says.
+//!
+//! In: messages with payloads that are JSON already. Out: lines in the output, and entries in the table of calls.
+//! Refuses what the checker refuses, before a byte is written, and everything once the session is over.
+
+use std::collections::VecDeque;
+use std::task::{Context, Poll};
+
+use mcp_protocol_machine::protocol::{Direction, MessageIndex};
+use mcp_protocol_machine::{About, Awaiting, RequestId, Token, Violation};
+
+use super::engine::{Engine, Pending, Phase, applies};
+use super::names::on_the_wire;
+use crate::error::Error;
+use crate::jsonrpc::{RpcError, path, write};
+
+/// What became of a call so far.
+#[derive(Debug)]
+pub(crate) enum Sent {
+    /// It is complete.
+    Done(Result<Box<str>, Error>),
+    /// A report came in; there may be more.
+    Progress(Box<str>),
+}
+
+impl Engine {
+    /// Writes a request and gives its id. With `progress`, reports are asked for: the id becomes the token.
+    pub(crate) fn request(
+        &mut self,
+        message: MessageIndex,
+        written: &str,
+        progress: bool,
+        call: bool,
+    ) -> Result<i64, Error> {
+        if let Some(error) = self.closed() {
+            return Err(error);
+        }
+        let protocol = self.protocol.clone();
+        let Some(table) = protocol.message(message) else { return Err(Error::Closed) };
+        let number = self.next_id;
+        let id = RequestId::Number(number);
+        let mut params = on_the_wire(table, written);
+        let with_token;
+        let mut token = None;
+        if progress && let Some(place) = self.names.token_path(&protocol) {
+            with_token = path::set(params, place, &write::id_text(&id))
+                .map_err(|error| Error::payload(&table.name, error))?;
+            params = Some(&with_token);
+            token = Some(Token::Number(number));
+        }
+        let token = token.or_else(|| self.token(params));
+        // A refused request has used its id up as far as the checker is concerned.
+        self.next_id = self.next_id.wrapping_add(1);
+        let mut step = self.checker.request(Direction::Send, message, &id, token, applies(params))?;
+        self.accepted(&mut step, message, params, false);
+        write::request(&mut self.output, &id, &table.method, params);
+        if call {
+            let progress = progress.then(VecDeque::new);
+            self.calls.insert(number, Pending { message, waker: None, result: None, progress });
+        }
+        self.appended();
+        Ok(number)
+    }
+
+    /// Writes a notification. What belongs to an exchange that is over is swallowed; that is the `false`.
+    pub(crate) fn notification(
+        &mut self,
+        message: MessageIndex,
+        written: &str,
+        about: About<'_>,
+    ) -> Result<bool, Error> {
+        // Once the peer has said everything, replies are still owed to it, and so may be reports on them.
+        if let Some(error) = self.closed()
+            && (self.finished || !matches!(self.phase, Phase::HalfClosed(_)))
+        {
+            return Err(error);
+        }
+        let protocol = self.protocol.clone();
+        let Some(table) = protocol.message(message) else { return Err(Error::Closed) };
+        let params = on_the_wire(table, written);
+        let mut step = self.checker.notification(Direction::Send, message, about, applies(params))?;
+        self.accepted(&mut step, message, params, false);
+        let wanted = !step.kind.is_dropped();
+        if wanted {
+            write::notification(&mut self.output, &table.method, params);
+            self.appended();
+        }
+        Ok(wanted)
+    }
+
+    /// Reports on a request of the peer that carried a token.
+    pub(crate) fn report_on(
+        &mut self,
+        message: MessageIndex,
+        written: &str,
+        token: &Token,
+    ) -> Result<(), Error> {
+        let protocol = self.protocol.clone();
+        let reports = protocol.message(message).and_then(|table| Some((table, table.reports.as_ref()?)));
+        let Some((table, reports)) = reports else { return Ok(()) };
+        let params = path::set(Some(written), &reports.token, &write::id_text(token))
+            .map_err(|error| Error::payload(&table.name, error))?;
+        self.notification(message, &params, About::Token(token)).map(drop)
+    }
+
+    /// Waits for what a call brings.
+    pub(crate) fn poll_call(&mut self, context: &Context<'_>, id: i64) -> Poll<Sent> {
+        let Some(pending) = self.calls.get_mut(&id) else {
+            return Poll::Ready(Sent::Done(Err(self.closed().unwrap_or(Error::Closed))));
+        };
+        if let Some(progress) = pending.progress.as_mut().and_then(VecDeque::pop_front) {
+            return Poll::Ready(Sent::Progress(progress));
+        }
+        if let Some(result) = pending.result.take() {
+            self.calls.remove(&id);
+            return Poll::Ready(Sent::Done(result));
+        }
+        let replaced = match &pending.waker {
+            Some(waker) if waker.will_wake(context.waker()) => None,
+            _ => pending.waker.replace(context.waker().clone()),
+        };
+        // A waker that is let go of may run code; waking one task too often does no harm, and is done unlocked.
+        if let Some(waker) = replaced {
+            self.effects.wake(waker);
+        }
+        Poll::Pending
+    }
+
+    /// Takes a request of this side back; `false` if its reply has come already. `extra` are further members of the
+    /// notification.
+    pub(crate) fn cancel(&mut self, id: i64, extra: Option<&str>) -> Result<bool, Error> {
+        if self.calls.get(&id).is_some_and(|pending| pending.result.is_some()) {
+            return Ok(false);
+        }
+        let protocol = self.protocol.clone();
+        let Some((message, place)) = self.names.cancels(&protocol) else { return Ok(false) };
+        let name = RequestId::Number(id);
+        let params = path::set(extra, &place, &write::id_text(&name))
+            .map_err(|error| Error::payload(&self.name(message), error))?;
+        let written = self.notification(message, &params, About::Request(&name))?;
+        if written {
+            self.complete(id, Err(Error::Cancelled));
+        }
+        Ok(written)
+    }
+
+    /// Whoever made a call has let go of it.
+    pub(crate) fn let_go(&mut self, id: i64) {
+        let Some(pending) = self.calls.get(&id) else { return };
+        let running = pending.result.is_none();
+        let cancellable = self.message(pending.message).is_some_and(|message| message.cancellable);
+        if running && cancellable {
+            // If it can no longer be cancelled, its reply is dropped when it comes.
+            let _ = self.cancel(id, None);
+        }
+        if let Some(waker) = self.calls.remove(&id).and_then(|pending| pending.waker) {
+            self.effects.wake(waker);
+        }
+    }
+
+    /// Answers a request of the peer with a result.
+    pub(crate) fn reply_result(&mut self, id: &RequestId, written: &str) -> Result<(), Error> {
+        let protocol = self.protocol.clone();
+        let Some(request) = self.settle(id)? else { return Ok(()) };
+        let message = self.names.reply(&protocol, request, written);
+        let Some((message, table)) = message.and_then(|message| Some((message, protocol.message(message)?)))
+        else {
+            return Ok(());
+        };
+        let result = on_the_wire(table, written).unwrap_or("{}");
+        let mut step = self.checker.reply(Direction::Send, id, message)?;
+        self.accepted(&mut step, message, Some(result), false);
+        if !step.kind.is_dropped() {
+            write::result(&mut self.output, id, result);
+        }
+        self.appended();
+        Ok(())
+    }
+
+    /// Answers a request of the peer with an error.
+    pub(crate) fn reply_error(&mut self, id: &RequestId, error: &RpcError) -> Result<(), Error> {
+        let protocol = self.protocol.clone();
+        let Some(request) = self.settle(id)? else { return Ok(()) };
+        if let Some(message) = self.names.refusal(&protocol, request) {
+            let step = self.checker.reply(Direction::Send, id, message)?;
+            if step.kind.is_dropped() {
+                return Ok(());
+            }
+        }
+        write::error(&mut self.output, Some(id), error);
+        self.appended();
+        Ok(())
+    }
+
+    /// The request that an answer is for; nothing if it was cancelled, for then nobody waits for the answer.
+    fn settle(&mut self, id: &RequestId) -> Result<Option<MessageIndex>, Error> {
+        if let Some(mut owed) = self.owed.remove(id) {
+            owed.waiting.wake(&mut self.effects);
+        }
+        // It may have been the last thing that kept a session open whose peer has said everything.
+        if matches!(self.phase, Phase::HalfClosed(_)) {
+            self.closing_waiting.wake(&mut self.effects);
+            self.wake_driver();
+        }
+        match &self.phase {
+            Phase::Open | Phase::HalfClosed(_) => {}
+            _ => return self.closed().map_or(Ok(None), Err),
+        }
+        match self.checker.awaiting(Direction::Send, id) {
+            Awaiting::Request(request) => Ok(Some(request)),
+            Awaiting::Retired | Awaiting::Refused => {
+                // Keeps count, so that the id is free of its past.
+                let _ = self.checker.stray_reply(Direction::Send, id);
+                Ok(None)
+            }
+            Awaiting::Completed | Awaiting::Unknown => match self.checker.stray_reply(Direction::Send, id) {
+                Ok(_) => Ok(None),
+                Err(violation) => Err(violation.into()),
+            },
+        }
+    }
+
+    /// The refusal of a request.
+    pub(crate) fn refusal_of(&self, request: MessageIndex) -> Option<MessageIndex> {
+        self.names.refusal(&self.protocol, request)
+    }
+
+    /// The notification that takes a request back.
+    pub(crate) fn takes_back(&self) -> Option<MessageIndex> {
+        self.names.cancels(&self.protocol).map(|(message, _)| message)
+    }
+
+    /// Whoever waits for room looks again.
+    pub(crate) fn nudge(&mut self) {
+        self.output_waiting.wake(&mut self.effects);
+    }
+
+    /// Whether a message may be sent now.
+    pub(crate) fn permits(&self, message: MessageIndex) -> Result<(), Violation> {
+        self.checker.permits(Direction::Send, message)
+    }
+}

@@ -1,0 +1,24 @@
+//! The end of a session that this side has closed.
+//!
+//! In: a session that is closing already. Out: how its transport came to its end. Refuses to be needed: the session
+//! closes whether or not anybody waits for it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::driver::Outcome;
+use crate::error::Error;
+use crate::session::Link;
+
+/// Waits until a closed session has been drained and its transport is gone. Closing goes on if this is dropped.
+#[derive(Debug)]
+pub struct Closing(pub(super) Link);
+
+impl Future for Closing {
+    type Output = Result<Outcome, Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.with(|engine| engine.poll_terminated(context))
+    }
+}

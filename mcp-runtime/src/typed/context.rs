@@ -1,0 +1,57 @@
+//! What a handler knows besides the message.
+//!
+//! In: the request that is worked on. Out: calls back to the peer, reports, and whether the answer is still wanted.
+//! Refuses to answer; that is the responder's.
+
+use std::future::poll_fn;
+
+use mcp_protocol_machine::protocol::MessageIndex;
+use mcp_protocol_machine::{RequestId, Token};
+use serde::Serialize;
+
+use super::Handle;
+use super::call::written;
+use crate::error::Error;
+use crate::session::Link;
+
+/// What a handler knows besides the message.
+#[derive(Clone, Debug)]
+pub struct Context {
+    pub(super) link: Link,
+    pub(super) id: Option<RequestId>,
+    pub(super) token: Option<Token>,
+}
+
+impl Context {
+    /// Calls back to the peer.
+    pub fn handle(&self) -> Handle {
+        Handle(self.link.clone())
+    }
+
+    /// Reports on the request, under the token that it carried; nothing is sent if it carried none, or is over.
+    pub async fn report<P: Serialize + ?Sized>(
+        &self,
+        message: MessageIndex,
+        params: &P,
+    ) -> Result<(), Error> {
+        let Some(token) = &self.token else { return Ok(()) };
+        let written = written(&self.link, message, params)?;
+        poll_fn(|context| self.link.with(|engine| engine.poll_room(context))).await;
+        self.link.with(|engine| engine.report_on(message, &written, token))
+    }
+
+    /// The id of the request on the wire; a notification has none.
+    pub fn id(&self) -> Option<&RequestId> {
+        self.id.as_ref()
+    }
+
+    /// Waits until the peer takes the request back, or the session ends. For a notification, until the session ends.
+    pub async fn cancelled(&self) {
+        poll_fn(|context| self.link.with(|engine| engine.poll_cancelled(context, self.id.as_ref()))).await;
+    }
+
+    /// Whether the peer has taken the request back, or the session has ended.
+    pub fn is_cancelled(&self) -> bool {
+        self.link.with(|engine| engine.is_cancelled(self.id.as_ref()))
+    }
+}

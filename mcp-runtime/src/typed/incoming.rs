@@ -1,0 +1,212 @@
+//! Replicated inputs: what the peer may send at any time beside the linear channels.
+//!
+//! In: the inputs that the engine has queued. Out: each of them, to one consumer, by [`IncomingQueue::next`] or to the
+//! handlers of [`IncomingQueue::serve`]. Refuses payloads that do not have their type: a request is answered with an
+//! error, a notification is reported, and the consumer hears of neither.
+
+use std::future::{Future, poll_fn};
+
+use mcp_protocol_machine::protocol::{Message, MessageIndex};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+use super::inputs::Unread;
+use super::{Context, Responder};
+use crate::jsonrpc::{RpcError, undecodable};
+use crate::options::{Cause, Report};
+use crate::session::{Arrived, Link, to_be_read};
+
+/// The queue of replicated inputs. Several may be held; each input goes to one.
+#[derive(Debug)]
+pub struct IncomingQueue {
+    link: Link,
+}
+
+impl IncomingQueue {
+    pub(super) fn new(link: Link) -> IncomingQueue {
+        link.with(|engine| engine.attend());
+        IncomingQueue { link }
+    }
+
+    /// The next input that can be read; `None` when the session is over.
+    pub async fn next<I>(&self, mut read: impl FnMut(Arrival) -> Result<I, Unread>) -> Option<I> {
+        loop {
+            let arrival = self.arrival().await?;
+            if let Ok(input) = read(arrival) {
+                return Some(input);
+            }
+        }
+    }
+
+    async fn arrival(&self) -> Option<Arrival> {
+        let arrived = poll_fn(|context| self.link.with(|engine| engine.poll_incoming(context))).await?;
+        Some(Arrival { link: self.link.clone(), arrived: Some(arrived) })
+    }
+
+    /// Hands every input to `dispatch` until the session is over, each in a task of its own. Requests run side by
+    /// side, as many as the settings say; notifications run one after another, in the order in which they came.
+    /// Returns when all of them are done and their answers are written. Dropping the future aborts the tasks.
+    pub async fn serve<F, Fut>(self, dispatch: F)
+    where
+        F: Fn(Arrival) -> Fut + Send,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        let most = self.link.options().max_handlers.max(1);
+        let mut running = JoinSet::new();
+        // Resolves when the handler of the notification before is done, or has panicked.
+        let mut before: Option<oneshot::Receiver<()>> = None;
+        loop {
+            tokio::select! {
+                Some(_) = running.join_next(), if !running.is_empty() => {}
+                arrival = self.arrival(), if running.len() < most => {
+                    let Some(arrival) = arrival else { break };
+                    if arrival.is_request() {
+                        // A handler that panics drops its responder, which answers.
+                        running.spawn(dispatch(arrival));
+                        continue;
+                    }
+                    let handler = dispatch(arrival);
+                    let (done, after) = oneshot::channel();
+                    let before = before.replace(after);
+                    running.spawn(async move {
+                        let _done = done;
+                        if let Some(before) = before {
+                            // Nothing is ever sent: that the sender is gone is what is waited for.
+                            let _ = before.await;
+                        }
+                        handler.await;
+                    });
+                }
+            }
+        }
+        while running.join_next().await.is_some() {}
+        poll_fn(|context| self.link.with(|engine| engine.poll_drained(context))).await;
+    }
+}
+
+impl Drop for IncomingQueue {
+    fn drop(&mut self) {
+        self.link.with(|engine| engine.leave());
+    }
+}
+
+/// One replicated input, before its payload is read. A request that is dropped is answered with an error.
+#[derive(Debug)]
+pub struct Arrival {
+    link: Link,
+    /// `None` once it is taken.
+    arrived: Option<Arrived>,
+}
+
+impl Arrival {
+    /// Which message it is.
+    pub fn message(&self) -> MessageIndex {
+        // It is there until one of the methods that consume this takes it.
+        self.arrived.as_ref().map_or(MessageIndex(u16::MAX), |arrived| arrived.message)
+    }
+
+    fn is_request(&self) -> bool {
+        self.arrived.as_ref().is_some_and(|arrived| arrived.id.is_some())
+    }
+
+    /// What a handler knows besides the message.
+    pub fn context(&self) -> Context {
+        let arrived = self.arrived.as_ref();
+        Context {
+            link: self.link.clone(),
+            id: arrived.and_then(|arrived| arrived.id.clone()),
+            token: arrived.and_then(|arrived| arrived.token.clone()),
+        }
+    }
+
+    /// Reads a request.
+    pub fn request<P: DeserializeOwned, R>(mut self) -> Result<(P, Responder<R>), Unread> {
+        let Some(Arrived { message, id: Some(id), token, payload, .. }) = self.arrived.take() else {
+            return Err(Unread::skipped());
+        };
+        match read(&self.link, message, payload.as_deref()) {
+            Ok(params) => Ok((params, Responder::new(self.link.clone(), message, id, token))),
+            Err(error) => {
+                let method = self.link.with(|engine| engine.method(message));
+                // If the session is over, there is nobody to tell.
+                let _ = self.link.with(|engine| engine.reply_error(&id, &undecodable(&method, &error)));
+                report_undecodable(&self.link, message, &error);
+                Err(Unread::skipped())
+            }
+        }
+    }
+
+    /// Reads a notification.
+    pub fn notification<P: DeserializeOwned>(mut self) -> Result<P, Unread> {
+        let Some(Arrived { message, payload, .. }) = self.arrived.take() else {
+            return Err(Unread::skipped());
+        };
+        read(&self.link, message, payload.as_deref()).map_err(|error| {
+            report_undecodable(&self.link, message, &error);
+            Unread::skipped()
+        })
+    }
+
+    /// Nobody knows this message: a request is answered with *method not found*.
+    pub fn unexpected(mut self) -> Unread {
+        if let Some(Arrived { message, id, .. }) = self.arrived.take() {
+            self.link.with(|engine| engine.refuse_arrived(message, id.as_ref(), Cause::Unattended));
+        }
+        Unread::skipped()
+    }
+
+    /// Reads a request, has it worked on, and answers.
+    pub async fn answer<P, R, F, Fut>(self, work: F)
+    where
+        P: DeserializeOwned,
+        R: Serialize,
+        F: FnOnce(P) -> Fut,
+        Fut: Future<Output = Result<R, RpcError>>,
+    {
+        if let Ok((params, responder)) = self.request::<P, R>() {
+            // The session may have ended meanwhile; the answer is then of no use to anyone. What could not be
+            // written as JSON has been answered with an error.
+            if let Err(error) = responder.answer(work(params).await) {
+                tracing::debug!(%error, "an answer was not sent");
+            }
+        }
+    }
+
+    /// Reads a notification and has it worked on.
+    pub async fn deliver<P, F, Fut>(self, work: F)
+    where
+        P: DeserializeOwned,
+        F: FnOnce(P) -> Fut,
+        Fut: Future<Output = ()>,
+    {
+        if let Ok(params) = self.notification::<P>() {
+            work(params).await;
+        }
+    }
+}
+
+impl Drop for Arrival {
+    fn drop(&mut self) {
+        if let Some(Arrived { message, id: Some(id), .. }) = self.arrived.take() {
+            self.link.with(|engine| engine.refuse_arrived(message, Some(&id), Cause::Abandoned));
+        }
+    }
+}
+
+/// Reads a payload as the tables say that it is to be read.
+pub(super) fn read<T: DeserializeOwned>(
+    link: &Link,
+    message: MessageIndex,
+    payload: Option<&str>,
+) -> Result<T, serde_json::Error> {
+    let table: Option<&Message> = link.protocol().message(message);
+    serde_json::from_str(table.map_or(payload.unwrap_or("null"), |table| to_be_read(table, payload)))
+}
+
+/// Reports a payload that does not have its type.
+pub(super) fn report_undecodable(link: &Link, message: MessageIndex, error: &serde_json::Error) {
+    let message = link.with(|engine| engine.name(message));
+    link.options().report(&Report::Undecodable { message, problem: error.to_string() });
+}

@@ -1,0 +1,288 @@
+//! What a session value takes.
+//!
+//! In: the linear inputs that the engine has queued. Out: the one that is waited for, or the next one that the state
+//! accepts, with the value in its next state. Refuses payloads that do not have their type: a request is answered
+//! with an error and undone, so that the value goes on waiting; a notification that changes no state is reported; any
+//! other ends the session, for the value cannot move on without it.
+
+use std::future::poll_fn;
+
+use mcp_protocol_machine::RequestId;
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, StateIndex, StateKind};
+use serde::de::DeserializeOwned;
+
+use super::incoming::{read, report_undecodable};
+use super::session::{Seat, Session};
+use crate::error::{Error, Reason, StepError};
+use crate::jsonrpc::{RpcError, undecodable};
+use crate::session::{Body, LinearInput, Link, Verdict};
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wanted {
+    /// One message.
+    Message(MessageIndex),
+    /// Any reply to a request, but its refusal.
+    ReplyTo(MessageIndex),
+    /// Whatever the state accepts.
+    Any,
+}
+
+impl Session {
+    /// Takes one message, past inputs that change no state; these stay for later.
+    pub async fn receive<T: DeserializeOwned>(
+        self,
+        message: MessageIndex,
+    ) -> Result<(T, Session), StepError<Session>> {
+        self.receive_wanted(Wanted::Message(message)).await
+    }
+
+    /// Takes one message that leads back to the same state.
+    pub async fn receive_here<T: DeserializeOwned>(&mut self, message: MessageIndex) -> Result<T, Error> {
+        self.settle_debt().await?;
+        self.take_here(Wanted::Message(message)).await
+    }
+
+    /// Takes the next input that the state accepts and `read` can read.
+    pub async fn next<I>(
+        mut self,
+        mut read: impl FnMut(Input) -> Result<I, Unread>,
+    ) -> Result<I, StepError<Session>> {
+        self.settle_debt().await.map_err(StepError::Ended)?;
+        loop {
+            let before = self.seat.state;
+            let taken = self.take(Wanted::Any).await.map_err(StepError::Ended)?;
+            let input = Input { link: self.seat.link.clone(), taken, before, session: Some(self) };
+            match read(input) {
+                Ok(input) => return Ok(input),
+                Err(Unread { session: Some(session), error: None }) => self = session,
+                Err(Unread { error, .. }) => return Err(StepError::Ended(error.unwrap_or(Error::Closed))),
+            }
+        }
+    }
+
+    /// The same where every input leads back to the same state.
+    pub async fn next_here<I>(
+        &mut self,
+        mut read: impl FnMut(Input) -> Result<I, Unread>,
+    ) -> Result<I, Error> {
+        self.settle_debt().await?;
+        loop {
+            let before = self.seat.state;
+            let taken = self.take(Wanted::Any).await?;
+            let input = Input { link: self.seat.link.clone(), taken, before, session: None };
+            match read(input) {
+                Ok(input) => return Ok(input),
+                Err(Unread { error: Some(error), .. }) => return Err(error),
+                Err(_) => {}
+            }
+        }
+    }
+
+    pub(super) async fn receive_wanted<T: DeserializeOwned>(
+        mut self,
+        wanted: Wanted,
+    ) -> Result<(T, Session), StepError<Session>> {
+        match self.take_here(wanted).await {
+            Ok(payload) => Ok((payload, self)),
+            Err(Error::Refused(error)) => Err(StepError::Refused { error, session: self }),
+            Err(error) => Err(StepError::Ended(error)),
+        }
+    }
+
+    /// Takes what is wanted and moves the value. A refusal moves it, too, and is the error.
+    pub(super) async fn take_here<T: DeserializeOwned>(&mut self, wanted: Wanted) -> Result<T, Error> {
+        loop {
+            let before = self.seat.state;
+            let Some(input) = self.take(wanted).await? else {
+                return Err(Error::Disconnected { reason: Reason::PeerClosed });
+            };
+            let message = input.message;
+            let written = matches!(wanted, Wanted::Message(wanted) if wanted == message);
+            let payload = match input.body {
+                Body::Payload(payload) => payload,
+                Body::Refusal(error) if written => refusal_text(&error),
+                Body::Refusal(error) => return Err(Error::Refused(error)),
+            };
+            match read(&self.seat.link, message, payload.as_deref()) {
+                Ok(payload) => {
+                    self.open.extend(input.id.map(|id| (message, id)));
+                    return Ok(payload);
+                }
+                Err(error) => self.seat.unreadable(message, input.id, before, error)?,
+            }
+        }
+    }
+
+    /// Takes an input as it is, and moves the value; `None` where the peer has closed and was permitted to.
+    async fn take(&mut self, wanted: Wanted) -> Result<Option<LinearInput>, Error> {
+        let seat = &self.seat;
+        let taken = poll_fn(|context| {
+            seat.link.with(|engine| engine.poll_linear(context, |input| seat.judge(wanted, input)))
+        })
+        .await?;
+        match taken {
+            Some(input) => {
+                if let Some(target) = seat.target(Direction::Receive, input.message) {
+                    self.seat.state = target;
+                }
+                Ok(Some(input))
+            }
+            None if seat.peer_may_close() => Ok(None),
+            None => Err(Error::Disconnected { reason: Reason::PeerClosed }),
+        }
+    }
+}
+
+impl Seat {
+    /// What to do with an input that waits.
+    fn judge(&self, wanted: Wanted, input: &LinearInput) -> Verdict {
+        if !self.is_mine(input.message) {
+            return Verdict::Skip;
+        }
+        // What is for another state of this channel waits until the value is there.
+        let Some(target) = self.target(Direction::Receive, input.message) else { return Verdict::Skip };
+        let kind = self.link.protocol().message(input.message).map(|message| message.kind);
+        let (message, request) = match wanted {
+            Wanted::Any => return Verdict::Take,
+            Wanted::Message(message) if message == input.message => return Verdict::Take,
+            Wanted::Message(message) => {
+                let table = self.link.protocol().message(message);
+                let request = table.and_then(|message| match message.kind {
+                    Kind::Reply { request } => Some(request),
+                    _ => None,
+                });
+                (message, request)
+            }
+            Wanted::ReplyTo(request) => match kind {
+                Some(Kind::Reply { request: answered }) if answered == request => return Verdict::Take,
+                _ => (request, Some(request)),
+            },
+        };
+        match kind {
+            Some(Kind::Refusal { request: refused }) if request == Some(refused) => Verdict::Take,
+            _ if target == self.state => Verdict::Skip,
+            _ => {
+                let name =
+                    |message| self.link.protocol().message(message).map(|message| message.name.clone());
+                Verdict::Stop(Error::Unexpected {
+                    expected: name(message).unwrap_or_default(),
+                    got: name(input.message).unwrap_or_default(),
+                })
+            }
+        }
+    }
+
+    fn peer_may_close(&self) -> bool {
+        self.table().is_some_and(|state| {
+            state.peer_may_close || matches!(state.kind, StateKind::End | StateKind::Replicated)
+        })
+    }
+
+    /// An input was taken that does not have its type. `Ok`: the value is where it was before.
+    fn unreadable(
+        &mut self,
+        message: MessageIndex,
+        id: Option<RequestId>,
+        before: StateIndex,
+        error: serde_json::Error,
+    ) -> Result<(), Error> {
+        let unchanged = self.state == before;
+        self.state = before;
+        report_undecodable(&self.link, message, &error);
+        match id {
+            Some(id) => self.link.with(|engine| {
+                let answer = undecodable(&engine.method(message), &error);
+                engine.reply_error(&id, &answer)
+            }),
+            None if unchanged => Ok(()),
+            None => Err(Error::payload(&self.link.with(|engine| engine.name(message)), error)),
+        }
+    }
+}
+
+/// A refusal that is an input of its own carries the error as its payload.
+fn refusal_text(error: &RpcError) -> Option<Box<str>> {
+    serde_json::to_string(error).ok().map(Box::from)
+}
+
+/// A linear input, before its payload is read.
+#[derive(Debug)]
+pub struct Input {
+    link: Link,
+    /// `None`: the peer has closed the session.
+    taken: Option<LinearInput>,
+    before: StateIndex,
+    /// The value, in the state after the input.
+    session: Option<Session>,
+}
+
+impl Input {
+    /// Whether the peer has closed the session, as it may here.
+    pub fn is_closed(&self) -> bool {
+        self.taken.is_none()
+    }
+
+    /// Which message it is.
+    pub fn message(&self) -> MessageIndex {
+        self.taken.as_ref().map_or(MessageIndex(u16::MAX), |input| input.message)
+    }
+
+    /// Reads the payload and makes something of it and of the value in its next state.
+    pub fn then<T: DeserializeOwned, I>(mut self, make: impl FnOnce(T, Session) -> I) -> Result<I, Unread> {
+        let (Some(input), Some(mut session)) = (self.taken.take(), self.session.take()) else {
+            return Err(self.unexpected());
+        };
+        match read(&self.link, input.message, body_text(input.body).as_deref()) {
+            Ok(payload) => {
+                session.open.extend(input.id.map(|id| (input.message, id)));
+                Ok(make(payload, session))
+            }
+            Err(error) => match session.seat.unreadable(input.message, input.id, self.before, error) {
+                Ok(()) => Err(Unread { session: Some(session), error: None }),
+                Err(error) => Err(Unread { session: None, error: Some(error) }),
+            },
+        }
+    }
+
+    /// Reads the payload of an input that leads back to the same state.
+    pub fn here<T: DeserializeOwned, I>(mut self, make: impl FnOnce(T) -> I) -> Result<I, Unread> {
+        let Some(input) = self.taken.take() else { return Err(self.unexpected()) };
+        read(&self.link, input.message, body_text(input.body).as_deref()).map(make).map_err(|error| {
+            report_undecodable(&self.link, input.message, &error);
+            Unread::skipped()
+        })
+    }
+
+    /// An input that generated code does not know: the tables and the code do not fit together.
+    pub fn unexpected(self) -> Unread {
+        let error = match &self.taken {
+            Some(input) => {
+                let got = self.link.with(|engine| engine.name(input.message));
+                Error::Unexpected { expected: "an input of this state".into(), got }
+            }
+            None => Error::Disconnected { reason: Reason::PeerClosed },
+        };
+        Unread { session: None, error: Some(error) }
+    }
+}
+
+fn body_text(body: Body) -> Option<Box<str>> {
+    match body {
+        Body::Payload(payload) => payload,
+        Body::Refusal(error) => refusal_text(&error),
+    }
+}
+
+/// An input could not be read. It has been answered or reported where it could be; whoever hands inputs out goes on.
+#[derive(Debug)]
+pub struct Unread {
+    session: Option<Session>,
+    error: Option<Error>,
+}
+
+impl Unread {
+    pub(super) fn skipped() -> Unread {
+        Unread { session: None, error: None }
+    }
+}

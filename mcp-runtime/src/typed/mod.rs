@@ -1,0 +1,37 @@
+//! What generated code calls.
+//!
+//! In: messages by their index in the tables, payloads by their Rust type. Out: session values that know their own
+//! state by following the tables, calls, handlers. Refuses to know any protocol: each generated method is one call of
+//! something here, and everything that is particular to a protocol comes in as tables.
+//!
+//! - `session.rs`: the value of a linear channel; `steps.rs`: what it sends; `inputs.rs`: what it takes.
+//! - `call.rs`: calls and notifications beside the linear channels; `handle.rs`: the same for tasks of their own.
+//! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides.
+//! - `closing.rs`: the end.
+
+mod call;
+mod closing;
+mod context;
+mod handle;
+mod incoming;
+mod inputs;
+mod responder;
+mod session;
+mod steps;
+
+pub use std::borrow::Cow;
+
+pub use mcp_protocol_machine::protocol::*;
+pub use mcp_protocol_machine::{Capabilities, ProtocolRef, Violation};
+pub use serde_json::Value;
+
+pub use crate::error::{Error, StepError};
+pub use crate::jsonrpc::RpcError;
+pub use call::{Call, Cancellable, Canceller, Notify, Uncancellable};
+pub use closing::Closing;
+pub use context::Context;
+pub use handle::Handle;
+pub use incoming::{Arrival, IncomingQueue};
+pub use inputs::{Input, Unread};
+pub use responder::Responder;
+pub use session::Session;

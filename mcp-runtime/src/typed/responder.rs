@@ -1,0 +1,100 @@
+//! The answer to a request of the peer.
+//!
+//! In: a request that was handed over. Out: exactly one answer. Refuses to be forgotten: a responder that is dropped
+//! answers with an error. An answer that the peer no longer wants is dropped silently.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use mcp_protocol_machine::protocol::MessageIndex;
+use mcp_protocol_machine::{RequestId, Token};
+use serde::Serialize;
+
+use super::Context;
+use crate::error::Error;
+use crate::jsonrpc::{RpcError, write};
+use crate::session::Link;
+
+/// Owes the peer an answer of type `R`.
+#[must_use = "the peer waits for an answer; a dropped responder answers with an error"]
+pub struct Responder<R> {
+    link: Link,
+    message: MessageIndex,
+    /// `None` once it is answered.
+    id: Option<RequestId>,
+    token: Option<Token>,
+    marker: PhantomData<fn(R)>,
+}
+
+impl<R> Responder<R> {
+    pub(super) fn new(
+        link: Link,
+        message: MessageIndex,
+        id: RequestId,
+        token: Option<Token>,
+    ) -> Responder<R> {
+        Responder { link, message, id: Some(id), token, marker: PhantomData }
+    }
+
+    /// Answers with a result.
+    pub fn respond(mut self, result: &R) -> Result<(), Error>
+    where
+        R: Serialize,
+    {
+        let Some(id) = self.id.take() else { return Ok(()) };
+        match write::payload(result) {
+            Ok(written) => self.link.with(|engine| engine.reply_result(&id, &written)),
+            Err(error) => {
+                let answer = RpcError::internal_error(format!("the result could not be written: {error}"));
+                self.link.with(|engine| engine.reply_error(&id, &answer))?;
+                Err(Error::payload(&self.link.with(|engine| engine.name(self.message)), error))
+            }
+        }
+    }
+
+    /// Answers with an error.
+    pub fn refuse(mut self, error: RpcError) -> Result<(), Error> {
+        let Some(id) = self.id.take() else { return Ok(()) };
+        self.link.with(|engine| engine.reply_error(&id, &error))
+    }
+
+    /// Answers with either.
+    pub fn answer(self, outcome: Result<R, RpcError>) -> Result<(), Error>
+    where
+        R: Serialize,
+    {
+        match outcome {
+            Ok(result) => self.respond(&result),
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    /// What else is known of the request.
+    pub fn context(&self) -> Context {
+        Context { link: self.link.clone(), id: self.id.clone(), token: self.token.clone() }
+    }
+}
+
+impl<R> Drop for Responder<R> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id.take() {
+            let problem = if std::thread::panicking() {
+                "the handler of the request panicked"
+            } else {
+                "the request was dropped unanswered"
+            };
+            // If the session is over, there is nobody to tell.
+            let _ = self.link.with(|engine| engine.reply_error(&id, &RpcError::internal_error(problem)));
+        }
+    }
+}
+
+impl<R> fmt::Debug for Responder<R> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Responder")
+            .field("message", &self.message)
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}

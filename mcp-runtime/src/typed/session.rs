@@ -1,0 +1,254 @@
+//! The value of a linear channel.
+//!
+//! In: a transport and a protocol. Out: a [`Session`] that knows its own state by following the tables: it moves with
+//! what it sends and with what it takes, and so lags the wire by the inputs that it has not taken. Refuses to be
+//! duplicated; the steps, in `steps.rs` and `inputs.rs`, consume it or borrow it mutably.
+
+use std::sync::Arc;
+
+use mcp_protocol_machine::protocol::{
+    Action, Direction, Kind, MessageIndex, Origin, Protocol, Role, Side, State, StateIndex, StateKind,
+};
+use mcp_protocol_machine::{Checker, ProtocolRef, RequestId, Violation};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Call, Closing, Handle, IncomingQueue, Notify};
+use crate::driver::{Endpoint, Outcome, Transport};
+use crate::error::Reason;
+use crate::options::Options;
+use crate::session::{Engine, Link};
+
+/// One linear channel of a session. Dropping it abandons the session, unless the session can do without it.
+#[derive(Debug)]
+pub struct Session {
+    pub(super) seat: Seat,
+    /// The linear requests of the peer that this value has taken and not answered.
+    pub(super) open: Vec<(MessageIndex, RequestId)>,
+    /// A request whose reply nobody waits for any more; it is taken before the next step.
+    pub(super) debt: Option<MessageIndex>,
+}
+
+/// Where a value stands. Its drop tells the engine.
+#[derive(Debug)]
+pub(super) struct Seat {
+    pub(super) link: Link,
+    pub(super) state: StateIndex,
+    /// The messages that come in on this channel, where there are several channels.
+    pub(super) channel: Option<Arc<[MessageIndex]>>,
+    /// The value was closed or split: its drop means nothing.
+    left: bool,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if self.left {
+            return;
+        }
+        let split = self.channel.is_some();
+        let done = self.table().is_none_or(|state| state.kind == StateKind::End || !state.reaches_end);
+        self.link.with(|engine| engine.value_dropped(!(split && done)));
+    }
+}
+
+impl Seat {
+    pub(super) fn role(&self) -> Option<&Role> {
+        self.link.role()
+    }
+
+    pub(super) fn table(&self) -> Option<&State> {
+        self.role()?.state(self.state)
+    }
+
+    /// Where a message leads from here; `None` where it is not for this value.
+    pub(super) fn target(&self, direction: Direction, message: MessageIndex) -> Option<StateIndex> {
+        let edge = self.table()?.edge(direction, message)?;
+        match edge.action {
+            _ if edge.origin == Origin::Closure => None,
+            Action::Step(state) => Some(state),
+            Action::Spawn(_) => Some(self.state),
+        }
+    }
+
+    /// Whether a message comes in on this value's channel.
+    pub(super) fn is_mine(&self, message: MessageIndex) -> bool {
+        self.channel.as_deref().is_none_or(|channel| channel.binary_search(&message).is_ok())
+    }
+}
+
+impl Session {
+    /// Starts a session over a transport, which is carried by a task of its own on the tokio runtime at hand. Without
+    /// one, every step and call fails with [`Reason::NoRuntime`].
+    pub fn start(
+        transport: impl Transport,
+        protocol: impl Into<ProtocolRef>,
+        side: Side,
+        options: Options,
+    ) -> Session {
+        let (protocol, options) = (protocol.into(), Arc::new(options));
+        let (mut engine, unusable) = match Engine::new(protocol.clone(), side, Arc::clone(&options)) {
+            Ok(engine) => (engine, None),
+            Err(error) => (Engine::idle(side, Arc::clone(&options)), Some(Reason::Protocol(error))),
+        };
+        let runtime = tokio::runtime::Handle::try_current();
+        let hopeless = unusable.or(runtime.is_err().then_some(Reason::NoRuntime));
+        engine.value_made();
+        if let Some(reason) = hopeless.clone() {
+            engine.end(reason);
+            engine.terminated(Outcome::Dropped);
+        }
+        let link = Link::new(engine, protocol, side, options);
+        if let (None, Ok(runtime)) = (hopeless, runtime) {
+            link.tick(tokio::time::Instant::now().into_std());
+            runtime.spawn(transport.run(link.clone()));
+        }
+        Session {
+            seat: Seat { link, state: Role::START, channel: None, left: false },
+            open: Vec::new(),
+            debt: None,
+        }
+    }
+
+    /// A request beside the linear channels; sent when the call is first polled.
+    pub fn call<P, T, C, G>(&self, request: MessageIndex, params: &P) -> Call<'_, T, C, G>
+    where
+        P: Serialize + ?Sized,
+        T: DeserializeOwned,
+    {
+        Call::new(self.seat.link.clone(), request, params)
+    }
+
+    /// A notification beside the linear channels; sent when the future is first polled.
+    pub fn notify<P: Serialize + ?Sized>(&self, message: MessageIndex, params: &P) -> Notify<'_> {
+        Notify::new(self.seat.link.clone(), message, params)
+    }
+
+    /// Calls that outlive a borrow of the session.
+    pub fn handle(&self) -> Handle {
+        Handle(self.seat.link.clone())
+    }
+
+    /// The queue of replicated inputs.
+    pub fn incoming(&self) -> IncomingQueue {
+        IncomingQueue::new(self.seat.link.clone())
+    }
+
+    /// The parts of a session in a fork, in their order.
+    pub fn split<const PARTS: usize>(mut self) -> [Session; PARTS] {
+        self.seat.left = true;
+        let parts: Vec<StateIndex> = self.seat.table().map(|state| state.parts.to_vec()).unwrap_or_default();
+        let link = &self.seat.link;
+        link.with(|engine| {
+            for _ in 0..PARTS {
+                engine.value_made();
+            }
+            engine.value_split();
+        });
+        std::array::from_fn(|place| {
+            let state = parts.get(place).copied().unwrap_or(self.seat.state);
+            let channel = Some(inputs(link.protocol(), link.role(), state));
+            Session {
+                seat: Seat { link: link.clone(), state, channel, left: false },
+                open: Vec::new(),
+                debt: None,
+            }
+        })
+    }
+
+    /// Closes the session: what is to be written is written, calls that run fail with
+    /// [`Error::Closed`](crate::Error::Closed), what still comes is dropped. It closes whether or not the result is
+    /// awaited. One of several channels closes the session when the others are at an end, too.
+    pub fn close(mut self) -> Closing {
+        self.seat.left = true;
+        self.seat.link.with(|engine| engine.value_closed());
+        Closing(self.seat.link.clone())
+    }
+
+    /// Lets go of the session in whatever state it is; the peer sees the end of the stream.
+    pub fn abort(mut self) {
+        self.seat.left = true;
+        self.seat.link.with(|engine| engine.value_dropped(true));
+    }
+
+    /// Waits until the peer has said everything and has its answers, or the session is over.
+    pub async fn ended(&self) {
+        std::future::poll_fn(|context| self.seat.link.with(|engine| engine.poll_ended(context))).await;
+    }
+
+    /// The state that the value is in.
+    pub fn state(&self) -> StateIndex {
+        self.seat.state
+    }
+
+    /// The protocol that the session follows.
+    pub fn protocol(&self) -> &Protocol {
+        self.seat.link.protocol()
+    }
+
+    /// Whether a message may be sent now, and if not, why: first the state of this value, then what was negotiated.
+    pub fn permits(&self, message: MessageIndex) -> Result<(), Violation> {
+        match self.checker_here() {
+            // What belongs to a running exchange is known at the wire only.
+            Some(_) if self.is_tied(message) => self.seat.link.with(|engine| engine.permits(message)),
+            Some(checker) => checker.permits(Direction::Send, message),
+            None => self.seat.link.with(|engine| engine.permits(message)),
+        }
+    }
+
+    /// What may be sent now.
+    pub fn permitted(&self) -> Vec<MessageIndex> {
+        let count = u16::try_from(self.protocol().messages.len()).unwrap_or(u16::MAX);
+        (0..count).map(MessageIndex).filter(|message| self.permits(*message).is_ok()).collect()
+    }
+
+    /// Whether a message belongs to a running exchange rather than to a state.
+    fn is_tied(&self, message: MessageIndex) -> bool {
+        self.protocol().message(message).is_some_and(|message| match message.kind {
+            Kind::Reply { .. } | Kind::Refusal { .. } => true,
+            Kind::Notification => message.cancels.is_some() || message.reports.is_some(),
+            Kind::Request => false,
+        })
+    }
+
+    /// A checker in the state of the value, which may lag that of the wire, with the capabilities of the session.
+    fn checker_here(&self) -> Option<Checker> {
+        self.seat.link.with(|engine| {
+            let checker = engine.checker();
+            if checker.is_closed() {
+                return None;
+            }
+            let mut here = Checker::resume(engine.protocol_ref(), checker.side(), self.seat.state).ok()?;
+            for side in [Side::Client, Side::Server] {
+                here.announce(side, checker.capabilities(side).clone());
+            }
+            Some(here)
+        })
+    }
+}
+
+/// The messages that can come in on the linear channel that starts in a state, sorted.
+fn inputs(protocol: &Protocol, role: Option<&Role>, start: StateIndex) -> Arc<[MessageIndex]> {
+    let mut seen = vec![start];
+    let mut inputs = Vec::new();
+    let mut next = 0;
+    while let Some(state) = seen.get(next).copied() {
+        next += 1;
+        let Some(state) = role.and_then(|role| role.state(state)) else { continue };
+        let mut reach = |state: StateIndex| {
+            if !seen.contains(&state) {
+                seen.push(state);
+            }
+        };
+        state.parts.iter().copied().for_each(&mut reach);
+        for edge in state.edges.iter() {
+            let Action::Step(target) = edge.action else { continue };
+            reach(target);
+            if edge.direction == Direction::Receive && protocol.message(edge.message).is_some() {
+                inputs.push(edge.message);
+            }
+        }
+    }
+    inputs.sort();
+    inputs.dedup();
+    inputs.into()
+}
