@@ -126,7 +126,12 @@ def main():
         print(f"parent.py: {error}", file=sys.stderr)
         return 1
     limit = int(os.environ.get("PARENT_TIMEOUT_MS", "60000"))
-    guard = threading.Timer(limit / 1000, server.child.kill)
+
+    def give_up():
+        print(f"parent.py: not done after {limit} ms", file=sys.stderr)
+        server.child.kill()
+
+    guard = threading.Timer(limit / 1000, give_up)
     guard.daemon = True
     guard.start()
     try:

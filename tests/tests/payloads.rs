@@ -207,7 +207,9 @@ fn check_traffic() -> (Met, Vec<String>) {
             }
         } else if let Some(result) = message.get("result") {
             let asker = if writer == "c2s" { "s2c" } else { "c2s" };
-            let Some(method) = asked.get(&(file, asker.to_owned(), message["id"].to_string())) else { continue };
+            let Some(method) = asked.get(&(file, asker.to_owned(), message["id"].to_string())) else {
+                continue;
+            };
             match known(method).and_then(|row| row.result.as_ref()) {
                 Some(carried) => (method.clone(), carried, "result", Some(result)),
                 None => continue,
@@ -236,7 +238,11 @@ fn every_method_is_met_in_the_traffic() {
         assert!(met.contains_key(&(row.method.to_owned(), "params")), "no `{}` was recorded", row.method);
         // The one cancelled request aside, whoever asks is answered in the traffic.
         if row.result.is_some() {
-            assert!(met.contains_key(&(row.method.to_owned(), "result")), "`{}` is never answered", row.method);
+            assert!(
+                met.contains_key(&(row.method.to_owned(), "result")),
+                "`{}` is never answered",
+                row.method
+            );
         }
     }
 }
@@ -267,7 +273,12 @@ fn the_session_file_names_the_types_that_are_checked_here() {
     let rows = methods();
     for row in &rows {
         let result = row.result.as_ref().map_or("", |result| result.name);
-        assert_eq!(declared(&session, row.method), format!("{}{result}", row.params.name), "`{}`", row.method);
+        assert_eq!(
+            declared(&session, row.method),
+            format!("{}{result}", row.params.name),
+            "`{}`",
+            row.method
+        );
     }
     let declarations =
         session.lines().filter(|line| line.starts_with("request ") || line.starts_with("notification "));
@@ -289,7 +300,8 @@ mod known_losses {
 
     #[test]
     fn only_the_progress_token_of_a_requests_metadata_is_kept() {
-        let call = json!({ "name": "bare", "arguments": {}, "_meta": { "progressToken": 0, "example.org/a": 1 } });
+        let call =
+            json!({ "name": "bare", "arguments": {}, "_meta": { "progressToken": 0, "example.org/a": 1 } });
         assert_eq!(lost(through::<protocol::CallToolParams>, &call), ["._meta.example.org/a: 1 is lost"]);
     }
 
@@ -300,7 +312,10 @@ mod known_losses {
             "capabilities": { "example": {} },
             "clientInfo": { "name": "a", "version": "1" },
         });
-        assert_eq!(lost(through::<protocol::InitializeParams>, &hello), [".capabilities.example: {} is lost"]);
+        assert_eq!(
+            lost(through::<protocol::InitializeParams>, &hello),
+            [".capabilities.example: {} is lost"]
+        );
     }
 }
 
