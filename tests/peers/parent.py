@@ -128,8 +128,10 @@ def main():
     limit = int(os.environ.get("PARENT_TIMEOUT_MS", "60000"))
 
     def give_up():
-        print(f"parent.py: not done after {limit} ms", file=sys.stderr)
+        # Leaves at once: a child of the child may hold the pipe that the main thread is reading.
+        print(f"parent.py: not done after {limit} ms", file=sys.stderr, flush=True)
         server.child.kill()
+        os._exit(1)
 
     guard = threading.Timer(limit / 1000, give_up)
     guard.daemon = True

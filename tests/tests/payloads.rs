@@ -2,8 +2,8 @@
 //!
 //! Every message of that revision in `tests/traffic` is read into the type the `.session` file names for it, written
 //! again, and compared. What a type drops, renames or refuses shows up here, with the place in the payload. Two
-//! things count as equal: a member that is `null` and one that is absent, and a member that has its default and one that
-//! is absent.
+//! things count as equal: a member that is `null` and one that is absent, and a member that has its default and
+//! one that is absent.
 
 // What is missing or malformed among the test's own files fails the test, wherever it is noticed; a JSON value that
 // lacks a member gives `null`.
