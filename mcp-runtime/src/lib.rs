@@ -23,3 +23,31 @@ pub use error::{Error, Reason, StepError};
 pub use jsonrpc::RpcError;
 pub use mcp_protocol_machine::{RequestId, Token, Violation, ViolationKind};
 pub use options::{Cause, Options, Report};
+
+#[doc(hidden)]
+pub use mcp_protocol_macro as macros;
+
+/// Turns a `.session` file into typed Rust, in the module that it stands in.
+///
+/// ```ignore
+/// mod mcp {
+///     mcp_runtime::protocol!("protocols/mcp-2025-03-26.session");
+/// }
+/// use mcp::McpClient;
+/// ```
+///
+/// The path is relative to the folder of `Cargo.toml`; one that starts with `./` is relative to the source file that
+/// names it. An edit of the file, or of one that it imports, rebuilds. What is wrong in the file is an error at the
+/// path, with the file's own lines; warnings are shown as uses of a deprecated constant, which
+/// `#[allow(deprecated)]` on the module silences.
+///
+/// Give the generated items a module of their own: they speak of `Result` and `Option` as the prelude has them.
+///
+/// With `debug` behind the path, `protocol!("path", debug)`, the expansion is written to
+/// `target/mcp-protocol/` and included from there, so that rustc's messages point into code that can be read.
+#[macro_export]
+macro_rules! protocol {
+    ($($arguments:tt)*) => {
+        $crate::macros::protocol!($crate, $($arguments)*);
+    };
+}

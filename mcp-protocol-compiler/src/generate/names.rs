@@ -6,7 +6,7 @@
 use proc_macro2::{Ident, Span};
 
 /// Methods of every session value; nothing else may be called so.
-pub(crate) const SESSION_METHODS: [&str; 11] = [
+pub(crate) const SESSION_METHODS: [&str; 12] = [
     "new",
     "with_options",
     "at",
@@ -15,6 +15,7 @@ pub(crate) const SESSION_METHODS: [&str; 11] = [
     "permits",
     "permitted",
     "abort",
+    "ended",
     "close",
     "next",
     "split",

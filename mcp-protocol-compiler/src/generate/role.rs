@@ -91,6 +91,11 @@ impl Generator<'_> {
                     self.session.permitted()
                 }
 
+                /// Waits until the peer has said everything it will say, and has its answers.
+                pub async fn ended(&self) {
+                    self.session.ended().await
+                }
+
                 /// Ends the session here and now; the peer sees the end of the stream.
                 pub fn abort(self) {
                     self.session.abort()

@@ -1,0 +1,144 @@
+//! Where a file is.
+//!
+//! In: the path as it is written, the package's folder, the source file that names the path. Out: the file, or a
+//! message that says what was tried. Refuses to search: there is one place for each way of writing a path, and the
+//! other place is only mentioned.
+
+use std::path::{Component, Path, PathBuf};
+
+/// Where paths are counted from.
+#[derive(Debug)]
+pub(crate) struct Places {
+    /// `CARGO_MANIFEST_DIR`.
+    pub(crate) package: PathBuf,
+    /// The folder of the source file that names the path, if rustc says.
+    pub(crate) source: Option<PathBuf>,
+}
+
+impl Places {
+    /// The file that a path means: relative to the package, or, starting with `./`, to the source file.
+    pub(crate) fn locate(&self, written: &str) -> Result<PathBuf, String> {
+        let in_package = clean(&self.package.join(written));
+        let in_source = self.source.as_ref().map(|source| clean(&source.join(written)));
+        let beside = written.starts_with("./") || written.starts_with(".\\");
+        let (wanted, other) = match (beside, &in_source) {
+            (false, _) => (in_package, in_source),
+            (true, Some(in_source)) => (in_source.clone(), Some(in_package)),
+            (true, None) => {
+                return Err(format!(
+                    "`{written}` is relative to the source file that names it, and rustc does not say where that \
+                     is; write the path relative to `Cargo.toml`"
+                ));
+            }
+        };
+        if wanted.is_file() {
+            return Ok(wanted);
+        }
+        let mut message = format!("no file `{}`", wanted.display());
+        if wanted.is_dir() {
+            message = format!("`{}` is a folder", wanted.display());
+        }
+        // The same file may be meant from the other place.
+        let hint = other.filter(|other| *other != wanted && other.is_file()).map(|other| match beside {
+            false => format!(
+                "\npaths are relative to the folder of `Cargo.toml`; there is a file `{}`, written `\"./{written}\"`",
+                other.display()
+            ),
+            true => format!(
+                "\npaths that start with `./` are relative to the source file; there is a file `{}`, written \
+                 `\"{}\"`",
+                other.display(),
+                written.trim_start_matches("./").trim_start_matches(".\\")
+            ),
+        });
+        message.push_str(&hint.unwrap_or_default());
+        Err(message)
+    }
+
+    /// A file as seen from the package, with `/` between the parts: what `include_str!` gets behind the package's
+    /// folder, so that nothing depends on where the checkout lies. `None` if there is no way from here to there.
+    pub(crate) fn from_package(&self, file: &Path) -> Option<String> {
+        // `..` behind a symbolic link leads somewhere else than it looks, so links are followed first.
+        let package = self.package.canonicalize().ok()?;
+        let file = file.canonicalize().ok()?;
+        between(&package, &file)
+    }
+}
+
+/// The way from a folder to a file.
+fn between(folder: &Path, file: &Path) -> Option<String> {
+    let common = folder.components().zip(file.components()).take_while(|(one, other)| one == other).count();
+    if common == 0 {
+        return None;
+    }
+    let up = folder.components().skip(common).map(|_| Some(".."));
+    let down = file.components().skip(common).map(|part| part.as_os_str().to_str());
+    let parts: Option<Vec<&str>> = up.chain(down).collect();
+    Some(parts?.join("/"))
+}
+
+/// The path without `.` and, where it does not matter, without `..`.
+fn clean(path: &Path) -> PathBuf {
+    path.components().filter(|part| !matches!(part, Component::CurDir)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A package with a file at its top and one beside a source file.
+    fn package(name: &str) -> Places {
+        let root = std::env::temp_dir().join(format!("locate-{name}-{}", std::process::id()));
+        fs::create_dir_all(root.join("src/deep")).unwrap();
+        fs::write(root.join("top.session"), "").unwrap();
+        fs::write(root.join("src/deep/beside.session"), "").unwrap();
+        Places { source: Some(root.join("src/deep")), package: root }
+    }
+
+    #[test]
+    fn a_plain_path_counts_from_the_package() {
+        let places = package("plain");
+        assert_eq!(places.locate("top.session"), Ok(places.package.join("top.session")));
+        assert_eq!(
+            places.locate("src/deep/beside.session"),
+            Ok(places.package.join("src/deep/beside.session"))
+        );
+    }
+
+    #[test]
+    fn a_path_with_a_dot_counts_from_the_source_file() {
+        let places = package("dot");
+        assert_eq!(places.locate("./beside.session"), Ok(places.package.join("src/deep/beside.session")));
+    }
+
+    #[test]
+    fn a_file_in_the_other_place_is_mentioned() {
+        let places = package("other");
+        let message = places.locate("beside.session").unwrap_err();
+        let tried = places.package.join("beside.session");
+        assert!(message.starts_with(&format!("no file `{}`", tried.display())), "{message}");
+        assert!(message.contains("written `\"./beside.session\"`"), "{message}");
+        let message = places.locate("./top.session").unwrap_err();
+        assert!(message.contains("written `\"top.session\"`"), "{message}");
+        let message = places.locate("nowhere.session").unwrap_err();
+        assert!(!message.contains("written"), "{message}");
+        assert!(places.locate("src").unwrap_err().ends_with("is a folder"));
+    }
+
+    #[test]
+    fn without_a_source_file_a_dot_means_nothing() {
+        let places = Places { source: None, ..package("unknown") };
+        assert!(places.locate("./beside.session").unwrap_err().contains("relative to `Cargo.toml`"));
+        assert!(places.locate("top.session").is_ok());
+    }
+
+    #[test]
+    fn files_outside_the_package_are_reached_from_it() {
+        let between = |folder: &str, file: &str| between(Path::new(folder), Path::new(file));
+        assert_eq!(between("/a/b", "/a/b/c.session").as_deref(), Some("c.session"));
+        assert_eq!(between("/a/b", "/a/x/c.session").as_deref(), Some("../x/c.session"));
+        assert_eq!(between("/a/b/c", "/d.session").as_deref(), Some("../../../d.session"));
+    }
+}
