@@ -73,7 +73,7 @@ fn random_protocol(random: &mut Random, side: Side) -> Protocol {
             parts.push("End");
         }
         if place == 1 && random.chance(30) {
-            parts[0] = FORKS[0];
+            parts[random.below(2)] = FORKS[0];
         }
         tables.fork(name, &parts);
     }

@@ -159,15 +159,19 @@ fn forks_within_forks_keep_their_order() {
     tables.state("One", StateKind::Linear, &[(Send, one, To::Step("Outer2"))]);
     tables.state("Two", StateKind::Linear, &[(Send, two, To::Step("End"))]);
     tables.state("Three", StateKind::Linear, &[(Send, three, To::Step("End"))]);
-    tables.fork("Outer2", &["End", "End"]);
+    tables.fork("Outer2", &["End", "Rest"]);
+    tables.fork("Rest", &["End", "Two2"]);
+    tables.state("Two2", StateKind::Linear, &[(Receive, two, To::Step("End"))]);
     tables.state("End", StateKind::End, &[]);
     let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
     assert_eq!(checker.state_names(), "One and Two and Three");
     checker.tell(Send, one).unwrap();
-    assert_eq!(checker.state_names(), "End and End and Two and Three");
+    assert_eq!(checker.state_names(), "End and End and Two2 and Two and Three");
     checker.tell(Send, three).unwrap();
     checker.tell(Send, two).unwrap();
-    assert_eq!(checker.state_names(), "End and End and End and End");
+    assert_eq!(checker.state_names(), "End and End and Two2 and End and End");
+    checker.tell(Receive, two).unwrap();
+    assert_eq!(checker.state_names(), "End and End and End and End and End");
 }
 
 #[test]
