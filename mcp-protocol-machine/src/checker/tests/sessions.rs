@@ -408,3 +408,20 @@ fn tables_are_examined() {
     protocol.gates = vec![].into();
     assert_eq!(Checker::new(protocol, Side::Client).unwrap_err(), TableError::NoGate(small.call.request));
 }
+
+#[test]
+fn lookups_find_what_the_tables_say() {
+    let small = small();
+    let lookup = crate::Lookup::new(&small.protocol);
+    assert_eq!(lookup.requests("tools/call"), [small.call.request]);
+    assert_eq!(lookup.notifications("tools/call"), []);
+    assert_eq!(lookup.notifications("cancelled"), [small.cancelled]);
+    assert_eq!(lookup.requests("nonsense"), []);
+    assert_eq!(lookup.replies(small.call.request), [small.call.reply]);
+    assert_eq!(lookup.refusal(small.call.request), Some(small.call.refusal));
+    assert_eq!((lookup.replies(small.log), lookup.refusal(small.log)), (&[][..], None));
+    let by_method: Vec<_> = small.protocol.by_method("tools/call").map(|(index, _)| index).collect();
+    assert_eq!(by_method, [small.call.request], "replies have the method, too, but are not found by it");
+    let by_name = small.protocol.by_name("tools/callResult").map(|(index, _)| index);
+    assert_eq!(by_name, Some(small.call.reply));
+}
