@@ -1,0 +1,269 @@
+//! Closing the diamond: messages that change nothing may arrive late.
+//!
+//! In: two automata that relate. Out: the same with further self-loops, each with [`Origin::Closure`], and a note
+//! for each message that got any. Refuses to touch edges that are there.
+//!
+//! Where a message of either direction returns to the same pair of places, and a message of the other direction
+//! leads from there to another pair, the first may still be on its way when the second is sent: both roles get it as
+//! a self-loop at the other pair, too. That is repeated until nothing changes. Channels at `End` are closed like any
+//! other, for a session lives on while it is not closed. What is already there under that name is left alone; if it
+//! does not fit, [`super::races`] says so.
+
+use std::collections::{BTreeMap, HashMap};
+
+use mcp_protocol_machine::protocol::{Action, Origin, Side, StateIndex};
+
+use super::diamond::{self, Shared};
+use super::machine::{Arrow, Event, Locations, Machine, Move, position};
+use super::product::{Pair, PairIndex, Walk};
+use super::{CLOSED, report, words};
+use crate::automaton::{Automaton, Edge};
+use crate::diagnostic::Diagnostic;
+use crate::resolve::Message;
+use crate::source::Span;
+
+/// One edge that was added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// To which role.
+    pub side: Side,
+    /// To which of its states.
+    pub state: StateIndex,
+    /// The edge; its span is that of the self-loop it repeats.
+    pub edge: Edge,
+}
+
+/// What closing the diamond did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Closed {
+    /// Every edge added, in the order of the client's states, then of the server's.
+    pub added: Vec<Added>,
+    /// A note for each message that got edges, or the error that stopped it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Adds to both automata the self-loops that let messages cross on the wire.
+pub fn close(client: &mut Automaton, server: &mut Automaton, messages: &[Message]) -> Closed {
+    let (planned, diagnostics) = {
+        let (one, other) = (Machine::new(client), Machine::new(server));
+        let walk = match diamond::explore(&one, &other) {
+            Ok(walk) => walk,
+            Err(limit) => {
+                let diagnostics = vec![report::too_many(&one, &other, &limit)];
+                return Closed { added: Vec::new(), diagnostics };
+            }
+        };
+        let planned = plan(&walk);
+        let diagnostics = notes(&walk, &planned, messages);
+        (planned, diagnostics)
+    };
+    let mut added = Vec::with_capacity(planned.len());
+    for ((side, state, event), cause) in planned {
+        let automaton = if side == Side::Client { &mut *client } else { &mut *server };
+        let edge = Edge {
+            direction: event.direction(side),
+            message: event.message,
+            action: cause.arrow.action,
+            origin: Origin::Closure,
+            span: cause.arrow.span,
+            level: None,
+        };
+        if let Some(state) = automaton.states.get_mut(position(state)) {
+            state.edges.push(edge.clone());
+        }
+        added.push(Added { side, state, edge });
+    }
+    Closed { added, diagnostics }
+}
+
+/// An edge to be added, and the message that the other one may cross.
+struct Cause {
+    arrow: Arrow,
+    crossing: Event,
+    crossing_span: Span,
+}
+
+type Planned = BTreeMap<(Side, StateIndex, Event), Cause>;
+
+/// The machines with the edges planned so far.
+struct Planner<'w, 'a, 'b> {
+    walk: &'w Walk<'a, 'b>,
+    planned: Planned,
+    /// The pairs in which a state takes part, to be looked at again when it gets an edge.
+    at: HashMap<(Side, StateIndex), Vec<PairIndex>>,
+    waiting: Vec<PairIndex>,
+}
+
+fn plan(walk: &Walk<'_, '_>) -> Planned {
+    let mut at: HashMap<(Side, StateIndex), Vec<PairIndex>> = HashMap::new();
+    let mut waiting: Vec<PairIndex> = walk.all().filter(|&index| !walk.is_split(index)).collect();
+    for &index in &waiting {
+        let Some(pair) = walk.pair(index) else { continue };
+        for &location in pair.client.locations.iter() {
+            at.entry((Side::Client, location)).or_default().push(index);
+        }
+        for &location in pair.server.locations.iter() {
+            at.entry((Side::Server, location)).or_default().push(index);
+        }
+    }
+    waiting.reverse();
+    let mut planner = Planner { walk, planned: Planned::new(), at, waiting };
+    while let Some(index) = planner.waiting.pop() {
+        planner.visit(index);
+    }
+    planner.planned
+}
+
+impl Planner<'_, '_, '_> {
+    /// The move of an event in a configuration, planned edges included.
+    fn find(&self, side: Side, locations: &[StateIndex], event: Event) -> Option<Move> {
+        let machine = if side == Side::Client { self.walk.client } else { self.walk.server };
+        machine.find(locations, event).or_else(|| {
+            locations.iter().find_map(|&from| {
+                let cause = self.planned.get(&(side, from, event))?;
+                Some(Move { from, arrow: cause.arrow })
+            })
+        })
+    }
+
+    fn visit(&mut self, index: PairIndex) {
+        let Some(pair) = self.walk.pair(index) else { return };
+        let written = diamond::shared(self.walk, index);
+        let loops = self.loops(&pair, &written);
+        for crossing in written.iter().filter(|both| both.client.is_linear() && !both.is_loop()) {
+            let client = self.walk.client.step(&pair.client.locations, &crossing.client);
+            let server = self.walk.server.step(&pair.server.locations, &crossing.server);
+            for both in loops.iter().filter(|both| both.event().sender != crossing.event().sender) {
+                self.add(Side::Client, &client, &both.client, &crossing.client);
+                self.add(Side::Server, &server, &both.server, &crossing.server);
+            }
+        }
+    }
+
+    /// The messages that return to this pair, those that were planned included. What was planned for one role only,
+    /// because of another pair, is given to the other one here: both have every edge.
+    fn loops(&mut self, pair: &Pair, written: &[Shared]) -> Vec<Shared> {
+        let mut loops: Vec<Shared> = written.iter().filter(|both| both.is_loop()).copied().collect();
+        let planned: Vec<Event> = self
+            .planned_at(Side::Client, &pair.client.locations)
+            .chain(self.planned_at(Side::Server, &pair.server.locations))
+            .collect();
+        for event in planned {
+            let client = self.give(Side::Client, &pair.client.locations, event, &pair.server.locations);
+            let server = self.give(Side::Server, &pair.server.locations, event, &pair.client.locations);
+            if let (Some(client), Some(server)) = (client, server) {
+                let both = Shared { client, server };
+                if both.is_loop()
+                    && client.is_linear() == server.is_linear()
+                    && !loops.iter().any(|known| known.event() == event)
+                {
+                    loops.push(both);
+                }
+            }
+        }
+        loops
+    }
+
+    /// The move of an event in a configuration. Where there is none but the other role has a planned one, it is
+    /// planned here, too.
+    fn give(&mut self, side: Side, locations: &Locations, event: Event, others: &Locations) -> Option<Move> {
+        if let Some(known) = self.find(side, locations, event) {
+            return Some(known);
+        }
+        let (&state, other) = (locations.first()?, self.find(side.other(), others, event)?);
+        let known = self.planned.get(&(side.other(), other.from, event))?;
+        let action = match other.arrow.action {
+            Action::Step(_) => Action::Step(state),
+            Action::Spawn(_) => Action::Spawn(self.body(side, event)?),
+        };
+        let arrow = Arrow { action, origin: Origin::Closure, span: other.arrow.span, event };
+        let cause = Cause { arrow, crossing: known.crossing, crossing_span: known.crossing_span };
+        self.plan(side, state, cause);
+        Some(Move { from: state, arrow })
+    }
+
+    /// The body that an event opens in a role, wherever it does.
+    fn body(&self, side: Side, event: Event) -> Option<StateIndex> {
+        let machine = if side == Side::Client { self.walk.client } else { self.walk.server };
+        machine.opens(event)
+    }
+
+    fn planned_at(&self, side: Side, locations: &[StateIndex]) -> impl Iterator<Item = Event> + use<> {
+        let mut events = Vec::new();
+        for &location in locations {
+            let low =
+                Event { sender: Side::Client, message: mcp_protocol_machine::protocol::MessageIndex(0) };
+            let from = self.planned.range((side, location, low)..);
+            let here = from.take_while(|((at_side, at, _), _)| *at_side == side && *at == location);
+            events.extend(here.map(|((_, _, event), _)| *event));
+        }
+        events.into_iter()
+    }
+
+    fn add(&mut self, side: Side, locations: &Locations, repeated: &Move, crossing: &Move) {
+        let event = repeated.arrow.event;
+        if self.find(side, locations, event).is_some() {
+            return;
+        }
+        let machine = if side == Side::Client { self.walk.client } else { self.walk.server };
+        // The channel that moved is the one that had the loop; if it forks, its first part takes it on.
+        let reached = machine.expand(crossing.arrow.action.target());
+        let Some(&state) = reached.iter().min() else { return };
+        let action = match repeated.arrow.action {
+            Action::Step(_) => Action::Step(state),
+            Action::Spawn(body) => Action::Spawn(body),
+        };
+        let arrow = Arrow { action, origin: Origin::Closure, ..repeated.arrow };
+        let cause = Cause { arrow, crossing: crossing.arrow.event, crossing_span: crossing.arrow.span };
+        self.plan(side, state, cause);
+    }
+
+    fn plan(&mut self, side: Side, state: StateIndex, cause: Cause) {
+        self.planned.insert((side, state, cause.arrow.event), cause);
+        if let Some(pairs) = self.at.get(&(side, state)) {
+            self.waiting.extend(pairs.iter().rev());
+        }
+    }
+}
+
+/// One note a message.
+fn notes(walk: &Walk<'_, '_>, planned: &Planned, messages: &[Message]) -> Vec<Diagnostic> {
+    let mut by_event: BTreeMap<Event, Vec<(Side, StateIndex, &Cause)>> = BTreeMap::new();
+    for ((side, state, event), cause) in planned {
+        by_event.entry(*event).or_default().push((*side, *state, cause));
+    }
+    let mut diagnostics = Vec::new();
+    for (event, places) in by_event {
+        // The receiver is who has to accept the late message; its states are the ones worth naming.
+        let receiver = event.sender.other();
+        let machine = if receiver == Side::Client { walk.client } else { walk.server };
+        let late: Vec<_> = places.iter().filter(|(side, _, _)| *side == receiver).collect();
+        let Some((_, _, cause)) = late.first().copied().or(places.first()) else { continue };
+        let states: Vec<StateIndex> = late.iter().map(|(_, state, _)| *state).collect();
+        let name = words::name(messages, event.message);
+        let crossing = words::name(messages, cause.crossing.message);
+        diagnostics.push(
+            Diagnostic::note(
+                CLOSED,
+                cause.arrow.span,
+                format!(
+                    "`{name}` is also accepted in {} of `{}`, where it may arrive late",
+                    shorten(machine, &states),
+                    machine.automaton().name
+                ),
+            )
+            .label(format!("{} may send it while `{crossing}` is on its way", words::role(event.sender)))
+            .also(cause.crossing_span, format!("`{crossing}` crosses it")),
+        );
+    }
+    diagnostics
+}
+
+fn shorten(machine: &Machine<'_>, states: &[StateIndex]) -> String {
+    const NAMED: usize = 5;
+    if states.len() <= NAMED {
+        return words::place(machine, states);
+    }
+    let first: Vec<StateIndex> = states.iter().take(NAMED).copied().collect();
+    format!("{} and {} more", words::place(machine, &first), states.len() - NAMED)
+}

@@ -1,0 +1,72 @@
+//! What can be wrong between two roles in one pair of configurations.
+//!
+//! In: the moves of both. Out: the [`Disagreement`] that most needs to be told, if there is one. Refuses to decide
+//! which differences matter; each relation says so.
+
+use mcp_protocol_machine::protocol::Side;
+
+use super::machine::{Event, Move};
+
+/// One way in which two roles do not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Disagreement {
+    /// A role may send what the other does not accept.
+    Unexpected(Move),
+    /// A role accepts what the other never sends.
+    NeverSent(Move),
+    /// Both have the message, but one of them as a step of a linear channel and the other in a `*`.
+    LinearAndReplicated { client: Move, server: Move },
+    /// A role may close where the other does not say so.
+    MayNotClose(Side),
+    /// A role says that the other may close, which it may not.
+    NeverCloses(Side),
+    /// The server waits for one of these, and the client sends none.
+    Silent(Vec<Move>),
+}
+
+impl Disagreement {
+    /// Smaller is told first: what breaks a session comes before what is merely different.
+    fn rank(&self) -> u8 {
+        match self {
+            Disagreement::LinearAndReplicated { .. } => 0,
+            Disagreement::Unexpected(step) if step.is_linear() => 1,
+            Disagreement::Unexpected(_) => 2,
+            Disagreement::Silent(_) => 3,
+            Disagreement::MayNotClose(_) => 4,
+            Disagreement::NeverSent(step) if step.is_linear() => 5,
+            Disagreement::NeverSent(_) => 6,
+            Disagreement::NeverCloses(_) => 7,
+        }
+    }
+
+    /// Keeps the one that is told first; the earlier one among equals.
+    pub(super) fn keep(best: &mut Option<Disagreement>, next: Disagreement) {
+        if best.as_ref().is_none_or(|known| next.rank() < known.rank()) {
+            *best = Some(next);
+        }
+    }
+}
+
+/// The moves of one event: the client's, the server's, or both.
+pub(super) struct Matched {
+    pub(super) event: Event,
+    pub(super) client: Option<Move>,
+    pub(super) server: Option<Move>,
+}
+
+/// Puts the moves of both roles together, event by event.
+pub(super) fn matched(client: &[Move], server: &[Move]) -> Vec<Matched> {
+    let mut matched = Vec::with_capacity(client.len().max(server.len()));
+    let (mut client, mut server) = (client.iter().peekable(), server.iter().peekable());
+    loop {
+        let ahead = (client.peek().map(|step| step.arrow.event), server.peek().map(|step| step.arrow.event));
+        let event = match ahead {
+            (None, None) => return matched,
+            (Some(event), None) | (None, Some(event)) => event,
+            (Some(one), Some(other)) => one.min(other),
+        };
+        let client = client.next_if(|step| step.arrow.event == event).copied();
+        let server = server.next_if(|step| step.arrow.event == event).copied();
+        matched.push(Matched { event, client, server });
+    }
+}

@@ -1,0 +1,76 @@
+//! `dual`: each role sends exactly what the other receives.
+//!
+//! In: two machines. Out: the first pair of configurations in which they differ, on a shortest way. Refuses to
+//! compare syntax: an unfolded loop and a reordered choice are the same type.
+//!
+//! The relation is the largest one in which both have the same events, linear against linear and replicated against
+//! replicated, give each other the same rights to close, and all that follows is related. Being an equivalence, it
+//! is decided with classes of configurations, near-linear in their number.
+
+use mcp_protocol_machine::protocol::Side;
+
+use super::closing::{self, Scope};
+use super::disagreement::{Disagreement, matched};
+use super::machine::Machine;
+use super::product::{Grouping, PairIndex, TooMany, Walk};
+use super::{Found, Searched};
+
+pub(super) fn search(
+    client: &Machine<'_>,
+    server: &Machine<'_>,
+    grouping: Grouping,
+) -> Result<Searched, TooMany> {
+    let mut walk = Walk::classes(client, server, grouping)?;
+    let mut undecided = false;
+    while let Some(index) = walk.next() {
+        let (from_client, from_server) = walk.moves(index);
+        let mut best = None;
+        for found in matched(&from_client, &from_server) {
+            match (found.client, found.server) {
+                (Some(one), Some(other)) if one.is_linear() == other.is_linear() => {
+                    walk.follow(index, &one, &other)?;
+                }
+                (Some(client), Some(server)) => {
+                    Disagreement::keep(&mut best, Disagreement::LinearAndReplicated { client, server });
+                }
+                (Some(step), None) => Disagreement::keep(&mut best, lone(step, Side::Client)),
+                (None, Some(step)) => Disagreement::keep(&mut best, lone(step, Side::Server)),
+                (None, None) => {}
+            }
+        }
+        undecided |= rights(&walk, index, &mut best);
+        if let (Some(what), Some(pair)) = (best, walk.pair(index)) {
+            return Ok(Searched::Apart(Found { pair, way: walk.way(index), what }));
+        }
+    }
+    Ok(if undecided { Searched::Undecided } else { Searched::Related })
+}
+
+fn lone(step: super::machine::Move, owner: Side) -> Disagreement {
+    if step.arrow.event.sender == owner {
+        Disagreement::Unexpected(step)
+    } else {
+        Disagreement::NeverSent(step)
+    }
+}
+
+/// Compares the rights to close; whether that has to be done on the whole.
+fn rights(walk: &Walk<'_, '_>, index: PairIndex, best: &mut Option<Disagreement>) -> bool {
+    let (Some(scope), Some(pair)) = (walk.scope(index), walk.pair(index)) else { return false };
+    let mut undecided = false;
+    for who in [Side::Client, Side::Server] {
+        let client = closing::right(walk.client, &pair.client.locations, who);
+        let server = closing::right(walk.server, &pair.server.locations, who);
+        if closing::same(client, server, scope) {
+            continue;
+        }
+        if scope == Scope::Facts {
+            undecided = true;
+            continue;
+        }
+        let own = if who == Side::Client { client } else { server };
+        let what = if own.open() { Disagreement::MayNotClose(who) } else { Disagreement::NeverCloses(who) };
+        Disagreement::keep(best, what);
+    }
+    undecided
+}

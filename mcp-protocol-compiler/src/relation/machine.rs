@@ -1,0 +1,242 @@
+//! One role as the relations see it: arrows sorted for look-up, configurations, steps.
+//!
+//! In: an [`Automaton`]. Out: a [`Machine`] whose arrows are named by who sends, so that both roles' arrows compare
+//! directly. Refuses to know of a second role.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+
+use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex, Origin, Side, StateIndex, StateKind};
+
+use crate::automaton::{Automaton, Edge, State};
+use crate::source::Span;
+
+/// A message and who sends it: the same value for the edge `!M` of one role and `?M` of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Event {
+    pub(super) sender: Side,
+    pub(super) message: MessageIndex,
+}
+
+impl Event {
+    /// The direction in which a role sees this event.
+    pub(super) fn direction(self, side: Side) -> Direction {
+        if self.sender == side { Direction::Send } else { Direction::Receive }
+    }
+
+    fn of(edge: &Edge, side: Side) -> Event {
+        let sender = match edge.direction {
+            Direction::Send => side,
+            Direction::Receive => side.other(),
+        };
+        Event { sender, message: edge.message }
+    }
+}
+
+/// An edge of either role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Arrow {
+    pub(super) event: Event,
+    pub(super) action: Action,
+    pub(super) origin: Origin,
+    pub(super) span: Span,
+}
+
+/// An arrow together with the location that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Move {
+    pub(super) from: StateIndex,
+    pub(super) arrow: Arrow,
+}
+
+impl Move {
+    /// Whether a linear edge, one that moves its channel.
+    pub(super) fn is_linear(&self) -> bool {
+        matches!(self.arrow.action, Action::Step(_))
+    }
+
+    /// Whether the configuration stays what it was.
+    pub(super) fn is_loop(&self) -> bool {
+        match self.arrow.action {
+            Action::Step(target) => target == self.from,
+            Action::Spawn(_) => true,
+        }
+    }
+}
+
+/// The current location of every linear channel, sorted: two that list the same locations are the same.
+pub(super) type Locations = Rc<[StateIndex]>;
+
+/// What can still happen along the channel that starts at some location.
+#[derive(Debug, Default)]
+pub(super) struct Reach {
+    /// Every event on the way.
+    pub(super) events: BTreeSet<Event>,
+    /// The events of replicated channels that run all the way.
+    pub(super) always: BTreeSet<Event>,
+}
+
+/// A role, prepared.
+pub(super) struct Machine<'a> {
+    automaton: &'a Automaton,
+    arrows: Vec<Vec<Arrow>>,
+    reach: RefCell<HashMap<StateIndex, Rc<Reach>>>,
+}
+
+/// A state's place in a list.
+pub(super) fn position(state: StateIndex) -> usize {
+    usize::try_from(state.0).unwrap_or(usize::MAX)
+}
+
+impl<'a> Machine<'a> {
+    pub(super) fn new(automaton: &'a Automaton) -> Self {
+        let arrows = automaton.states.iter().map(|state| sorted(state, automaton.side)).collect();
+        Machine { automaton, arrows, reach: RefCell::default() }
+    }
+
+    pub(super) fn automaton(&self) -> &'a Automaton {
+        self.automaton
+    }
+
+    pub(super) fn side(&self) -> Side {
+        self.automaton.side
+    }
+
+    pub(super) fn state(&self, index: StateIndex) -> Option<&'a State> {
+        self.automaton.states.get(position(index))
+    }
+
+    pub(super) fn arrows(&self, index: StateIndex) -> &[Arrow] {
+        self.arrows.get(position(index)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The arrow of an event at one location.
+    pub(super) fn arrow(&self, index: StateIndex, event: Event) -> Option<Arrow> {
+        let arrows = self.arrows(index);
+        arrows.binary_search_by_key(&event, |arrow| arrow.event).ok().and_then(|at| arrows.get(at)).copied()
+    }
+
+    /// The body that an event opens, in the first state that has it.
+    pub(super) fn opens(&self, event: Event) -> Option<StateIndex> {
+        let states = (0u32..).map(StateIndex).take(self.arrows.len());
+        states.filter_map(|state| self.arrow(state, event)).find_map(|arrow| match arrow.action {
+            Action::Spawn(body) => Some(body),
+            Action::Step(_) => None,
+        })
+    }
+
+    /// Where a session starts.
+    pub(super) fn start(&self) -> Locations {
+        self.arrive(&[], StateIndex(0))
+    }
+
+    /// Where a copy of a `*` body starts.
+    pub(super) fn body(&self, state: StateIndex) -> Locations {
+        self.arrive(&[], state)
+    }
+
+    /// The move of an event in a configuration.
+    pub(super) fn find(&self, locations: &[StateIndex], event: Event) -> Option<Move> {
+        locations.iter().find_map(|&from| Some(Move { from, arrow: self.arrow(from, event)? }))
+    }
+
+    /// Every move in a configuration, sorted by event, one an event.
+    pub(super) fn moves(&self, locations: &[StateIndex]) -> Vec<Move> {
+        let mut moves: Vec<Move> = locations
+            .iter()
+            .flat_map(|&from| self.arrows(from).iter().map(move |&arrow| Move { from, arrow }))
+            .collect();
+        if locations.len() > 1 {
+            moves.sort_by_key(|step| step.arrow.event);
+            moves.dedup_by_key(|step| step.arrow.event);
+        }
+        moves
+    }
+
+    /// The configuration after a move.
+    pub(super) fn step(&self, locations: &Locations, step: &Move) -> Locations {
+        if step.is_loop() {
+            return locations.clone();
+        }
+        let mut rest = locations.to_vec();
+        if let Some(at) = rest.iter().position(|&location| location == step.from) {
+            rest.remove(at);
+        }
+        self.arrive(&rest, step.arrow.action.target())
+    }
+
+    /// The channels that run once a state is reached: the state itself, or what it forks into.
+    pub(super) fn expand(&self, target: StateIndex) -> Vec<StateIndex> {
+        let mut reached = Vec::new();
+        let mut waiting = vec![target];
+        // A fork that contains itself is refused long before; should it come here, each fork is opened once.
+        let mut opened = HashSet::new();
+        while let Some(state) = waiting.pop() {
+            match self.state(state) {
+                Some(fork) if fork.kind == StateKind::Fork => {
+                    if opened.insert(state) {
+                        waiting.extend(fork.parts.iter().rev());
+                    }
+                }
+                _ => reached.push(state),
+            }
+        }
+        reached
+    }
+
+    fn arrive(&self, rest: &[StateIndex], target: StateIndex) -> Locations {
+        let mut locations = rest.to_vec();
+        locations.extend(self.expand(target));
+        locations.sort_unstable();
+        locations.into()
+    }
+
+    /// What can still happen along one channel. Each location is computed once.
+    pub(super) fn reach(&self, from: StateIndex) -> Rc<Reach> {
+        if let Some(known) = self.reach.borrow().get(&from) {
+            return known.clone();
+        }
+        let mut reach = Reach::default();
+        let mut first = true;
+        let mut waiting = self.expand(from);
+        let mut seen: HashSet<StateIndex> = waiting.iter().copied().collect();
+        while let Some(state) = waiting.pop() {
+            let arrows = self.arrows(state);
+            reach.events.extend(arrows.iter().map(|arrow| arrow.event));
+            let running = |event: &Event| {
+                self.arrow(state, *event).is_some_and(|arrow| matches!(arrow.action, Action::Spawn(_)))
+            };
+            if first {
+                reach.always = arrows.iter().map(|arrow| arrow.event).filter(running).collect();
+                first = false;
+            } else {
+                reach.always.retain(running);
+            }
+            for arrow in arrows {
+                if let Action::Step(target) = arrow.action {
+                    waiting.extend(self.expand(target).into_iter().filter(|&next| seen.insert(next)));
+                }
+            }
+        }
+        let reach = Rc::new(reach);
+        self.reach.borrow_mut().insert(from, reach.clone());
+        reach
+    }
+}
+
+fn sorted(state: &State, side: Side) -> Vec<Arrow> {
+    let mut arrows: Vec<Arrow> = state
+        .edges
+        .iter()
+        .map(|edge| Arrow {
+            event: Event::of(edge, side),
+            action: edge.action,
+            origin: edge.origin,
+            span: edge.span,
+        })
+        .collect();
+    arrows.sort_by_key(|arrow| arrow.event);
+    arrows.dedup_by_key(|arrow| arrow.event);
+    arrows
+}

@@ -1,0 +1,451 @@
+//! The oracle: two roles, two queues, every interleaving.
+//!
+//! In: two automata and a bound on each queue. Out: [`Verdict`], with the shortest trace to what goes wrong. Refuses
+//! to be clever: it explores the machines as they would run, and shares no code with the relations it judges.
+//!
+//! A role's program may send what its state has, closing edges excepted; messages wait in the queue of their
+//! direction and are judged when they arrive. Copies of a `*` body and linear requests carry a number, so that a
+//! late reply to a cancelled request is swallowed, as is a late cancellation. What goes wrong: an *unexpected*
+//! message; a *deadlock*, with empty queues somebody waits and nobody will send; a copy *left over* on one side;
+//! a *close* that the other side does not expect; and a *lag*, where the wire, which is ahead of the program, would
+//! not let the program send what its state has, or ends up elsewhere.
+
+use std::collections::{HashMap, VecDeque};
+
+use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
+
+use super::tests::notation::show;
+use crate::automaton::{Automaton, Edge};
+use crate::resolve::Message;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+enum Tag {
+    Main,
+    Request(u8),
+    Copy(u8),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Item {
+    message: MessageIndex,
+    tag: Tag,
+}
+
+/// Where one side of a copy is.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Life {
+    Unborn,
+    At(Vec<StateIndex>),
+    /// At its end, where only what closing the diamond added can still arrive.
+    Over(Vec<StateIndex>),
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Copied {
+    number: u8,
+    lives: [Life; 2],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Exchange {
+    number: u8,
+    asker: usize,
+    request: MessageIndex,
+    /// For the asker: neither answered nor cancelled yet.
+    awaited: bool,
+    /// For the answerer: arrived and neither answered nor cancelled yet.
+    owed: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct World {
+    main: [Vec<StateIndex>; 2],
+    /// The queue towards each side.
+    inbox: [VecDeque<Item>; 2],
+    copies: Vec<Copied>,
+    exchanges: Vec<Exchange>,
+}
+
+/// What the oracle found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Safe,
+    /// What went wrong, and the trace.
+    Unsafe(String),
+    /// Too many worlds to explore them all; nothing went wrong in those explored.
+    Unknown,
+}
+
+pub(super) struct Oracle<'a> {
+    pub(super) client: &'a Automaton,
+    pub(super) server: &'a Automaton,
+    pub(super) messages: &'a [Message],
+    pub(super) bound: usize,
+    pub(super) worlds: usize,
+}
+
+/// How many copies may live at once.
+const COPIES: usize = 2;
+
+impl Oracle<'_> {
+    pub(super) fn judge(&self) -> Verdict {
+        let start = World {
+            main: [self.expand(0, StateIndex(0)), self.expand(1, StateIndex(0))],
+            inbox: [VecDeque::new(), VecDeque::new()],
+            copies: Vec::new(),
+            exchanges: Vec::new(),
+        };
+        let mut parents: HashMap<World, Option<(World, String)>> = HashMap::new();
+        parents.insert(start.clone(), None);
+        let mut waiting = VecDeque::from([start]);
+        let mut complete = true;
+        while let Some(world) = waiting.pop_front() {
+            match self.next(&world) {
+                Err(what) => return Verdict::Unsafe(self.tell(&parents, &world, &what)),
+                Ok(next) => {
+                    for (step, mut world_after) in next {
+                        tidy(&mut world_after);
+                        if parents.len() >= self.worlds {
+                            complete = false;
+                            continue;
+                        }
+                        if !parents.contains_key(&world_after) {
+                            parents.insert(world_after.clone(), Some((world.clone(), step)));
+                            waiting.push_back(world_after);
+                        }
+                    }
+                }
+            }
+        }
+        if complete { Verdict::Safe } else { Verdict::Unknown }
+    }
+
+    fn tell(&self, parents: &HashMap<World, Option<(World, String)>>, world: &World, what: &str) -> String {
+        let mut steps = Vec::new();
+        let mut at = world;
+        while let Some(Some((before, step))) = parents.get(at) {
+            steps.push(step.clone());
+            at = before;
+        }
+        steps.reverse();
+        format!(
+            "{what} after [{}]\nclient: {}\nserver: {}",
+            steps.join(", "),
+            show(self.client, self.messages),
+            show(self.server, self.messages)
+        )
+    }
+
+    fn role(&self, side: usize) -> &Automaton {
+        if side == 0 { self.client } else { self.server }
+    }
+
+    fn expand(&self, side: usize, target: StateIndex) -> Vec<StateIndex> {
+        let state = &self.role(side).states[target.0 as usize];
+        if state.kind != StateKind::Fork {
+            return vec![target];
+        }
+        let mut all: Vec<_> = state.parts.iter().flat_map(|&part| self.expand(side, part)).collect();
+        all.sort();
+        all
+    }
+
+    fn edges<'s>(
+        &'s self,
+        side: usize,
+        at: &'s [StateIndex],
+        direction: Direction,
+    ) -> impl Iterator<Item = (StateIndex, &'s Edge)> + 's {
+        let states = &self.role(side).states;
+        at.iter().flat_map(move |&from| {
+            let edges = states[from.0 as usize].edges.iter();
+            edges.filter(move |edge| edge.direction == direction).map(move |edge| (from, edge))
+        })
+    }
+
+    fn edge(
+        &self,
+        side: usize,
+        at: &[StateIndex],
+        direction: Direction,
+        message: MessageIndex,
+    ) -> Option<(StateIndex, Edge)> {
+        let mut edges = self.edges(side, at, direction);
+        edges.find(|(_, edge)| edge.message == message).map(|(from, edge)| (from, edge.clone()))
+    }
+
+    fn moved(&self, side: usize, at: &[StateIndex], from: StateIndex, action: Action) -> Vec<StateIndex> {
+        let Action::Step(target) = action else { return at.to_vec() };
+        let mut rest = at.to_vec();
+        let place = rest.iter().position(|&other| other == from).unwrap();
+        rest.remove(place);
+        rest.extend(self.expand(side, target));
+        rest.sort();
+        rest
+    }
+
+    fn life(&self, side: usize, at: Vec<StateIndex>) -> Life {
+        let over = at.iter().all(|state| self.role(side).states[state.0 as usize].kind == StateKind::End);
+        if over { Life::Over(at) } else { Life::At(at) }
+    }
+
+    fn name(&self, message: MessageIndex) -> &str {
+        &self.messages[usize::from(message.0)].table.name
+    }
+
+    fn kind(&self, message: MessageIndex) -> Kind {
+        self.messages[usize::from(message.0)].table.kind
+    }
+
+    /// Every world after one step.
+    fn next(&self, world: &World) -> Result<Vec<(String, World)>, String> {
+        let mut next = Vec::new();
+        for side in [0, 1] {
+            let who = if side == 0 { "client" } else { "server" };
+            if let Some(&item) = world.inbox[side].front() {
+                let mut after = world.clone();
+                after.inbox[side].pop_front();
+                self.receive(&mut after, side, item)?;
+                next.push((format!("{who} ?{}", self.name(item.message)), after));
+            }
+            if world.inbox[1 - side].len() >= self.bound {
+                continue;
+            }
+            let sends: Vec<Edge> =
+                self.edges(side, &world.main[side], Direction::Send).map(|(_, edge)| edge.clone()).collect();
+            for edge in sends.iter().filter(|edge| edge.origin != Origin::Closure) {
+                if let Some(after) = self.send(world, side, edge) {
+                    self.lag(world, side, edge)?;
+                    next.push((format!("{who} !{}", self.name(edge.message)), after));
+                }
+            }
+            for (index, copy) in world.copies.iter().enumerate() {
+                let Life::At(at) = &copy.lives[side] else { continue };
+                let sends: Vec<(StateIndex, Edge)> =
+                    self.edges(side, at, Direction::Send).map(|(from, edge)| (from, edge.clone())).collect();
+                for (from, edge) in sends.iter().filter(|(_, edge)| edge.origin != Origin::Closure) {
+                    self.copy_lag(world, side, index, edge)?;
+                    let mut after = world.clone();
+                    let moved = self.moved(side, at, *from, edge.action);
+                    after.copies[index].lives[side] = self.life(side, moved);
+                    let item = Item { message: edge.message, tag: Tag::Copy(copy.number) };
+                    after.inbox[1 - side].push_back(item);
+                    next.push((format!("{who} #{} !{}", copy.number, self.name(edge.message)), after));
+                }
+            }
+        }
+        if world.inbox.iter().all(VecDeque::is_empty) {
+            self.rest(world)?;
+        }
+        Ok(next)
+    }
+
+    /// A message of the main channels; `None` where it would open one copy too many.
+    fn send(&self, world: &World, side: usize, edge: &Edge) -> Option<World> {
+        let (from, _) = self.edge(side, &world.main[side], Direction::Send, edge.message).unwrap();
+        let mut after = world.clone();
+        after.main[side] = self.moved(side, &world.main[side], from, edge.action);
+        let tag = match (edge.action, self.kind(edge.message)) {
+            (Action::Spawn(body), _) => {
+                if world.copies.len() >= COPIES {
+                    return None;
+                }
+                let number = (0..).find(|n| world.copies.iter().all(|copy| copy.number != *n)).unwrap();
+                let mut lives = [Life::Unborn, Life::Unborn];
+                lives[side] = self.life(side, self.expand(side, body));
+                after.copies.push(Copied { number, lives });
+                Tag::Copy(number)
+            }
+            (Action::Step(_), Kind::Request) => {
+                let number = (0..).find(|n| world.exchanges.iter().all(|known| known.number != *n)).unwrap();
+                let request = edge.message;
+                after.exchanges.push(Exchange { number, asker: side, request, awaited: true, owed: false });
+                Tag::Request(number)
+            }
+            (Action::Step(_), Kind::Reply { request } | Kind::Refusal { request }) => {
+                let open =
+                    |known: &&mut Exchange| known.asker != side && known.request == request && known.owed;
+                let exchange = after.exchanges.iter_mut().find(open).unwrap();
+                exchange.owed = false;
+                Tag::Request(exchange.number)
+            }
+            (Action::Step(_), Kind::Notification) if edge.origin == Origin::Cancel => {
+                let open = |known: &&mut Exchange| known.asker == side && known.awaited;
+                let exchange = after.exchanges.iter_mut().find(open).unwrap();
+                exchange.awaited = false;
+                Tag::Request(exchange.number)
+            }
+            (Action::Step(_), Kind::Notification) => Tag::Main,
+        };
+        after.inbox[1 - side].push_back(Item { message: edge.message, tag });
+        Some(after)
+    }
+
+    fn receive(&self, world: &mut World, side: usize, item: Item) -> Result<(), String> {
+        let who = if side == 0 { "client" } else { "server" };
+        let unexpected = || format!("unexpected `{}` at the {who}", self.name(item.message));
+        if let Tag::Request(number) = item.tag {
+            let exchange = world.exchanges.iter_mut().find(|known| known.number == number).unwrap();
+            match self.kind(item.message) {
+                Kind::Request => exchange.owed = true,
+                Kind::Reply { .. } | Kind::Refusal { .. } => {
+                    if !exchange.awaited {
+                        return Ok(());
+                    }
+                    exchange.awaited = false;
+                }
+                Kind::Notification => {
+                    if !exchange.owed {
+                        return Ok(());
+                    }
+                    exchange.owed = false;
+                }
+            }
+        }
+        if let Tag::Copy(number) = item.tag {
+            let index = world.copies.iter().position(|copy| copy.number == number).unwrap();
+            match world.copies[index].lives[side].clone() {
+                Life::Over(at) | Life::At(at) => {
+                    let edge = self.edge(side, &at, Direction::Receive, item.message);
+                    let (from, edge) = edge.ok_or_else(unexpected)?;
+                    let moved = self.moved(side, &at, from, edge.action);
+                    world.copies[index].lives[side] = self.life(side, moved);
+                }
+                Life::Unborn => {
+                    let edge = self.edge(side, &world.main[side], Direction::Receive, item.message);
+                    let Some((_, Edge { action: Action::Spawn(body), .. })) = edge else {
+                        return Err(unexpected());
+                    };
+                    world.copies[index].lives[side] = self.life(side, self.expand(side, body));
+                }
+            }
+            return Ok(());
+        }
+        let edge = self.edge(side, &world.main[side], Direction::Receive, item.message);
+        let (from, edge) = edge.ok_or_else(unexpected)?;
+        if matches!(edge.action, Action::Spawn(_)) {
+            return Err(unexpected());
+        }
+        world.main[side] = self.moved(side, &world.main[side], from, edge.action);
+        Ok(())
+    }
+
+    /// The wire may be ahead of the program by any part of what waits; the program's message must fit there, too.
+    fn lag(&self, world: &World, side: usize, edge: &Edge) -> Result<(), String> {
+        let name = self.name(edge.message);
+        let mut ahead = world.clone();
+        for item in &world.inbox[side] {
+            let reply = |message| matches!(self.kind(message), Kind::Reply { .. } | Kind::Refusal { .. });
+            let cancels = |message| self.kind(message) == Kind::Notification;
+            let settles = edge.origin == Origin::Cancel && reply(item.message)
+                || reply(edge.message) && cancels(item.message);
+            if settles && matches!(item.tag, Tag::Request(_)) {
+                // A cancellation or a reply that is too late is swallowed by its number.
+                return Ok(());
+            }
+            self.receive(&mut ahead, side, *item)?;
+            if self.edge(side, &ahead.main[side], Direction::Send, edge.message).is_none() {
+                return Err(format!("lag: `!{name}` is too late"));
+            }
+        }
+        let late = self.edge(side, &ahead.main[side], Direction::Send, edge.message).unwrap().1;
+        let Some(ahead) = self.send(&ahead, side, &late) else { return Ok(()) };
+        let mut behind = self.send(world, side, edge).unwrap();
+        for item in &world.inbox[side] {
+            self.receive(&mut behind, side, *item)?;
+        }
+        if ahead.main[side] != behind.main[side] {
+            return Err(format!("lag: `!{name}` leads elsewhere"));
+        }
+        Ok(())
+    }
+
+    fn copy_lag(&self, world: &World, side: usize, index: usize, edge: &Edge) -> Result<(), String> {
+        let mut ahead = world.clone();
+        for item in &world.inbox[side] {
+            self.receive(&mut ahead, side, *item)?;
+            let allowed = match &ahead.copies[index].lives[side] {
+                Life::At(at) | Life::Over(at) => self.edge(side, at, Direction::Send, edge.message).is_some(),
+                Life::Unborn => false,
+            };
+            if !allowed {
+                return Err(format!("lag: `!{}` is too late in a copy", self.name(edge.message)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing is on its way.
+    fn rest(&self, world: &World) -> Result<(), String> {
+        let mut somebody_closes = false;
+        for side in [0, 1] {
+            let own = self.may_close(side, &world.main[side], side);
+            somebody_closes |= own;
+            if own && !self.may_close(1 - side, &world.main[1 - side], side) {
+                return Err(format!("unexpected close by side {side}"));
+            }
+        }
+        if !somebody_closes && self.stuck(&world.main) {
+            return Err("deadlock".to_owned());
+        }
+        for copy in &world.copies {
+            match &copy.lives {
+                [Life::At(client), Life::At(server)] => {
+                    if self.stuck(&[client.clone(), server.clone()]) {
+                        return Err("deadlock in a copy".to_owned());
+                    }
+                }
+                [Life::Over(_), Life::Over(_)] => {}
+                _ => return Err("a copy is left over on one side".to_owned()),
+            }
+        }
+        Ok(())
+    }
+
+    fn may_close(&self, side: usize, at: &[StateIndex], who: usize) -> bool {
+        let states: Vec<_> = at.iter().map(|state| &self.role(side).states[state.0 as usize]).collect();
+        let linear = states.iter().any(|state| matches!(state.kind, StateKind::Linear | StateKind::End));
+        let mut able = states
+            .iter()
+            .filter(|state| {
+                state.kind == StateKind::End || state.kind == StateKind::Linear && state.reaches_end
+            })
+            .peekable();
+        if able.peek().is_none() {
+            return !linear;
+        }
+        able.all(|state| {
+            state.kind == StateKind::End || if who == side { state.may_close } else { state.peer_may_close }
+        })
+    }
+
+    /// Whether a role waits for what the other will never send: the other sends nothing linear at all, and it has
+    /// nothing to send itself, or, being the server, only what changes nothing.
+    fn stuck(&self, at: &[Vec<StateIndex>; 2]) -> bool {
+        let linear = |side: usize, direction: Direction| {
+            self.edges(side, &at[side], direction)
+                .filter_map(|(from, edge)| match edge.action {
+                    Action::Step(target) => Some(target == from),
+                    Action::Spawn(_) => None,
+                })
+                .collect::<Vec<bool>>()
+        };
+        [0, 1].into_iter().any(|side| {
+            let waits = !linear(side, Direction::Receive).is_empty();
+            let sends = linear(side, Direction::Send);
+            let idle = if side == 1 { sends.iter().all(|looped| *looped) } else { sends.is_empty() };
+            waits && idle && linear(1 - side, Direction::Send).is_empty()
+        })
+    }
+}
+
+/// Forgets copies that are over and requests that are settled, once nothing on its way names them.
+fn tidy(world: &mut World) {
+    let tags: Vec<Tag> = world.inbox.iter().flatten().map(|item| item.tag).collect();
+    world.copies.retain(|copy| {
+        !matches!(copy.lives, [Life::Over(_), Life::Over(_)]) || tags.contains(&Tag::Copy(copy.number))
+    });
+    world.exchanges.retain(|known| known.awaited || known.owed || tags.contains(&Tag::Request(known.number)));
+    world.copies.sort_by_key(|copy| copy.number);
+    world.exchanges.sort_by_key(|known| known.number);
+}

@@ -1,0 +1,6 @@
+//! Tests of the relations: cases by hand, and properties on random automata against the oracle.
+
+mod cases;
+pub(super) mod notation;
+mod properties;
+mod random;

@@ -1,0 +1,270 @@
+//! Automata from a line of text.
+//!
+//! In: items between `;`. `0 !a 1` is a linear edge, `0 !a *5` opens a copy whose state is 5, `2 = End`,
+//! `2 = Replicated`, `2 = (3, 4)` say what a state is, `0 + End` lets this role close, `0 & End` the peer. A state
+//! without edges is at its end unless it says otherwise. `cancel` after an edge makes it a cancellation; an edge of
+//! a refusal, `aError`, is one that every request has. Out: an [`Automaton`] and the messages in it. Refuses
+//! nothing: a mistake in a test panics.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_protocol_machine::protocol as machine;
+use mcp_protocol_machine::protocol::{
+    Action, Direction, Kind, Level, MessageIndex, Origin, Payload, Side, StateIndex, StateKind, Strictness,
+};
+
+use crate::automaton::{Automaton, Edge, State};
+use crate::resolve::{Message, PayloadType};
+use crate::source::{FileId, Span};
+
+/// Messages by name: `Call -> Result | Other cancellable; Stop`.
+pub(in crate::relation) fn messages(text: &str) -> Vec<Message> {
+    let mut list: Vec<Message> = Vec::new();
+    for item in text.split(';').map(str::trim).filter(|item| !item.is_empty()) {
+        let (item, cancellable) = match item.strip_suffix("cancellable") {
+            Some(rest) => (rest.trim(), true),
+            None => (item, false),
+        };
+        let Some((request, replies)) = item.split_once("->") else {
+            list.push(message(item, item, Kind::Notification, false));
+            continue;
+        };
+        let request = request.trim();
+        let index = MessageIndex(u16::try_from(list.len()).unwrap());
+        list.push(message(request, request, Kind::Request, cancellable));
+        for reply in replies.split('|').map(str::trim) {
+            list.push(message(reply, request, Kind::Reply { request: index }, false));
+        }
+        list.push(message(&format!("{request}Error"), request, Kind::Refusal { request: index }, false));
+    }
+    list
+}
+
+fn message(name: &str, method: &str, kind: Kind, cancellable: bool) -> Message {
+    Message {
+        table: machine::Message {
+            name: Cow::Owned(name.to_owned()),
+            kind,
+            method: Cow::Owned(method.to_owned()),
+            payload: Payload::None,
+            condition: None,
+            requires: Cow::Borrowed(&[]),
+            answered: false,
+            cancellable,
+            cancels: None,
+            reports: None,
+            level: None,
+        },
+        span: Span::default(),
+        documentation: Vec::new(),
+        payload: PayloadType::None,
+        call_name: None,
+        undeclared: false,
+    }
+}
+
+/// A state without edges.
+pub(in crate::relation) fn state(index: usize) -> State {
+    let level = Level { strictness: Strictness::Must, rule: None, error: None };
+    State {
+        name: format!("S{index}"),
+        aliases: Vec::new(),
+        kind: StateKind::Linear,
+        edges: Vec::new(),
+        parts: Vec::new(),
+        may_close: false,
+        peer_may_close: false,
+        reaches_end: false,
+        outward: level.clone(),
+        inward: level,
+        body: false,
+        span: Span::default(),
+        documentation: Vec::new(),
+    }
+}
+
+/// An automaton from its notation; new names become notifications.
+pub(in crate::relation) fn automaton(side: Side, text: &str, messages: &mut Vec<Message>) -> Automaton {
+    let mut states: BTreeMap<usize, State> = BTreeMap::new();
+    let mut said: BTreeSet<usize> = BTreeSet::new();
+    let mut at = |states: &mut BTreeMap<usize, State>, index: usize| {
+        states.entry(index).or_insert_with(|| state(index));
+    };
+    let mut offset = 0;
+    for item in text.split(';') {
+        let start = offset + item.len() - item.trim_start().len();
+        let span = span(side, start, offset + item.trim_end().len());
+        offset += item.len() + 1;
+        let words: Vec<&str> = item.split_whitespace().collect();
+        let [from, word, rest @ ..] = words.as_slice() else {
+            assert!(words.is_empty(), "cannot read `{item}`");
+            continue;
+        };
+        let from: usize = from.parse().unwrap();
+        at(&mut states, from);
+        match *word {
+            "=" => {
+                said.insert(from);
+                let rest = rest.join(" ");
+                let parts: Vec<StateIndex> = rest
+                    .trim_matches(['(', ')'])
+                    .split(',')
+                    .filter_map(|part| part.trim().parse().ok().map(StateIndex))
+                    .collect();
+                let state = states.get_mut(&from).unwrap();
+                state.kind = match rest.as_str() {
+                    "End" => StateKind::End,
+                    "Replicated" => StateKind::Replicated,
+                    "Linear" => StateKind::Linear,
+                    _ => StateKind::Fork,
+                };
+                state.parts = parts;
+                state.span = span;
+            }
+            "+" => states.get_mut(&from).unwrap().may_close = true,
+            "&" => states.get_mut(&from).unwrap().peer_may_close = true,
+            action => {
+                let direction = if action.starts_with('!') { Direction::Send } else { Direction::Receive };
+                let name = action.trim_start_matches(['!', '?']);
+                let known = messages.iter().position(|message| message.table.name == name);
+                let message = known.unwrap_or_else(|| {
+                    messages.push(message(name, name, Kind::Notification, false));
+                    messages.len() - 1
+                });
+                let refusal = matches!(messages[message].table.kind, Kind::Refusal { .. });
+                let target = rest[0];
+                let spawn = target.starts_with('*');
+                let target: usize = target.trim_start_matches('*').parse().unwrap();
+                at(&mut states, target);
+                let index = StateIndex(u32::try_from(target).unwrap());
+                let origin = match (rest.get(1), refusal) {
+                    (Some(_), _) => Origin::Cancel,
+                    (None, true) => Origin::Refusal,
+                    (None, false) => Origin::Written,
+                };
+                let state = states.get_mut(&from).unwrap();
+                if state.span == Span::default() {
+                    state.span = span;
+                }
+                state.edges.push(Edge {
+                    direction,
+                    message: MessageIndex(u16::try_from(message).unwrap()),
+                    action: if spawn { Action::Spawn(index) } else { Action::Step(index) },
+                    origin,
+                    span,
+                    level: None,
+                });
+            }
+        }
+    }
+    let count = states.keys().next_back().map_or(0, |last| last + 1);
+    for index in 0..count {
+        at(&mut states, index);
+    }
+    for (index, state) in &mut states {
+        if !said.contains(index) && state.edges.is_empty() {
+            state.kind = StateKind::End;
+        }
+    }
+    let name = if side == Side::Client { "Client" } else { "Server" };
+    let span = span(side, 0, text.len());
+    let states = states.into_values().collect();
+    let mut automaton = Automaton { side, name: name.to_owned(), span, documentation: Vec::new(), states };
+    complete(&mut automaton);
+    automaton
+}
+
+fn span(side: Side, start: usize, end: usize) -> Span {
+    let file = FileId(u32::from(side == Side::Server));
+    Span { file, start: u32::try_from(start).unwrap(), end: u32::try_from(end).unwrap() }
+}
+
+/// Works out which states reach an end and which belong to bodies.
+pub(in crate::relation) fn complete(automaton: &mut Automaton) {
+    let ends = |state: &State| state.kind == StateKind::End || state.may_close || state.peer_may_close;
+    let mut reaches: Vec<bool> = automaton.states.iter().map(ends).collect();
+    loop {
+        let mut changed = false;
+        for (index, state) in automaton.states.iter().enumerate() {
+            let steps = state.edges.iter().filter_map(|edge| match edge.action {
+                Action::Step(target) => Some(target),
+                Action::Spawn(_) => None,
+            });
+            let next = steps.chain(state.parts.iter().copied()).any(|target| reaches[target.0 as usize]);
+            changed |= next && !reaches[index];
+            reaches[index] |= next;
+        }
+        if !changed {
+            break;
+        }
+    }
+    let mut waiting: Vec<StateIndex> = Vec::new();
+    for state in &automaton.states {
+        waiting.extend(state.edges.iter().filter_map(|edge| match edge.action {
+            Action::Spawn(target) => Some(target),
+            Action::Step(_) => None,
+        }));
+    }
+    let mut bodies: BTreeSet<StateIndex> = BTreeSet::new();
+    while let Some(state) = waiting.pop() {
+        if bodies.insert(state) {
+            let state = &automaton.states[state.0 as usize];
+            waiting.extend(state.edges.iter().map(|edge| edge.action.target()));
+            waiting.extend(&state.parts);
+        }
+    }
+    for (index, state) in automaton.states.iter_mut().enumerate() {
+        state.reaches_end = reaches[index];
+        state.body = bodies.contains(&StateIndex(u32::try_from(index).unwrap()));
+    }
+}
+
+/// The same automaton, seen from the other side.
+pub(in crate::relation) fn flip(automaton: &Automaton) -> Automaton {
+    let mut other = automaton.clone();
+    other.side = automaton.side.other();
+    other.name = if other.side == Side::Client { "Client" } else { "Server" }.to_owned();
+    for state in &mut other.states {
+        std::mem::swap(&mut state.may_close, &mut state.peer_may_close);
+        for edge in &mut state.edges {
+            edge.direction = edge.direction.flip();
+        }
+    }
+    other
+}
+
+/// An automaton in its notation, for messages of failing tests.
+pub(in crate::relation) fn show(automaton: &Automaton, messages: &[Message]) -> String {
+    let mut items = Vec::new();
+    for (index, state) in automaton.states.iter().enumerate() {
+        let parts: Vec<String> = state.parts.iter().map(|part| part.0.to_string()).collect();
+        match state.kind {
+            StateKind::Fork => items.push(format!("{index} = ({})", parts.join(", "))),
+            StateKind::End | StateKind::Replicated => items.push(format!("{index} = {:?}", state.kind)),
+            StateKind::Linear if state.edges.is_empty() => items.push(format!("{index} = Linear")),
+            StateKind::Linear => {}
+        }
+        if state.may_close {
+            items.push(format!("{index} + End"));
+        }
+        if state.peer_may_close {
+            items.push(format!("{index} & End"));
+        }
+        for edge in &state.edges {
+            let mark = if edge.direction == Direction::Send { '!' } else { '?' };
+            let name = &messages[usize::from(edge.message.0)].table.name;
+            let target = match edge.action {
+                Action::Step(target) => target.0.to_string(),
+                Action::Spawn(target) => format!("*{}", target.0),
+            };
+            let origin = match edge.origin {
+                Origin::Written | Origin::Refusal => "",
+                Origin::Cancel => " cancel",
+                Origin::Closure => " closure",
+            };
+            items.push(format!("{index} {mark}{name} {target}{origin}"));
+        }
+    }
+    items.join("; ")
+}

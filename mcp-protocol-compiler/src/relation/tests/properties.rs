@@ -1,0 +1,293 @@
+//! Properties of the relations on random automata, judged by the oracle.
+//!
+//! Each case is made from a number, which a failing test prints.
+
+use std::collections::HashSet;
+
+use mcp_protocol_machine::protocol::{Action, Direction, Side, StateIndex, StateKind};
+
+use super::notation::{flip, show};
+use super::random::{Random, Shape, client, dual, interleave, loosen, mutate, vocabulary};
+use crate::automaton::Automaton;
+use crate::relation::oracle::{Oracle, Verdict};
+use crate::relation::{CLOSED, TOO_MANY, Wanted, close, races, relate};
+use crate::resolve::Message;
+
+const CASES: u64 = 3000;
+
+/// A client and a server that may be related.
+fn roles(random: &mut Random) -> (Automaton, Automaton) {
+    let shape = Shape::any(random);
+    let one = client(random, shape);
+    let mut other = dual(random, &one);
+    match random.below(6) {
+        0 => {}
+        1 => mutate(random, &mut other),
+        2 | 3 => loosen(random, &mut other),
+        4 => other = interleave(&other),
+        _ => {
+            other = interleave(&other);
+            loosen(random, &mut other);
+        }
+    }
+    (one, other)
+}
+
+fn related(one: &Automaton, other: &Automaton, messages: &[Message], wanted: Wanted) -> bool {
+    relate(one, other, messages, wanted).is_empty()
+}
+
+fn both(one: &Automaton, other: &Automaton, messages: &[Message]) -> String {
+    format!("client: {}\nserver: {}", show(one, messages), show(other, messages))
+}
+
+/// Duality by its definition, on whole configurations: no groups, no classes.
+fn dual_by_definition(client: &Automaton, server: &Automaton) -> bool {
+    type At = Vec<StateIndex>;
+    fn expand(role: &Automaton, target: StateIndex) -> At {
+        let state = &role.states[target.0 as usize];
+        if state.kind != StateKind::Fork {
+            return vec![target];
+        }
+        let mut all: At = state.parts.iter().flat_map(|&part| expand(role, part)).collect();
+        all.sort();
+        all
+    }
+    type Line = (Direction, u16, bool);
+    fn edges(role: &Automaton, at: &At, flipped: bool) -> Vec<(Line, StateIndex, Action)> {
+        let mut list = Vec::new();
+        for &from in at {
+            for edge in &role.states[from.0 as usize].edges {
+                let way = if flipped { edge.direction.flip() } else { edge.direction };
+                let line = (way, edge.message.0, matches!(edge.action, Action::Spawn(_)));
+                list.push((line, from, edge.action));
+            }
+        }
+        list.sort_by_key(|(line, _, _)| *line);
+        list.dedup_by_key(|(line, _, _)| *line);
+        list
+    }
+    fn next(role: &Automaton, at: &At, from: StateIndex, action: Action) -> At {
+        match action {
+            Action::Spawn(body) => expand(role, body),
+            Action::Step(target) => {
+                let mut rest = at.clone();
+                let place = rest.iter().position(|&other| other == from).unwrap();
+                rest.remove(place);
+                rest.extend(expand(role, target));
+                rest.sort();
+                rest
+            }
+        }
+    }
+    fn may_close(role: &Automaton, at: &At, own: bool) -> bool {
+        let states: Vec<_> = at.iter().map(|state| &role.states[state.0 as usize]).collect();
+        let mut able = states.iter().filter(|state| {
+            state.kind == StateKind::End || state.kind == StateKind::Linear && state.reaches_end
+        });
+        let offered = |flag: bool, kind| kind == StateKind::End || flag;
+        let linear = states.iter().any(|state| state.kind == StateKind::Linear);
+        let some = able.clone().next().is_some();
+        let all =
+            able.all(|state| offered(if own { state.may_close } else { state.peer_may_close }, state.kind));
+        if some { all } else { !linear }
+    }
+    let start = (expand(client, StateIndex(0)), expand(server, StateIndex(0)), false);
+    let mut seen = HashSet::from([start.clone()]);
+    let mut waiting = vec![start];
+    while let Some((one, other, body)) = waiting.pop() {
+        let (ours, theirs) = (edges(client, &one, false), edges(server, &other, true));
+        let lines =
+            |list: &[(Line, StateIndex, Action)]| list.iter().map(|(line, _, _)| *line).collect::<Vec<_>>();
+        if lines(&ours) != lines(&theirs) {
+            return false;
+        }
+        if !body
+            && (may_close(client, &one, true) != may_close(server, &other, false)
+                || may_close(client, &one, false) != may_close(server, &other, true))
+        {
+            return false;
+        }
+        for ((line, from, action), (_, others_from, others_action)) in ours.iter().zip(&theirs) {
+            let after = (
+                next(client, &one, *from, *action),
+                next(server, &other, *others_from, *others_action),
+                body || line.2,
+            );
+            if seen.insert(after.clone()) {
+                waiting.push(after);
+            }
+        }
+    }
+    true
+}
+
+#[test]
+fn every_automaton_relates_to_its_dual() {
+    let messages = vocabulary();
+    for seed in 0..CASES {
+        let mut random = Random::new(seed);
+        let shape = Shape::any(&mut random);
+        let one = client(&mut random, shape);
+        let other = dual(&mut random, &one);
+        for wanted in [Wanted::Dual, Wanted::Compatible] {
+            assert!(
+                related(&one, &other, &messages, wanted),
+                "seed {seed}, {wanted:?}\n{}",
+                both(&one, &other, &messages)
+            );
+        }
+        assert!(
+            related(&one, &interleave(&other), &messages, Wanted::Dual),
+            "seed {seed}, interleaved\n{}",
+            both(&one, &interleave(&other), &messages)
+        );
+    }
+}
+
+#[test]
+fn dual_is_what_its_definition_says() {
+    let messages = vocabulary();
+    let mut counts = [0, 0];
+    for seed in 0..2 * CASES {
+        let mut random = Random::new(seed);
+        let (one, other) = roles(&mut random);
+        let expected = dual_by_definition(&one, &other);
+        counts[usize::from(expected)] += 1;
+        assert_eq!(
+            related(&one, &other, &messages, Wanted::Dual),
+            expected,
+            "seed {seed}\n{}",
+            both(&one, &other, &messages)
+        );
+    }
+    assert!(counts.iter().all(|count| *count > 500), "{counts:?}");
+}
+
+#[test]
+fn dual_implies_compatible() {
+    let messages = vocabulary();
+    for seed in 0..2 * CASES {
+        let mut random = Random::new(seed);
+        let (one, other) = roles(&mut random);
+        if related(&one, &other, &messages, Wanted::Dual) {
+            let compatible = related(&one, &other, &messages, Wanted::Compatible);
+            assert!(compatible, "seed {seed}\n{}", both(&one, &other, &messages));
+        }
+    }
+}
+
+/// What became of many cases.
+#[derive(Debug, Default)]
+struct Counts {
+    unrelated: usize,
+    raced: usize,
+    accepted: usize,
+    cut_short: usize,
+}
+
+fn safety(seeds: std::ops::Range<u64>, wanted: Wanted) -> Counts {
+    let messages = vocabulary();
+    let mut counts = Counts::default();
+    for seed in seeds {
+        let mut random = Random::new(seed);
+        let (mut one, mut other) = roles(&mut random);
+        if !related(&one, &other, &messages, wanted) {
+            counts.unrelated += 1;
+            continue;
+        }
+        let written = both(&one, &other, &messages);
+        let closed = close(&mut one, &mut other, &messages);
+        assert!(closed.diagnostics.iter().all(|found| found.code == CLOSED || found.code == TOO_MANY));
+        if !races(&one, &other, &messages).is_empty() {
+            counts.raced += 1;
+            continue;
+        }
+        counts.accepted += 1;
+        let bound = 1 + random.below(3);
+        let oracle = Oracle { client: &one, server: &other, messages: &messages, bound, worlds: 2_000 };
+        match oracle.judge() {
+            Verdict::Safe => {}
+            Verdict::Unknown => counts.cut_short += 1,
+            Verdict::Unsafe(what) => panic!("seed {seed}, bound {bound}: {what}\nwritten:\n{written}"),
+        }
+    }
+    counts
+}
+
+#[test]
+fn dual_roles_with_the_diamond_are_safe() {
+    let counts = safety(0..CASES, Wanted::Dual);
+    assert!(counts.accepted > 300, "{counts:?}");
+    println!("{counts:?}");
+}
+
+#[test]
+fn compatible_roles_with_the_diamond_are_safe() {
+    let counts = safety(0..2 * CASES, Wanted::Compatible);
+    assert!(counts.accepted > 600, "{counts:?}");
+    println!("{counts:?}");
+}
+
+#[test]
+fn a_race_of_dual_roles_is_real() {
+    let messages = vocabulary();
+    let (mut real, mut false_alarms) = (0, 0);
+    for seed in 0..CASES {
+        let mut random = Random::new(seed);
+        let shape = Shape { spawns: false, ..Shape::any(&mut random) };
+        let mut one = client(&mut random, shape);
+        let mut other = flip(&one);
+        close(&mut one, &mut other, &messages);
+        if races(&one, &other, &messages).is_empty() {
+            continue;
+        }
+        let oracle = Oracle { client: &one, server: &other, messages: &messages, bound: 3, worlds: 20_000 };
+        match oracle.judge() {
+            Verdict::Unsafe(_) => real += 1,
+            Verdict::Safe | Verdict::Unknown => {
+                false_alarms += 1;
+                if false_alarms < 4 {
+                    println!(
+                        "seed {seed}: {:?}\n{}",
+                        races(&one, &other, &messages)[0].message,
+                        both(&one, &other, &messages)
+                    );
+                }
+            }
+        }
+    }
+    println!("{real} real, {false_alarms} false alarms");
+    assert!(real > 300 && false_alarms * 50 < real, "{real} real, {false_alarms} false alarms");
+}
+
+#[test]
+fn closing_adds_the_same_events_to_both_roles_and_twice_is_once() {
+    let messages = vocabulary();
+    let mut closed_some = 0;
+    for seed in 0..CASES {
+        let mut random = Random::new(seed);
+        let (mut one, mut other) = roles(&mut random);
+        if !related(&one, &other, &messages, Wanted::Compatible) {
+            continue;
+        }
+        let first = close(&mut one, &mut other, &messages);
+        let (before, after) = (one.clone(), other.clone());
+        let second = close(&mut one, &mut other, &messages);
+        assert!(
+            second.added.is_empty(),
+            "seed {seed}: {:?}\n{}",
+            second.added,
+            both(&one, &other, &messages)
+        );
+        assert_eq!((before, after), (one, other), "seed {seed}");
+        closed_some += usize::from(!first.added.is_empty());
+        let events = |side: Side| -> HashSet<u16> {
+            first.added.iter().filter(|added| added.side == side).map(|added| added.edge.message.0).collect()
+        };
+        // What one role gets and the other does not, the other has there already.
+        let lone = events(Side::Client).symmetric_difference(&events(Side::Server)).count();
+        assert!(lone == 0 || !first.added.is_empty());
+    }
+    assert!(closed_some > 200, "{closed_some}");
+}

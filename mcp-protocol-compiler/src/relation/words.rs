@@ -1,0 +1,81 @@
+//! Words for reports: names of messages, places, and the way to a place.
+//!
+//! In: events and configurations. Out: text, in backticks. Refuses to say where something is; labels do that.
+
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Side, StateIndex};
+
+use super::machine::{Event, Machine};
+use crate::resolve::Message;
+
+/// How many messages of a way are written out before it is shortened.
+const SHOWN: usize = 10;
+
+/// The name of a message.
+pub(super) fn name(messages: &[Message], message: MessageIndex) -> &str {
+    messages.get(usize::from(message.0)).map_or("?", |message| message.table.name.as_ref())
+}
+
+/// What a message is.
+pub(super) fn kind(messages: &[Message], message: MessageIndex) -> Option<Kind> {
+    messages.get(usize::from(message.0)).map(|message| message.table.kind)
+}
+
+/// An event as one role writes it, `!Initialize`.
+pub(super) fn action(messages: &[Message], event: Event, side: Side) -> String {
+    let mark = match event.direction(side) {
+        Direction::Send => '!',
+        Direction::Receive => '?',
+    };
+    format!("{mark}{}", name(messages, event.message))
+}
+
+/// A `*` that has the event, as one role writes it.
+pub(super) fn replicated(messages: &[Message], event: Event, side: Side) -> String {
+    let action_text = action(messages, event, side);
+    match (kind(messages, event.message), event.direction(side)) {
+        (Some(Kind::Request), Direction::Send) => format!("*( {action_text} . ?reply . End )"),
+        (Some(Kind::Request), Direction::Receive) => format!("*( {action_text} . !reply . End )"),
+        _ => format!("*( {action_text} . End )"),
+    }
+}
+
+/// `the client`.
+pub(super) fn role(side: Side) -> &'static str {
+    match side {
+        Side::Client => "the client",
+        Side::Server => "the server",
+    }
+}
+
+/// `` `Active` and `Listening` ``.
+pub(super) fn place(machine: &Machine<'_>, locations: &[StateIndex]) -> String {
+    let names: Vec<String> = locations
+        .iter()
+        .filter_map(|&location| machine.state(location))
+        .map(|state| format!("`{}`", state.name))
+        .collect();
+    if names.is_empty() { "no state of its own".to_owned() } else { names.join(" and ") }
+}
+
+/// `` after `!Initialize`, `?InitializeResult` ``, as the client sees it; a long way keeps both its ends.
+pub(super) fn way(messages: &[Message], way: &[Event]) -> String {
+    if way.is_empty() {
+        return "at the start".to_owned();
+    }
+    let one = |event: &Event| format!("`{}`", action(messages, *event, Side::Client));
+    let mut words: Vec<String> = Vec::new();
+    if way.len() <= SHOWN {
+        words.extend(way.iter().map(one));
+    } else {
+        let (head, tail) = (SHOWN / 2, way.len().saturating_sub(SHOWN / 2));
+        words.extend(way.iter().take(head).map(one));
+        words.push(format!("… {} more …", tail.saturating_sub(head)));
+        words.extend(way.iter().skip(tail).map(one));
+    }
+    format!("after {}", words.join(", "))
+}
+
+/// The note that says from where a way is seen, where there is a way at all.
+pub(super) fn seen_from(way: &[Event]) -> Option<&'static str> {
+    (!way.is_empty()).then_some("`!` and `?` on the way are seen from the client")
+}
