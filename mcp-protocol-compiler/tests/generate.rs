@@ -1,7 +1,11 @@
 //! What is generated for small protocols, read as a reviewer would read it.
 
+// The functions that tests share are tests, too.
+#![allow(clippy::unwrap_used)]
+
 use std::path::Path;
 
+use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::{Compilation, compile, generate};
 
 /// Compiles one file and expects no errors.
@@ -32,4 +36,82 @@ fn linear() {
 #[test]
 fn replicated() {
     insta::assert_snapshot!(expanded(REPLICATED));
+}
+
+/// The findings on a protocol without errors that keep it from being generated, as text.
+fn refused(text: &str) -> String {
+    let compilation = compiled(text);
+    let found = generate::check(compilation.protocol.as_ref().unwrap());
+    render_all(&compilation.sources, &found, Style::Plain)
+}
+
+/// A protocol of one role, its messages declared by the test.
+fn with(messages: &str, body: &str) -> String {
+    format!("protocol P \"1\"\ntypes    wire\n{messages}\nclient Role\nRole = {body}\n")
+}
+
+#[test]
+fn two_calls_of_one_name() {
+    let messages = "request A \"a\" -> AResult as go\nrequest B \"b\" -> BResult as go";
+    let body = "(*( !A . ?reply . End ), *( !B . ?reply . End ))";
+    insta::assert_snapshot!(refused(&with(messages, body)));
+}
+
+#[test]
+fn methods_that_sessions_have() {
+    let messages = "request Close \"close\" -> Closed\nrequest Split \"split\" -> Parts";
+    let body = "(*( !Close . ?reply . End ), *( !Split . ?reply . End ))";
+    insta::assert_snapshot!(refused(&with(messages, body)));
+}
+
+#[test]
+fn messages_that_differ_in_spelling_only() {
+    let messages = "notification ToolsList \"a\"\nnotification tools_list \"b\"";
+    insta::assert_snapshot!(refused(&with(messages, "rec on . ( !ToolsList . on ⊕ !tools_list . on )")));
+}
+
+#[test]
+fn states_with_names_that_are_taken() {
+    let body = "Result\nResult = !A . PError\nPError = !B . End";
+    insta::assert_snapshot!(refused(&with("notification A \"a\"\nnotification B \"b\"", body)));
+}
+
+#[test]
+fn a_step_and_a_call_that_meet() {
+    // The combined form of `SendIt` and the step of `It` are both `send_it`.
+    let messages = "request SendIt \"a\" -> Sent\nnotification It \"b\"";
+    let body = "rec on . ( !SendIt . ?reply . on ⊕ !It . on ⊕ End )";
+    insta::assert_snapshot!(refused(&with(messages, body)));
+}
+
+#[test]
+fn every_name_is_free_in_the_protocols_of_this_folder() {
+    for text in [LINEAR, REPLICATED] {
+        assert_eq!(refused(text), "");
+    }
+}
+
+#[test]
+fn keywords_are_written_raw() {
+    let code = expanded(&with("request Type \"type\" -> Typed", "*( !Type . ?reply . End )"));
+    assert!(code.contains("pub fn r#type(&self) -> client::Call<'_, ()>"), "{code}");
+}
+
+#[test]
+fn the_same_text_gives_the_same_code() {
+    assert_eq!(expanded(REPLICATED), expanded(REPLICATED));
+}
+
+#[test]
+fn tables_hold_every_edge_in_order() {
+    let compilation = compiled(REPLICATED);
+    let tables = generate::machine(compilation.protocol.as_ref().unwrap());
+    assert_eq!(tables.name, "Desk");
+    for role in [tables.client.unwrap(), tables.server.unwrap()] {
+        for state in role.states.iter() {
+            let keys: Vec<_> = state.edges.iter().map(|edge| (edge.direction, edge.message)).collect();
+            assert!(keys.is_sorted_by(|one, other| one < other), "{}: {keys:?}", state.name);
+        }
+        assert_eq!(role.states[0].name, "Greeting");
+    }
 }

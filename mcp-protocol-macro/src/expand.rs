@@ -30,7 +30,7 @@ pub(crate) fn expand(arguments: &Arguments) -> TokenStream {
         Err(message) => return failed(&message, span),
     };
     // The compiler is given paths as seen from the package: messages then are the same in every checkout.
-    let entry = places.from_package(&file).map_or_else(|| file.clone(), PathBuf::from);
+    let entry = places.seen_from_package(&file).map_or_else(|| file.clone(), PathBuf::from);
     let mut files = Vec::new();
     let mut read = |path: &Path| {
         let path = places.package.join(path);
@@ -93,7 +93,7 @@ fn failed(message: &str, span: Span) -> TokenStream {
 
 /// Makes rustc read every file, too, so that an edit of any of them rebuilds.
 fn tracked(places: &Places, files: &[PathBuf]) -> TokenStream {
-    let files = files.iter().map(|file| match places.from_package(file) {
+    let files = files.iter().map(|file| match places.seen_from_package(file) {
         Some(path) => {
             let path = format!("/{path}");
             quote!(::std::include_str!(::std::concat!(::std::env!("CARGO_MANIFEST_DIR"), #path)))

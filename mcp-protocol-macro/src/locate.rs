@@ -57,7 +57,7 @@ impl Places {
 
     /// A file as seen from the package, with `/` between the parts: what `include_str!` gets behind the package's
     /// folder, so that nothing depends on where the checkout lies. `None` if there is no way from here to there.
-    pub(crate) fn from_package(&self, file: &Path) -> Option<String> {
+    pub(crate) fn seen_from_package(&self, file: &Path) -> Option<String> {
         // `..` behind a symbolic link leads somewhere else than it looks, so links are followed first.
         let package = self.package.canonicalize().ok()?;
         let file = file.canonicalize().ok()?;

@@ -49,7 +49,7 @@ struct Named {
 
 struct Clashes<'a> {
     plan: &'a Plan<'a>,
-    seen: BTreeSet<(String, Span, Option<Span>)>,
+    seen: BTreeSet<(Span, Option<Span>)>,
     found: Vec<Diagnostic>,
 }
 
@@ -126,7 +126,7 @@ impl Clashes<'_> {
         for (_, message) in indices(self.plan.declarations) {
             let named = Named {
                 span: message.span,
-                what: format!("the constant of the message `{}`", message.table.name),
+                what: format!("the message `{}`", message.table.name),
                 help: "rename one of the messages".into(),
             };
             self.insert(&mut constants, constant(&message.table.name), named);
@@ -145,8 +145,12 @@ impl Clashes<'_> {
                 let named = self.method(method);
                 let taken = SESSION_METHODS.contains(&method.name.as_str()) || method.name == "refuse";
                 if taken && !own {
-                    let message = format!("{} has the name of a method that sessions have", named.what);
+                    let message = format!(
+                        "{} would be called `{}`, as a method that every session has",
+                        named.what, method.name
+                    );
                     self.report(&method.name, message, &named, None);
+                    continue;
                 }
                 self.insert(&mut methods, method.name.clone(), named);
             }
@@ -163,17 +167,17 @@ impl Clashes<'_> {
             What::Exchange { request, .. } => (*request, false),
             What::Call(call) => (call.request, false),
             What::Next(_) | What::Refuse { .. } | What::Split { .. } | What::Close => {
-                let what = format!("`{}` of every session", method.name);
+                let what = format!("the method `{}` that sessions have here", method.name);
                 return Named { span: method.span, what, help: "rename the message".into() };
             }
         };
-        self.of_message(message, &method.name, steps)
+        self.of_message(message, steps)
     }
 
     /// The method of a message; a step is named after the message, a call may have a name of its own.
-    fn of_message(&self, message: MessageIndex, method: &str, step: bool) -> Named {
+    fn of_message(&self, message: MessageIndex, step: bool) -> Named {
         let Some(declared) = self.plan.message(message) else {
-            return Named { span: Span::default(), what: format!("`{method}`"), help: String::new() };
+            return Named { span: Span::default(), what: String::new(), help: String::new() };
         };
         let name = &declared.table.name;
         let span = match &declared.call_name {
@@ -184,7 +188,8 @@ impl Clashes<'_> {
             true => format!("rename the message `{name}`"),
             false => format!("give `{name}` another name in the API: `as other_name`"),
         };
-        Named { span, what: format!("the method `{method}` of the message `{name}`"), help }
+        let kind = if step { "step" } else { "call" };
+        Named { span, what: format!("the {kind} of `{name}`"), help }
     }
 
     fn handle(&mut self, role: &Role<'_>) {
@@ -196,9 +201,10 @@ impl Clashes<'_> {
                 None => notify_name(declarations, output.message),
             };
             let step = output.reply.is_none() && name.starts_with("send_");
-            let named = self.of_message(output.message, &name, step);
+            let named = self.of_message(output.message, step);
             if HANDLE_METHODS.contains(&name.as_str()) {
-                let message = format!("{} has the name of a method that handles have", named.what);
+                let message =
+                    format!("{} would be called `{name}`, as a method that handles have", named.what);
                 self.report(&name, message, &named, None);
             }
             self.insert(&mut methods, name, named);
@@ -209,7 +215,7 @@ impl Clashes<'_> {
         let mut methods = BTreeMap::new();
         for Replicated { message, .. } in &role.inputs {
             let name = self.plan.call_name(*message);
-            let named = self.of_message(*message, &name, false);
+            let named = self.of_message(*message, false);
             self.insert(&mut methods, name, named);
         }
     }
@@ -220,7 +226,7 @@ impl Clashes<'_> {
             let What::Next(next) = &method.what else { continue };
             for (input, _) in next.inputs.iter().filter(|_| next.closed) {
                 if self.plan.message_name(*input) == "Closed" {
-                    let mut named = self.of_message(*input, "next", true);
+                    let mut named = self.of_message(*input, true);
                     named.what = "the message `Closed`".into();
                     let message = "a message called `Closed` where the peer may close, too".to_owned();
                     self.report("Closed", message, &named, None);
@@ -233,9 +239,10 @@ impl Clashes<'_> {
         let mut methods = BTreeMap::new();
         for report in &self.plan.reports {
             let name = format!("send_{}", snake(self.plan.message_name(*report)));
-            let named = self.of_message(*report, &name, true);
+            let named = self.of_message(*report, true);
             if CONTEXT_METHODS.contains(&name.as_str()) {
-                let message = format!("{} has the name of a method that contexts have", named.what);
+                let message =
+                    format!("{} would be called `{name}`, as a method that contexts have", named.what);
                 self.report(&name, message, &named, None);
             }
             self.insert(&mut methods, name, named);
@@ -246,7 +253,8 @@ impl Clashes<'_> {
     fn insert(&mut self, names: &mut BTreeMap<String, Named>, name: String, named: Named) {
         match names.get(&name) {
             Some(first) => {
-                let message = format!("{} and {} would both be `{name}` in Rust", first.what, named.what);
+                let message =
+                    format!("two things would be called `{name}` in Rust: {} and {}", first.what, named.what);
                 self.report(&name, message, &named, Some(first));
             }
             None => {
@@ -257,7 +265,7 @@ impl Clashes<'_> {
 
     /// Reports a clash once, however many states and roles it shows up in.
     fn report(&mut self, name: &str, message: String, named: &Named, first: Option<&Named>) {
-        if !self.seen.insert((name.to_owned(), named.span, first.map(|first| first.span))) {
+        if !self.seen.insert((named.span, first.map(|first| first.span))) {
             return;
         }
         let mut diagnostic = Diagnostic::error(CLASH, named.span, message).label(format!("this is `{name}`"));

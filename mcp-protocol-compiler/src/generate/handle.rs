@@ -85,7 +85,7 @@ impl Generator<'_> {
     fn handle(&self, role: &Role<'_>) -> TokenStream {
         let methods = role.outputs.iter().map(|output| self.handle_method(role, output));
         let documentation = attributes(&[
-            format!("What a {} may send at any time, for tasks", link(&role.automaton.name, Scope::Nested)),
+            format!("What a `{}` may send at any time, for tasks", role.automaton.name),
             "that outlive a borrow of the session.".into(),
             String::new(),
             "A message that the session's state does not permit is refused before it is written.".into(),
@@ -195,6 +195,7 @@ impl Generator<'_> {
             }
 
             impl #name {
+                #[allow(clippy::result_large_err)]
                 pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
                     match input.message() {
                         #(#arms)*

@@ -7,7 +7,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::Generator;
-use super::docs::{after, attributes, described, link, links};
+use super::docs::{after, attributes, described, links};
 use super::handle::capital;
 use super::names::{ident, snake};
 use super::plan::{Replicated, Role};
@@ -61,6 +61,7 @@ impl Generator<'_> {
             }
 
             impl Incoming {
+                #[allow(clippy::result_large_err)]
                 fn read(arrival: typed::Arrival) -> Result<Self, typed::Unread> {
                     match arrival.message() {
                         #(#arms)*
@@ -80,9 +81,8 @@ impl Generator<'_> {
     }
 
     fn queue(&self, role: &Role<'_>) -> TokenStream {
-        let session = link(&role.automaton.name, Scope::Nested);
         let documentation = attributes(&[
-            format!("The messages that the peer of a {session} may send at any time."),
+            format!("The messages that the peer of a `{}` may send at any time.", role.automaton.name),
             "Each goes to one consumer.".into(),
         ]);
         let arms = role.inputs.iter().map(|input| {

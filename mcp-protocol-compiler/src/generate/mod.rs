@@ -72,12 +72,13 @@ impl<'a> Generator<'a> {
     fn new(compiled: &'a Compiled, sources: &'a SourceMap) -> Self {
         let plan = plan::Plan::new(compiled);
         let error = names::ident(&plan.error_name());
+        let allow = allow(&plan);
         Generator {
             error,
             plan,
             docs: docs::Docs { sources },
             types: types::Types::new(&compiled.declarations),
-            allow: quote!(#[allow(dead_code, unreachable_pub)]),
+            allow,
         }
     }
 
@@ -115,4 +116,22 @@ impl<'a> Generator<'a> {
             #tables
         }
     }
+}
+
+/// The lints that have nothing to say about generated code.
+fn allow(plan: &plan::Plan<'_>) -> TokenStream {
+    let camel = |name: &str| name.starts_with(|first: char| !first.is_lowercase()) && !name.contains('_');
+    let messages = &plan.declarations.messages;
+    let types = plan.markers.iter().map(|marker| marker.name);
+    let roles = plan.roles.iter().map(|role| role.automaton.name.as_str());
+    let mut names = messages.iter().map(|message| &*message.table.name).chain(types).chain(roles);
+    // The author's names stay as they are, even where Rust would write them otherwise.
+    let types = if names.all(camel) { quote!() } else { quote!(, non_camel_case_types) };
+    let mut calls = messages.iter().filter_map(|message| message.call_name.as_ref());
+    let calls = if calls.all(|name| names::snake(&name.text) == name.text) {
+        quote!()
+    } else {
+        quote!(, non_snake_case)
+    };
+    quote!(#[allow(dead_code, unreachable_pub #types #calls)])
 }
