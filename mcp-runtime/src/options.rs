@@ -12,6 +12,9 @@ use mcp_protocol_machine::{RequestId, Violation};
 
 use crate::jsonrpc::RpcError;
 
+/// What is called with every report.
+type OnReport = Arc<dyn Fn(&Report) + Send + Sync>;
+
 /// The settings of a session. Start from [`Options::default`] and change what should differ.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -38,7 +41,7 @@ pub struct Options {
     pub unattended_after: Duration,
     /// How long an abandoned session tries to write what it has already been given. Default: 1 second.
     pub abandon_grace: Duration,
-    on_report: Option<Arc<dyn Fn(&Report) + Send + Sync>>,
+    on_report: Option<OnReport>,
 }
 
 impl Default for Options {

@@ -174,12 +174,8 @@ impl<'a> Parts<'a> {
                 self.malformed(id, "a message with a `method` has no `result` and no `error`".to_owned())
             );
         }
+        // JSON-RPC wants an object or a list here. Protocols may declare any type, so the type decides.
         let params = self.params.filter(|params| *params != "null");
-        if params.is_some_and(|params| !params.starts_with(['{', '['])) {
-            let mut malformed = self.malformed(id, "`params` must be an object or a list".to_owned());
-            malformed.error.code = RpcError::INVALID_PARAMS;
-            return Err(malformed);
-        }
         match (self.id, id) {
             (None, _) => Ok(Envelope::Notification { method, params }),
             (Some(_), Some(id)) => Ok(Envelope::Request { id, method, params }),
@@ -288,7 +284,6 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":{},"method":"x"}"#, -32600, None),
             (r#"{"jsonrpc":"2.0","id":5,"id":6,"method":"x"}"#, -32600, None),
             (r#"{"jsonrpc":"2.0","id":5,"method":7}"#, -32600, Some(5)),
-            (r#"{"jsonrpc":"2.0","id":5,"method":"x","params":7}"#, -32602, Some(5)),
             (r#"{"jsonrpc":"2.0","id":5,"method":"x","result":7}"#, -32600, Some(5)),
             (r#"{"jsonrpc":"2.0","id":5}"#, -32600, Some(5)),
             (r#"{"jsonrpc":"2.0","id":5,"result":1,"error":{}}"#, -32600, Some(5)),

@@ -1,1 +1,11 @@
-//! Tests
+//! Engines without a runtime: bytes in, bytes out, a clock that stands still until it is moved.
+
+mod desk {
+    #![allow(missing_docs)]
+    crate::protocol!("tests/sessions/desk.session");
+}
+
+mod calls;
+mod ends;
+mod hostile;
+mod pair;

@@ -29,6 +29,9 @@ pub enum Cancellable {}
 #[derive(Clone, Copy, Debug)]
 pub enum Uncancellable {}
 
+/// What a call's types say of it, without holding any of it.
+type Shape<T, C, G> = fn() -> (T, C, G);
+
 /// What is called with each report on a call.
 type OnProgress = Box<dyn FnMut(&str) -> Result<(), serde_json::Error> + Send>;
 
@@ -41,7 +44,7 @@ pub struct Call<'a, T, C, G> {
     stage: Stage,
     on_progress: Option<OnProgress>,
     cancelling: Option<Arc<Mutex<Cancelling>>>,
-    marker: PhantomData<(&'a (), fn() -> (T, C, G))>,
+    marker: PhantomData<(&'a (), Shape<T, C, G>)>,
 }
 
 enum Stage {

@@ -179,7 +179,7 @@ impl Seat {
         })
     }
 
-    /// An input was taken that does not have its type. `Ok`: the value is where it was before.
+    /// An input was taken that does not have its type. `Ok`: the value can go on waiting, where it was before.
     fn unreadable(
         &mut self,
         message: MessageIndex,
@@ -188,13 +188,16 @@ impl Seat {
         error: serde_json::Error,
     ) -> Result<(), Error> {
         let unchanged = self.state == before;
-        self.state = before;
         report_undecodable(&self.link, message, &error);
         match id {
-            Some(id) => self.link.with(|engine| {
-                let answer = undecodable(&engine.method(message), &error);
-                engine.reply_error(&id, &answer)
-            }),
+            Some(id) => {
+                // The refusal undoes the request.
+                self.state = before;
+                self.link.with(|engine| {
+                    let answer = undecodable(&engine.method(message), &error);
+                    engine.reply_error(&id, &answer)
+                })
+            }
             None if unchanged => Ok(()),
             None => Err(Error::payload(&self.link.with(|engine| engine.name(message)), error)),
         }

@@ -1,0 +1,179 @@
+//! How sessions end: whoever ends it, and whatever is under way, nobody is left waiting.
+
+use std::io;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::desk::messages::{ASK, BELL, LOOK};
+use super::pair::End;
+use crate::driver::{End as InputEnd, Endpoint, Outcome, Output};
+use crate::error::Error;
+use crate::options::Options;
+
+#[test]
+fn closing_writes_what_is_left_and_drops_what_comes() {
+    let client = End::ready_client(Options::default());
+    let call = client.call(LOOK, "null");
+    client.link.with(|engine| engine.value_closed());
+    assert_eq!(client.outcome(call), Some(Err("the session is closed".to_owned())));
+    let (bytes, then) = client.output();
+    assert!(!bytes.is_empty(), "the call was written before");
+    assert_eq!(then, Poll::Ready(Output::Finished));
+    client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{call},"result":1}}"#));
+    client.feed(r#"{"jsonrpc":"2.0","id":1,"method":"approve","params":"?"}"#);
+    client.feed("garbage");
+    assert!(client.reports().is_empty() && client.output().0.is_empty());
+    assert!(matches!(
+        client.link.with(|engine| engine.request(LOOK, "null", false, true)),
+        Err(Error::Closed)
+    ));
+    client.link.input_ended(InputEnd::Eof);
+    client.link.terminated(Outcome::Closed);
+    let context = Context::from_waker(Waker::noop());
+    assert!(matches!(
+        client.link.with(|engine| engine.poll_terminated(&context)),
+        Poll::Ready(Ok(Outcome::Closed))
+    ));
+}
+
+#[test]
+fn a_peer_that_asks_and_closes_gets_its_answers() {
+    let server = End::ready_server(Options::default());
+    server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"look"}"#);
+    server.feed_bytes(br#"{"jsonrpc":"2.0","id":2,"method":"look"}"#);
+    server.link.input_ended(InputEnd::Eof);
+    assert_eq!(server.output().1, Poll::Pending);
+    for id in 1..=2 {
+        let look = server.incoming().unwrap();
+        server.link.with(|engine| engine.reply_result(&look.id.unwrap(), "7")).unwrap();
+        assert_eq!(server.said(), [json!({"jsonrpc":"2.0","id":id,"result":7})]);
+    }
+    assert_eq!(server.output().1, Poll::Ready(Output::Finished));
+    assert!(matches!(server.link.with(|engine| engine.closed()), Some(Error::Disconnected { .. })));
+}
+
+#[test]
+fn a_dropped_value_does_not_take_the_answers_with_it() {
+    let server = End::ready_server(Options::default());
+    server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"look"}"#);
+    server.feed(r#"{"jsonrpc":"2.0","id":2,"method":"count","params":1}"#);
+    let look = server.incoming().unwrap();
+    server.link.input_ended(InputEnd::Eof);
+    server.link.with(|engine| engine.value_dropped(true));
+    assert_eq!(server.output().1, Poll::Pending, "the handler works on");
+    server.link.with(|engine| engine.reply_result(&look.id.unwrap(), "7")).unwrap();
+    let (bytes, then) = server.output();
+    assert!(!bytes.is_empty());
+    assert_eq!(then, Poll::Ready(Output::Finished), "what only the value could answer is waited for no more");
+}
+
+#[test]
+fn a_vanishing_peer_fails_every_call_with_the_reason() {
+    let client = End::ready_client(Options::default());
+    let calls: Vec<_> = (0..3).map(|_| client.call(ASK, "\"?\"")).collect();
+    client.link.input_ended(InputEnd::Failed(io::Error::other("cable cut")));
+    for call in calls {
+        let error = client.outcome(call).unwrap().unwrap_err();
+        assert!(error.contains("cable cut"), "{error}");
+    }
+    assert_eq!(client.output().1, Poll::Ready(Output::Finished));
+}
+
+#[test]
+fn a_failing_output_ends_the_session() {
+    let client = End::ready_client(Options::default());
+    let call = client.call(ASK, "\"?\"");
+    client.link.output_failed(io::Error::from(io::ErrorKind::BrokenPipe));
+    assert!(client.outcome(call).unwrap().is_err());
+    client.link.terminated(Outcome::Dropped);
+}
+
+#[test]
+fn a_peer_that_does_not_read_ends_the_session_and_not_the_memory() {
+    let mut options = Options::default();
+    options.output_limit = 1000;
+    let server = End::ready_server(options);
+    for id in 0..200 {
+        server.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"nothing"}}"#));
+    }
+    let error = server.link.with(|engine| engine.closed()).unwrap().to_string();
+    assert!(error.contains("does not read"), "{error}");
+    assert!(server.output().0.is_empty());
+}
+
+#[test]
+fn writers_wait_for_room() {
+    let mut options = Options::default();
+    options.output_high_water = 50;
+    let client = End::ready_client(options);
+    let context = Context::from_waker(Waker::noop());
+    let about = mcp_protocol_machine::About::Nothing;
+    let room = |client: &End| client.link.with(|engine| engine.poll_room(&context)).is_ready();
+    assert!(room(&client));
+    client.link.with(|engine| engine.notification(BELL, "1", about)).unwrap();
+    client.link.with(|engine| engine.notification(BELL, "2", about)).unwrap();
+    assert!(!room(&client));
+    client.said();
+    assert!(room(&client));
+}
+
+#[test]
+fn an_abandoned_session_writes_what_it_was_given_for_a_while() {
+    let mut client = End::ready_client(Options::default());
+    let about = mcp_protocol_machine::About::Nothing;
+    client.link.with(|engine| engine.notification(BELL, "1", about)).unwrap();
+    client.link.with(|engine| engine.value_dropped(true));
+    let mut bytes = Vec::new();
+    let mut context = Context::from_waker(Waker::noop());
+    assert_eq!(client.link.poll_output(&mut context, &mut bytes, 100), Poll::Ready(Output::Bytes));
+    assert_eq!(
+        client.link.poll_output(&mut context, &mut bytes, 100),
+        Poll::Pending,
+        "they are on their way"
+    );
+    client.link.wrote();
+    assert_eq!(client.link.poll_output(&mut context, &mut bytes, 100), Poll::Ready(Output::Abandoned));
+
+    client = End::ready_client(Options::default());
+    client.link.with(|engine| engine.notification(BELL, "1", about)).unwrap();
+    client.link.with(|engine| engine.value_dropped(true));
+    assert_eq!(client.link.poll_output(&mut context, &mut bytes, 0), Poll::Pending, "the transport is stuck");
+    assert!(client.link.next_deadline().is_some());
+    client.later(Duration::ZERO);
+    client.later(Duration::from_secs(1));
+    assert_eq!(client.link.poll_output(&mut context, &mut bytes, 0), Poll::Ready(Output::Abandoned));
+}
+
+#[test]
+fn lines_are_handed_out_whole() {
+    let client = End::ready_client(Options::default());
+    let about = mcp_protocol_machine::About::Nothing;
+    for number in 0..50 {
+        client.link.with(|engine| engine.notification(BELL, &number.to_string(), about)).unwrap();
+    }
+    let mut context = Context::from_waker(Waker::noop());
+    let mut seen = Vec::new();
+    loop {
+        let mut piece = Vec::new();
+        if client.link.poll_output(&mut context, &mut piece, 100) != Poll::Ready(Output::Bytes) {
+            break;
+        }
+        assert!(piece.ends_with(b"\n") && piece.len() >= 100.min(piece.len()) && piece.len() < 200);
+        seen.extend(piece);
+    }
+    let numbers: Vec<_> = String::from_utf8(seen)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["params"].as_u64().unwrap())
+        .collect();
+    assert_eq!(numbers, (0..50).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_protocol_in_which_nothing_is_said_can_be_followed() {
+    for side in [mcp_protocol_machine::protocol::Side::Client, mcp_protocol_machine::protocol::Side::Server] {
+        crate::session::Engine::idle(side, Default::default());
+    }
+}

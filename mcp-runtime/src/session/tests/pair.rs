@@ -1,0 +1,169 @@
+//! What the tests drive: one engine and a peer of raw text, or two engines and the wire between them.
+
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use mcp_protocol_machine::ProtocolRef;
+use mcp_protocol_machine::protocol::{MessageIndex, Side};
+use serde_json::{Value, json};
+
+use super::desk;
+use crate::driver::{Endpoint, Output};
+use crate::options::{Options, Report};
+use crate::session::{Arrived, Engine, LinearInput, Link, Sent, Verdict};
+
+/// One side: its engine, its clock, its reports.
+pub(super) struct End {
+    pub(super) link: Link,
+    pub(super) now: Instant,
+    reports: Arc<Mutex<Vec<String>>>,
+}
+
+impl End {
+    pub(super) fn new(side: Side, options: Options) -> End {
+        let reports = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&reports);
+        let options =
+            Arc::new(options.on_report(move |report: &Report| seen.lock().unwrap().push(report.to_string())));
+        let protocol = ProtocolRef::Static(&desk::PROTOCOL);
+        let mut engine = Engine::new(protocol.clone(), side, Arc::clone(&options)).unwrap();
+        engine.value_made();
+        let link = Link::new(engine, protocol, side, options);
+        let now = Instant::now();
+        link.tick(now);
+        End { link, now, reports }
+    }
+
+    /// A server that somebody attends to, in its start state.
+    pub(super) fn server() -> End {
+        End::server_with(Options::default())
+    }
+
+    pub(super) fn server_with(options: Options) -> End {
+        let server = End::new(Side::Server, options);
+        server.link.with(|engine| engine.attend());
+        server
+    }
+
+    /// A server that has shaken hands and was told that the client is ready.
+    pub(super) fn ready_server(options: Options) -> End {
+        let server = End::server_with(options);
+        server.feed(
+            r#"{"jsonrpc":"2.0","id":"hello","method":"hello","params":{"capabilities":{"approval":{}}}}"#,
+        );
+        let hello = server.linear().unwrap();
+        let welcome = r#"{"capabilities":{"questions":true}}"#;
+        server.link.with(|engine| engine.reply_result(&hello.id.unwrap(), welcome)).unwrap();
+        server.feed(r#"{"jsonrpc":"2.0","method":"ready"}"#);
+        assert_eq!(server.linear().unwrap().message, desk::messages::READY);
+        assert_eq!(
+            server.said(),
+            [json!({"jsonrpc":"2.0","id":"hello","result":{"capabilities":{"questions":true}}})]
+        );
+        server
+    }
+
+    /// A client that has shaken hands and has said that it is ready.
+    pub(super) fn ready_client(options: Options) -> End {
+        let client = End::new(Side::Client, options);
+        let hello = r#"{"capabilities":{"approval":{}}}"#;
+        client.link.with(|engine| engine.request(desk::messages::HELLO, hello, false, false)).unwrap();
+        client.feed(r#"{"jsonrpc":"2.0","id":0,"result":{"capabilities":{"questions":true}}}"#);
+        assert_eq!(client.linear().unwrap().message, desk::messages::WELCOME);
+        let ready = mcp_protocol_machine::About::Nothing;
+        client.link.with(|engine| engine.notification(desk::messages::READY, "null", ready)).unwrap();
+        assert_eq!(client.said().len(), 2);
+        client
+    }
+
+    pub(super) fn feed(&self, line: &str) {
+        self.feed_bytes(line.as_bytes());
+        self.feed_bytes(b"\n");
+    }
+
+    pub(super) fn feed_bytes(&self, bytes: &[u8]) {
+        self.link.receive(bytes, self.now);
+    }
+
+    pub(super) fn later(&mut self, wait: Duration) {
+        self.now += wait;
+        self.link.tick(self.now);
+    }
+
+    /// What the engine has written since it was last asked.
+    pub(super) fn said(&self) -> Vec<Value> {
+        let (bytes, _) = self.output();
+        let text = String::from_utf8(bytes).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The bytes, and what came after the last of them.
+    pub(super) fn output(&self) -> (Vec<u8>, Poll<Output>) {
+        let mut bytes = Vec::new();
+        let mut context = Context::from_waker(Waker::noop());
+        loop {
+            let polled = self.link.poll_output(&mut context, &mut bytes, 16);
+            if polled != Poll::Ready(Output::Bytes) {
+                return (bytes, polled);
+            }
+            self.link.wrote();
+        }
+    }
+
+    /// Feeds a line and gives what the engine answers.
+    pub(super) fn ask(&self, line: &str) -> Vec<Value> {
+        self.feed(line);
+        self.said()
+    }
+
+    pub(super) fn reports(&self) -> Vec<String> {
+        std::mem::take(&mut self.reports.lock().unwrap())
+    }
+
+    pub(super) fn linear(&self) -> Option<LinearInput> {
+        let context = Context::from_waker(Waker::noop());
+        match self.link.with(|engine| engine.poll_linear(&context, |_| Verdict::Take)) {
+            Poll::Ready(Ok(input)) => input,
+            _ => None,
+        }
+    }
+
+    pub(super) fn incoming(&self) -> Option<Arrived> {
+        let context = Context::from_waker(Waker::noop());
+        match self.link.with(|engine| engine.poll_incoming(&context)) {
+            Poll::Ready(arrived) => arrived,
+            Poll::Pending => None,
+        }
+    }
+
+    pub(super) fn call(&self, message: MessageIndex, params: &str) -> i64 {
+        self.link.with(|engine| engine.request(message, params, false, true)).unwrap()
+    }
+
+    /// What became of a call; nothing if it runs.
+    pub(super) fn outcome(&self, id: i64) -> Option<Result<String, String>> {
+        let context = Context::from_waker(Waker::noop());
+        match self.link.with(|engine| engine.poll_call(&context, id)) {
+            Poll::Ready(Sent::Done(result)) => {
+                Some(result.map(String::from).map_err(|error| error.to_string()))
+            }
+            Poll::Ready(Sent::Progress(report)) => Some(Ok(format!("progress {report}"))),
+            Poll::Pending => None,
+        }
+    }
+}
+
+/// Moves everything that either engine has to say, until both are silent.
+pub(super) fn settle(one: &End, two: &End) {
+    loop {
+        let (there, _) = one.output();
+        let (back, _) = two.output();
+        if there.is_empty() && back.is_empty() {
+            return;
+        }
+        // Odd pieces, as a transport might deliver them.
+        there.chunks(7).for_each(|piece| two.feed_bytes(piece));
+        back.chunks(5).for_each(|piece| one.feed_bytes(piece));
+    }
+}

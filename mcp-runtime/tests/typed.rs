@@ -1,0 +1,44 @@
+//! The typed face, as the macro generates it, over the in-memory transport.
+
+#![allow(missing_docs)]
+
+mod desk {
+    mcp_runtime::protocol!("tests/sessions/desk.session");
+}
+
+#[path = "typed/cancelling.rs"]
+mod cancelling;
+#[path = "typed/ending.rs"]
+mod ending;
+#[path = "typed/raw.rs"]
+mod raw;
+#[path = "typed/serving.rs"]
+mod serving;
+#[path = "typed/stepping.rs"]
+mod stepping;
+
+use desk::{Clerk, Open, Visitor};
+use mcp_runtime::Options;
+use mcp_runtime::transport::duplex;
+use serde_json::json;
+
+/// Both sides, after the handshake.
+async fn open() -> (Visitor<Open>, Clerk<Open>) {
+    open_with(Options::default(), Options::default()).await
+}
+
+async fn open_with(visitor: Options, clerk: Options) -> (Visitor<Open>, Clerk<Open>) {
+    let (here, there) = duplex();
+    let visitor = Visitor::with_options(here, visitor);
+    let clerk = Clerk::with_options(there, clerk);
+    let clerk = async {
+        let (_, clerk) = clerk.recv_hello().await.unwrap();
+        let clerk = clerk.send_welcome(json!({"capabilities": {"questions": {}}})).await.unwrap();
+        clerk.recv_ready().await.unwrap()
+    };
+    let visitor = async {
+        let (_, visitor) = visitor.hello(json!({"capabilities": {"approval": {}}})).await.unwrap();
+        visitor.send_ready().await.unwrap()
+    };
+    tokio::join!(visitor, clerk)
+}

@@ -1,0 +1,119 @@
+//! Ends: closing, dropping, vanishing.
+
+use mcp_runtime::{Error, Outcome, Reason};
+use serde_json::json;
+
+use super::desk::{Clerk, Visitor, server};
+use super::open;
+use super::raw::raw;
+
+#[tokio::test]
+async fn closing_fails_what_a_handle_still_runs() {
+    let (visitor, _clerk) = open().await;
+    let handle = visitor.handle();
+    let running = tokio::spawn(handle.ask("?".into()));
+    tokio::task::yield_now().await;
+    let _ = visitor.close();
+    assert!(matches!(running.await.unwrap(), Err(Error::Closed)));
+    assert!(matches!(handle.ask("?".into()).await, Err(Error::Closed)));
+    assert!(matches!(handle.send_bell(1).await, Err(Error::Closed)));
+}
+
+#[tokio::test]
+async fn closing_says_how_the_transport_ended() {
+    let (visitor, clerk) = open().await;
+    let ended = tokio::spawn(async move {
+        clerk.incoming().serve(Deaf).await;
+        clerk.next().await
+    });
+    assert!(matches!(visitor.close().await, Ok(Outcome::Closed)));
+    assert!(matches!(ended.await.unwrap(), Ok(server::OpenNext::Closed)));
+}
+
+struct Deaf;
+
+impl server::Handler for Deaf {}
+
+#[tokio::test]
+async fn dropping_a_value_ends_the_session_for_the_peer() {
+    let (visitor, clerk) = open().await;
+    let incoming = clerk.incoming();
+    drop(visitor);
+    assert!(incoming.next().await.is_none());
+    assert!(matches!(clerk.next().await, Ok(server::OpenNext::Closed)));
+    let (visitor, clerk) = open().await;
+    clerk.abort();
+    let error = visitor.ask("?".into()).await.unwrap_err();
+    assert!(matches!(error, Error::Disconnected { reason: Reason::PeerClosed }), "{error}");
+}
+
+#[tokio::test]
+async fn a_peer_that_closes_where_it_may_not_is_an_error() {
+    let (wire, mut peer) = raw();
+    let clerk = Clerk::new(wire);
+    peer.hush().await;
+    let error = clerk.recv_hello().await.unwrap_err();
+    assert!(matches!(error, Error::Disconnected { reason: Reason::PeerClosed }), "{error}");
+    assert_eq!(peer.hear().await, None);
+}
+
+#[tokio::test]
+async fn a_vanishing_peer_fails_every_call() {
+    let (wire, mut peer) = raw();
+    let visitor = Visitor::new(wire);
+    let shaking = async {
+        peer.hear().await.unwrap();
+        peer.say(json!({"jsonrpc":"2.0","id":0,"result":{"capabilities":{"questions":{}}}})).await;
+    };
+    let (greeted, ()) = tokio::join!(visitor.hello(json!({})), shaking);
+    let visitor = greeted.unwrap().1.send_ready().await.unwrap();
+    let calls = async { tokio::join!(visitor.ask("1".into()), visitor.look(None), visitor.ping()) };
+    let vanishing = async {
+        for _ in 0..4 {
+            peer.hear().await.unwrap();
+        }
+        drop(peer);
+    };
+    let ((ask, look, ping), ()) = tokio::join!(calls, vanishing);
+    assert!(matches!(ask, Err(Error::Disconnected { .. })));
+    assert!(matches!(look, Err(Error::Disconnected { .. })));
+    assert!(matches!(ping, Err(Error::Disconnected { .. })));
+}
+
+#[tokio::test]
+async fn a_peer_that_asks_and_closes_gets_its_answers_before_serve_returns() {
+    let (wire, mut peer) = raw();
+    let clerk = Clerk::new(wire);
+    let serving = tokio::spawn(async move {
+        let queue = clerk.incoming();
+        let (_, clerk) = clerk.recv_hello().await.unwrap();
+        let clerk = clerk.send_welcome(json!({"capabilities":{"questions":1}})).await.unwrap();
+        queue.serve(Slow).await;
+        drop(clerk);
+    });
+    peer.say(json!({"jsonrpc":"2.0","id":"a","method":"hello","params":{}})).await;
+    assert_eq!(peer.hear().await.unwrap()["id"], json!("a"));
+    peer.say(json!({"jsonrpc":"2.0","id":"b","method":"ask","params":"?"})).await;
+    peer.hush().await;
+    assert_eq!(peer.hear().await.unwrap(), json!({"jsonrpc":"2.0","id":"b","result":"at last"}));
+    assert_eq!(peer.hear().await, None);
+    serving.await.unwrap();
+}
+
+struct Slow;
+
+impl server::Handler for Slow {
+    async fn ask(&self, _: server::Context, _: String) -> Result<String, mcp_runtime::RpcError> {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        Ok("at last".to_owned())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_serves_nothing_leaves_no_server_hanging() {
+    let (_visitor, clerk) = open().await;
+    let error = clerk.approve("?".into()).await.unwrap_err();
+    assert!(matches!(error, Error::Refused(error) if error.code == -32601));
+}
