@@ -1,6 +1,8 @@
 //! The typed face, as the macro generates it, over the in-memory transport.
 
 #![allow(missing_docs)]
+// Helpers of tests say what they expect by panicking, as the tests themselves do.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod desk {
     mcp_runtime::protocol!("tests/sessions/desk.session");
@@ -10,6 +12,8 @@ mod desk {
 mod cancelling;
 #[path = "typed/ending.rs"]
 mod ending;
+#[path = "typed/halves.rs"]
+mod halves;
 #[path = "typed/raw.rs"]
 mod raw;
 #[path = "typed/serving.rs"]

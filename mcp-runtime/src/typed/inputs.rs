@@ -55,8 +55,12 @@ impl Session {
             let input = Input { link: self.seat.link.clone(), taken, before, session: Some(self) };
             match read(input) {
                 Ok(input) => return Ok(input),
-                Err(Unread { session: Some(session), error: None }) => self = session,
-                Err(Unread { error, .. }) => return Err(StepError::Ended(error.unwrap_or(Error::Closed))),
+                Err(Unread(left)) => match left.map(|left| *left) {
+                    Some(Left::Session(session)) => self = session,
+                    Some(Left::Error(error)) => return Err(StepError::Ended(error)),
+                    // Only an input that was thrown away leaves nothing, and the value went with it.
+                    None => return Err(StepError::Ended(Error::Closed)),
+                },
             }
         }
     }
@@ -73,8 +77,11 @@ impl Session {
             let input = Input { link: self.seat.link.clone(), taken, before, session: None };
             match read(input) {
                 Ok(input) => return Ok(input),
-                Err(Unread { error: Some(error), .. }) => return Err(error),
-                Err(_) => {}
+                Err(Unread(left)) => {
+                    if let Some(Left::Error(error)) = left.map(|left| *left) {
+                        return Err(error);
+                    }
+                }
             }
         }
     }
@@ -242,8 +249,8 @@ impl Input {
                 Ok(make(payload, session))
             }
             Err(error) => match session.seat.unreadable(input.message, input.id, self.before, error) {
-                Ok(()) => Err(Unread { session: Some(session), error: None }),
-                Err(error) => Err(Unread { session: None, error: Some(error) }),
+                Ok(()) => Err(Unread::session(session)),
+                Err(error) => Err(Unread::error(error)),
             },
         }
     }
@@ -266,7 +273,7 @@ impl Input {
             }
             None => Error::Disconnected { reason: Reason::PeerClosed },
         };
-        Unread { session: None, error: Some(error) }
+        Unread::error(error)
     }
 }
 
@@ -279,13 +286,28 @@ fn body_text(body: Body) -> Option<Box<str>> {
 
 /// An input could not be read. It has been answered or reported where it could be; whoever hands inputs out goes on.
 #[derive(Debug)]
-pub struct Unread {
-    session: Option<Session>,
-    error: Option<Error>,
+pub struct Unread(Option<Box<Left>>);
+
+/// What an unread input leaves.
+#[derive(Debug)]
+enum Left {
+    /// The value, which goes on waiting.
+    Session(Session),
+    /// Nothing to go on with.
+    Error(Error),
 }
 
 impl Unread {
+    /// Nothing is lost.
     pub(super) fn skipped() -> Unread {
-        Unread { session: None, error: None }
+        Unread(None)
+    }
+
+    fn session(session: Session) -> Unread {
+        Unread(Some(Box::new(Left::Session(session))))
+    }
+
+    fn error(error: Error) -> Unread {
+        Unread(Some(Box::new(Left::Error(error))))
     }
 }

@@ -13,7 +13,7 @@ async fn closing_fails_what_a_handle_still_runs() {
     let handle = visitor.handle();
     let running = tokio::spawn(handle.ask("?".into()));
     tokio::task::yield_now().await;
-    let _ = visitor.close();
+    drop(visitor.close());
     assert!(matches!(running.await.unwrap(), Err(Error::Closed)));
     assert!(matches!(handle.ask("?".into()).await, Err(Error::Closed)));
     assert!(matches!(handle.send_bell(1).await, Err(Error::Closed)));
