@@ -28,6 +28,28 @@ const LINEAR: &str = include_str!("generate/linear.session");
 /// Replicated channels, notifications, progress, gates, cancelling, two linear channels.
 const REPLICATED: &str = include_str!("generate/replicated.session");
 
+/// The protocol of the note that the project started from, in both its forms.
+const NOTE: &str = include_str!("generate/note.session");
+const CHANNELS: &str = include_str!("generate/channels.session");
+
+/// The shipped protocol.
+const MCP: &str = include_str!("../../protocols/mcp-2025-03-26.session");
+
+#[test]
+fn note() {
+    insta::assert_snapshot!(expanded(NOTE));
+}
+
+#[test]
+fn channels() {
+    insta::assert_snapshot!(expanded(CHANNELS));
+}
+
+#[test]
+fn mcp() {
+    insta::assert_snapshot!(expanded(MCP));
+}
+
 #[test]
 fn linear() {
     insta::assert_snapshot!(expanded(LINEAR));
@@ -86,7 +108,7 @@ fn a_step_and_a_call_that_meet() {
 
 #[test]
 fn every_name_is_free_in_the_protocols_of_this_folder() {
-    for text in [LINEAR, REPLICATED] {
+    for text in [LINEAR, REPLICATED, NOTE, CHANNELS, MCP] {
         assert_eq!(refused(text), "");
     }
 }

@@ -38,9 +38,12 @@ pub fn machine(compiled: &Compiled) -> Protocol {
 /// The tables of one role.
 pub fn role(automaton: &Automaton) -> Role {
     let states = automaton.states.iter().map(|state| {
+        // A fork is no place of its own: whoever gets there is in its parts at once, which have these edges, too.
+        let fork = state.kind == StateKind::Fork;
         let mut edges: Vec<Edge> = state
             .edges
             .iter()
+            .filter(|_| !fork)
             .map(|edge| Edge {
                 direction: edge.direction,
                 message: edge.message,
