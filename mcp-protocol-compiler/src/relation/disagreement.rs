@@ -25,15 +25,16 @@ pub(super) enum Disagreement {
 }
 
 impl Disagreement {
-    /// Smaller is told first: what breaks a session comes before what is merely different.
+    /// Smaller is told first: what breaks a session comes before what is merely different, and a missing message
+    /// before the right to close, which mostly follows from it.
     fn rank(&self) -> u8 {
         match self {
             Disagreement::LinearAndReplicated { .. } => 0,
             Disagreement::Unexpected(step) if step.is_linear() => 1,
             Disagreement::Unexpected(_) => 2,
             Disagreement::Silent(_) => 3,
-            Disagreement::MayNotClose(_) => 4,
-            Disagreement::NeverSent(step) if step.is_linear() => 5,
+            Disagreement::NeverSent(step) if step.is_linear() => 4,
+            Disagreement::MayNotClose(_) => 5,
             Disagreement::NeverSent(_) => 6,
             Disagreement::NeverCloses(_) => 7,
         }

@@ -166,11 +166,10 @@ fn explain(roles: &Roles<'_, '_>, code: crate::diagnostic::Code, message: String
         }
         Disagreement::MayNotClose(who) => {
             let other = who.other();
-            let end = if other == Side::Client { "`& End`" } else { "`& End`" };
             Diagnostic::error(code, roles.span(*who), message)
                 .label(format!("{} may close here, in {}", words::role(*who), roles.place(*who)))
                 .also(roles.span(other), format!("no `End` for the peer here, in {}", roles.place(other)))
-                .help(format!("add {end} to {}, or take `End` away on the other side", roles.place(other)))
+                .help(format!("add `& End` to {}, or take `End` away on the other side", roles.place(other)))
         }
         Disagreement::NeverCloses(who) => {
             let other = who.other();

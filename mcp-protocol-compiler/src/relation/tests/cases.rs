@@ -1,1 +1,449 @@
-//! Cases by hand.
+//! Cases by hand: one a rule, and what the theory warns of.
+
+use mcp_protocol_machine::protocol::{Action, Direction, Origin, Side, StateIndex};
+
+use super::notation::{automaton, flip, messages};
+use crate::automaton::Automaton;
+use crate::diagnostic::Diagnostic;
+use crate::relation::oracle::{Oracle, Verdict};
+use crate::relation::{
+    CLOSED, Closed, NOT_COMPATIBLE, NOT_DUAL, RACE, TOO_MANY, Wanted, close, races, relate,
+};
+use crate::resolve::Message;
+
+/// Two roles and their messages.
+struct Roles {
+    client: Automaton,
+    server: Automaton,
+    messages: Vec<Message>,
+}
+
+impl Roles {
+    fn new(declared: &str, client: &str, server: &str) -> Self {
+        let mut messages = messages(declared);
+        let client = automaton(Side::Client, client, &mut messages);
+        let server = automaton(Side::Server, server, &mut messages);
+        Roles { client, server, messages }
+    }
+
+    /// A client and its dual.
+    fn with_dual(declared: &str, client: &str) -> Self {
+        let mut messages = messages(declared);
+        let client = automaton(Side::Client, client, &mut messages);
+        let server = flip(&client);
+        Roles { client, server, messages }
+    }
+
+    fn relate(&self, wanted: Wanted) -> Vec<Diagnostic> {
+        relate(&self.client, &self.server, &self.messages, wanted)
+    }
+
+    /// The message of the only finding.
+    fn finding(&self, wanted: Wanted) -> String {
+        let found = self.relate(wanted);
+        assert_eq!(found.len(), 1, "{found:?}");
+        found[0].message.clone()
+    }
+
+    fn dual(&self) -> bool {
+        self.relate(Wanted::Dual).is_empty()
+    }
+
+    fn compatible(&self) -> bool {
+        self.relate(Wanted::Compatible).is_empty()
+    }
+
+    fn close(&mut self) -> Closed {
+        close(&mut self.client, &mut self.server, &self.messages)
+    }
+
+    /// The edges that closing adds to one role, as `S1 !a`.
+    fn added(&mut self, side: Side) -> Vec<String> {
+        let closed = self.close();
+        let role = if side == Side::Client { &self.client } else { &self.server };
+        let of_side = closed.added.iter().filter(|added| added.side == side);
+        of_side
+            .map(|added| {
+                let mark = if added.edge.direction == Direction::Send { '!' } else { '?' };
+                let message = &self.messages[usize::from(added.edge.message.0)].table.name;
+                format!("{} {mark}{message}", role.states[added.state.0 as usize].name)
+            })
+            .collect()
+    }
+
+    fn races(&self) -> Vec<Diagnostic> {
+        races(&self.client, &self.server, &self.messages)
+    }
+
+    fn oracle(&self, bound: usize) -> Verdict {
+        let (client, server, messages) = (&self.client, &self.server, &self.messages);
+        Oracle { client, server, messages, bound, worlds: 200_000 }.judge()
+    }
+
+    fn safe(&self) -> bool {
+        (1..=3).all(|bound| match self.oracle(bound) {
+            Verdict::Safe => true,
+            Verdict::Unsafe(_) => false,
+            Verdict::Unknown => panic!("too large for the oracle"),
+        })
+    }
+}
+
+#[test]
+fn an_unfolded_loop_and_another_order_of_branches_are_the_same_type() {
+    let roles = Roles::new("", "0 !a 0; 0 ?b 1; 1 !a 1", "0 !b 2; 0 ?a 1; 1 ?a 0; 1 !b 3; 2 ?a 3; 3 ?a 2");
+    assert!(roles.dual() && roles.compatible());
+}
+
+#[test]
+fn types_that_differ_in_a_continuation_are_told_apart_on_the_shortest_way() {
+    let roles =
+        Roles::new("", "0 !a 1; 1 ?b 2; 0 !c 3; 3 ?b 2; 2 !a 4; 2 !d 4", "0 ?a 1; 1 !b 2; 0 ?c 1; 2 ?a 4");
+    assert_eq!(
+        roles.finding(Wanted::Dual),
+        "`Server` is not the dual of `Client`: after `!a`, `?b`, the client may send `d`, which the server does not \
+         accept"
+    );
+}
+
+#[test]
+fn the_empty_way_is_the_start() {
+    let roles = Roles::new("", "0 !a 1", "0 ?b 1; 0 ?a 1");
+    assert_eq!(
+        roles.finding(Wanted::Dual),
+        "`Server` is not the dual of `Client`: at the start, the server accepts `b`, which the client never sends"
+    );
+    assert!(roles.compatible());
+    assert!(roles.relate(Wanted::Dual)[0].helps.iter().any(|help| help.contains("client Client compatible")));
+}
+
+#[test]
+fn both_places_are_in_the_text() {
+    let client = "0 !a 1; 1 ?b 0; 1 !x 0";
+    let roles = Roles::new("", client, "0 ?a 1; 1 !b 0");
+    let found = &roles.relate(Wanted::Compatible)[0];
+    assert_eq!(found.code, NOT_COMPATIBLE);
+    let text = |at: usize| {
+        let span = found.labels[at].span;
+        (span.file.0, (span.start as usize, span.end as usize))
+    };
+    let at = client.find("1 !x 0").unwrap();
+    assert_eq!(text(0), (0, (at, at + 6)));
+    assert_eq!(text(1), (1, (8, 14)), "the place in the server that lacks it");
+    assert!(found.helps[0].contains("add `?x . …` to `S1` of `Server`"), "{:?}", found.helps);
+}
+
+#[test]
+fn a_sequential_loop_does_not_meet_a_star_and_is_told_so() {
+    let declared = "Call -> Result";
+    let server = "0 = Replicated; 0 ?Call *1; 1 !Result 2; 1 !CallError 2";
+    let roles = Roles::new(declared, "0 !Call 1; 1 ?Result 0; 1 ?CallError 0", server);
+    for wanted in [Wanted::Dual, Wanted::Compatible] {
+        let found = roles.relate(wanted);
+        assert_eq!(found[0].code, if wanted == Wanted::Dual { NOT_DUAL } else { NOT_COMPATIBLE });
+        assert!(found[0].message.contains("one step at a time for the client"), "{}", found[0].message);
+        assert!(found[0].helps[0].contains("*( !Call . ?reply . End )"), "{:?}", found[0].helps);
+    }
+}
+
+#[test]
+fn bodies_are_compared() {
+    let declared = "Call -> Result";
+    let client = "0 = Replicated; 0 !Call *1; 1 ?Result 2; 1 ?CallError 2";
+    let same = Roles::new(declared, client, "0 = Replicated; 0 ?Call *2; 2 !CallError 1; 2 !Result 1");
+    assert!(same.dual());
+    let roles =
+        Roles::new(declared, client, "0 = Replicated; 0 ?Call *1; 1 !p 1; 1 !CallError 2; 1 !Result 2");
+    assert_eq!(
+        roles.finding(Wanted::Compatible),
+        "`Client` is not compatible with `Server`: after `!Call`, the server may send `p`, which the client does not \
+         accept"
+    );
+}
+
+const MCP: &str = "Initialize -> InitializeResult; Initialized; Call -> Result; Ping -> Pong; Changed";
+
+/// Bodies of calls and pings, the same for both, seen from the client.
+const MCP_CLIENT: &str = "
+    0 !Initialize 1; 1 ?InitializeResult 2; 1 ?InitializeError 0; 2 !Initialized 3; 2 + End; 3 = Replicated;
+    0 !Ping *10; 1 !Ping *10; 2 !Ping *10; 3 !Ping *10; 10 ?Pong 11; 10 ?PingError 11;
+    3 !Call *12; 12 ?Result 13; 12 ?CallError 13; 2 ?Changed *14; 3 ?Changed *14";
+
+/// The server answers calls once it has answered `Initialize`.
+const MCP_SERVER: &str = "
+    0 ?Initialize 1; 1 !InitializeResult 2; 1 !InitializeError 0; 2 ?Initialized 3; 2 & End; 3 = Replicated;
+    0 ?Ping *10; 1 ?Ping *10; 2 ?Ping *10; 3 ?Ping *10; 10 !Pong 11; 10 !PingError 11;
+    2 ?Call *12; 3 ?Call *12; 12 !Result 13; 12 !CallError 13; 2 !Changed *14; 3 !Changed *14";
+
+#[test]
+fn a_server_that_answers_early_is_compatible_and_not_dual() {
+    let mut roles = Roles::new(MCP, MCP_CLIENT, MCP_SERVER);
+    assert!(roles.compatible());
+    assert_eq!(
+        roles.finding(Wanted::Dual),
+        "`Server` is not the dual of `Client`: after `!Initialize`, `?InitializeResult`, the server accepts `Call`, \
+         which the client never sends"
+    );
+    assert!(roles.close().added.is_empty());
+    assert!(roles.races().is_empty(), "{:?}", roles.races());
+    let (client, server, messages) = (&roles.client, &roles.server, &roles.messages);
+    let verdict = Oracle { client, server, messages, bound: 2, worlds: 5_000 }.judge();
+    assert!(!matches!(verdict, Verdict::Unsafe(_)), "{verdict:?}");
+}
+
+#[test]
+fn closing_is_a_declared_right() {
+    let without = MCP_SERVER.replace("2 & End;", "");
+    let roles = Roles::new(MCP, MCP_CLIENT, &without);
+    assert!(
+        roles.finding(Wanted::Compatible).ends_with("the client may close, which the server does not expect")
+    );
+    // The other way round the client only uses less than it might.
+    let without = MCP_CLIENT.replace("2 + End;", "");
+    let roles = Roles::new(MCP, &without, MCP_SERVER);
+    assert!(roles.compatible() && !roles.dual());
+}
+
+#[test]
+fn only_the_side_with_the_branch_may_close() {
+    let server_closes = "0 !a 0; 0 & End";
+    assert!(Roles::new("", server_closes, "0 ?a 0; 0 + End").dual());
+    let roles = Roles::new("", server_closes, "0 ?a 0; 0 & End");
+    assert!(roles.finding(Wanted::Dual).ends_with("the server lets the client close, which it never does"));
+    assert!(roles.compatible(), "the client accepts more");
+    let roles = Roles::new("", "0 !a 0", "0 ?a 0; 0 + End");
+    assert!(
+        roles.finding(Wanted::Compatible).ends_with("the server may close, which the client does not expect")
+    );
+}
+
+#[test]
+fn a_client_may_not_fall_silent_where_the_server_waits() {
+    // A mixed state, whose input only returns to it.
+    let roles = Roles::new("", "0 ?log 0", "0 ?a 1; 0 !log 0; 1 !log 1");
+    assert!(
+        roles.finding(Wanted::Compatible).ends_with("the server waits for `a`, and the client sends nothing")
+    );
+    assert!(!roles.safe());
+    // Where the server may go on by itself the client may wait for that.
+    let roles = Roles::new("", "0 ?b 1; 1 ?b 1", "0 ?a 1; 0 !b 1; 1 !b 1");
+    assert!(roles.compatible() && roles.safe());
+    // Closing is an answer, too.
+    assert!(Roles::new("", "0 + End; 0 ?log 0", "0 & End; 0 ?a 1; 0 !log 0; 1 & End; 1 !log 1").compatible());
+}
+
+#[test]
+fn relating_after_closing_would_make_different_roles_equal() {
+    let mut roles = Roles::new("", "0 !L 0; 0 ?N 0", "0 ?L 0; 0 !N 1; 1 !N 1");
+    assert!(!roles.dual() && !roles.compatible());
+    roles.close();
+    assert!(roles.dual(), "which is why it is never done");
+    // And the loop that makes equal roles different: closing each alone.
+    let mut roles = Roles::with_dual("", "0 !L 0; 0 ?N 1; 1 !M 1");
+    assert!(roles.dual());
+    assert_eq!(roles.added(Side::Client), ["S1 !L"]);
+}
+
+#[test]
+fn a_late_log_is_accepted_after_the_stop_by_both_roles() {
+    let mut roles = Roles::with_dual("", "0 !log 0; 0 ?stop 1");
+    assert!(!roles.safe());
+    assert_eq!(roles.races().len(), 1);
+    let closed = roles.close();
+    assert_eq!(closed.added.len(), 2);
+    assert!(closed.added.iter().all(|added| added.state == StateIndex(1)));
+    assert!(closed.added.iter().all(|added| added.edge.action == Action::Step(StateIndex(1))));
+    assert!(closed.added.iter().all(|added| added.edge.origin == Origin::Closure));
+    assert_eq!(closed.diagnostics.len(), 1);
+    assert_eq!(closed.diagnostics[0].code, CLOSED);
+    assert_eq!(
+        closed.diagnostics[0].message,
+        "`log` is also accepted in `S1` of `Server`, where it may arrive late"
+    );
+    assert!(roles.races().is_empty() && roles.safe());
+    // One role alone is not enough.
+    for side in [Side::Client, Side::Server] {
+        let mut one = Roles::with_dual("", "0 !log 0; 0 ?stop 1");
+        let role = if side == Side::Client { &mut one.client } else { &mut one.server };
+        *role = if side == Side::Client { roles.client.clone() } else { roles.server.clone() };
+        assert!(!one.races().is_empty(), "{side:?}");
+    }
+}
+
+#[test]
+fn the_seed_notes_client_is_closed() {
+    // A call while the list changes; `End` at the client's choice.
+    let mut roles = Roles::with_dual(
+        "ToolsCall -> ToolsResult",
+        "0 !ToolsCall 1; 1 ?ToolsResult 0; 1 ?ToolsCallError 0; 0 ?Changed 0; 0 + End",
+    );
+    assert!(!roles.safe());
+    assert_eq!(roles.added(Side::Client), ["S1 ?Changed"]);
+    assert!(roles.races().is_empty() && roles.safe());
+}
+
+#[test]
+fn a_cancelled_request_is_closed_over_its_cancellation() {
+    let mut roles = Roles::with_dual(
+        "Call -> Result cancellable",
+        "0 !Call 1; 1 ?Log 1; 1 ?Result 0; 1 ?CallError 0; 1 !Cancel 0 cancel; 0 !Stop 2",
+    );
+    assert!(!roles.safe(), "a log that crosses the cancellation is unexpected");
+    assert_eq!(roles.added(Side::Client), ["S0 ?Log", "S2 ?Log"]);
+    assert!(roles.races().is_empty() && roles.safe());
+}
+
+#[test]
+fn cancelling_what_changes_the_state_cannot_be_repaired() {
+    let mut roles = Roles::with_dual(
+        "Call -> Result cancellable",
+        "0 !Call 1; 1 ?Result 2; 1 ?CallError 0; 1 !Cancel 0 cancel; 2 !next 0",
+    );
+    roles.close();
+    let found = roles.races();
+    assert_eq!(found[0].code, RACE);
+    assert!(
+        found[0].message.starts_with("`Cancel` and `Result` race: after `!Call`"),
+        "{}",
+        found[0].message
+    );
+    assert!(!roles.safe());
+}
+
+#[test]
+fn two_messages_that_both_change_the_state_race() {
+    let roles = Roles::with_dual("", "0 !go 1; 1 !a 2; 1 ?b 3");
+    let found = roles.races();
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        found[0].message,
+        "`a` and `b` race: after `!go`, the client may send `a` while the server sends `b`"
+    );
+    assert_eq!(found[0].notes[0], "having sent `a`, the client is in `S2`, which does not accept `b`");
+    assert!(found[0].helps[0].contains("wait for the other"), "{:?}", found[0].helps);
+    assert!(!roles.safe());
+}
+
+#[test]
+fn independent_messages_are_told_to_have_a_channel_of_their_own() {
+    let roles = Roles::with_dual("", "0 !a 1; 1 !b 0; 0 ?c 2; 2 ?d 0");
+    assert!(roles.races()[0].helps[0].contains("a channel of its own"), "{:?}", roles.races()[0].helps);
+    // And there it is no race.
+    let mut roles = Roles::with_dual("", "0 = (1, 3); 1 !a 2; 2 !b 1; 3 ?c 4; 4 ?d 3");
+    assert!(roles.close().added.is_empty() && roles.races().is_empty() && roles.safe());
+}
+
+#[test]
+fn a_loop_that_means_something_else_later_is_told_to_return() {
+    let mut roles = Roles::with_dual("", "0 !log 0; 0 ?b 1; 1 !log 2; 2 ?c 0");
+    roles.close();
+    let found = roles.races();
+    assert!(found[0].helps[0].contains("let `log` return to the same state in `S1`"), "{:?}", found[0].helps);
+    assert!(!roles.safe());
+}
+
+#[test]
+fn what_the_client_drops_is_no_race_but_what_it_drops_too_late_is() {
+    // The server's dual could send `a` at the start; this client never does.
+    let roles = Roles::new("", "0 ?b 1; 1 ?c 2", "0 ?a 3; 0 !b 1; 1 !c 2; 3 !d 4");
+    assert!(roles.compatible() && roles.races().is_empty() && roles.safe());
+    // This one may send `a` first, and no more once `b` is there; the server lets `a` in until `c`.
+    let roles = Roles::new(
+        "",
+        "0 !a 3; 0 ?b 1; 1 ?c 2; 3 ?b 4; 4 ?c 5",
+        "0 ?a 3; 0 !b 1; 1 ?a 4; 1 !c 2; 3 !b 4; 4 !c 5; 2 ?x 2; 5 ?x 5; 2 & End; 5 & End",
+    );
+    assert!(!roles.safe());
+    assert!(!roles.races().is_empty());
+}
+
+#[test]
+fn a_star_that_ends_with_its_choice_still_takes_late_copies() {
+    let mut roles = Roles::with_dual("", "0 !m *2; 0 ?stop 1; 1 ?bye 3; 2 ?r 4");
+    assert!(!roles.safe());
+    assert_eq!(roles.added(Side::Server), ["S1 ?m", "S3 ?m"]);
+    assert!(roles.races().is_empty() && roles.safe());
+}
+
+#[test]
+fn channels_side_by_side_are_the_same_as_their_interleaving() {
+    let forked = "0 = (1, 3); 1 !a 2; 3 !b 4";
+    let written_out = "0 ?a 1; 0 ?b 2; 1 ?b 3; 2 ?a 3";
+    let roles = Roles::new("", forked, written_out);
+    assert!(roles.dual() && roles.compatible());
+    let roles = Roles::new("", forked, "0 ?a 1; 0 ?b 2; 1 ?b 3; 2 ?a 4; 4 ?c 3");
+    assert_eq!(
+        roles.finding(Wanted::Dual),
+        "`Server` is not the dual of `Client`: after `!b`, `!a`, the server accepts `c`, which the client never sends"
+    );
+}
+
+/// Side by side, channels that go around with messages of their own.
+fn rings(side: Side, count: usize, length: usize) -> String {
+    let mark = if side == Side::Client { '!' } else { '?' };
+    let parts: Vec<String> = (0..count).map(|ring| (1 + ring * length).to_string()).collect();
+    let mut items = vec![format!("0 = ({})", parts.join(", "))];
+    for ring in 0..count {
+        let first = 1 + ring * length;
+        for place in 0..length {
+            let next = first + (place + 1) % length;
+            items.push(format!("{} {mark}m{ring}_{place} {next}", first + place));
+        }
+    }
+    items.join("; ")
+}
+
+#[test]
+fn many_channels_do_not_multiply_where_the_roles_group_alike() {
+    let roles = Roles::new("", &rings(Side::Client, 40, 20), &rings(Side::Server, 40, 20));
+    assert!(roles.dual() && roles.compatible());
+    assert!(roles.races().is_empty());
+}
+
+#[test]
+fn many_channels_against_few_are_too_many() {
+    // A server that ties all channels together by one message that each might end with.
+    let client = rings(Side::Client, 8, 20);
+    let mut server = rings(Side::Server, 8, 20);
+    for ring in 0..8 {
+        server.push_str(&format!("; {} ?tie 0", 1 + ring * 20));
+    }
+    let roles = Roles::new("", &client, &server);
+    let found = roles.relate(Wanted::Compatible);
+    assert_eq!(found[0].code, TOO_MANY);
+    assert!(found[0].helps[0].contains("side by side in both roles"));
+}
+
+#[test]
+fn a_long_chain_is_no_matter() {
+    let count = 100_000;
+    let chain = |side: Side| {
+        let mut items = String::new();
+        for place in 0..count {
+            let sends = (place % 3 == 0) == (side == Side::Client);
+            let mark = if sends { '!' } else { '?' };
+            items.push_str(&format!("{place} {mark}m{} {}; ", place % 7, place + 1));
+        }
+        items
+    };
+    let mut roles = Roles::new("", &chain(Side::Client), &chain(Side::Server));
+    assert!(roles.dual() && roles.compatible());
+    assert!(roles.close().added.is_empty());
+    assert!(roles.races().is_empty());
+    let last = roles.server.states.len() - 2;
+    roles.server.states[last].edges.clear();
+    let found = roles.finding(Wanted::Dual);
+    assert!(found.contains("… 99989 more …"), "{found}");
+}
+
+#[test]
+fn loops_of_different_lengths_do_not_multiply() {
+    let ring = |mark: char, length: usize| {
+        let items: Vec<String> =
+            (0..length).map(|place| format!("{place} {mark}a {}", (place + 1) % length)).collect();
+        items.join("; ")
+    };
+    // Nearly a million pairs, if every pair were looked at.
+    let roles = Roles::new("", &ring('!', 10_007), &ring('?', 10_009));
+    assert!(roles.dual());
+}

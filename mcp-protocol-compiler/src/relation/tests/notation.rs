@@ -186,7 +186,7 @@ pub(in crate::relation) fn complete(automaton: &mut Automaton) {
     let mut reaches: Vec<bool> = automaton.states.iter().map(ends).collect();
     loop {
         let mut changed = false;
-        for (index, state) in automaton.states.iter().enumerate() {
+        for (index, state) in automaton.states.iter().enumerate().rev() {
             let steps = state.edges.iter().filter_map(|edge| match edge.action {
                 Action::Step(target) => Some(target),
                 Action::Spawn(_) => None,
@@ -237,7 +237,7 @@ pub(in crate::relation) fn flip(automaton: &Automaton) -> Automaton {
 /// An automaton in its notation, for messages of failing tests.
 pub(in crate::relation) fn show(automaton: &Automaton, messages: &[Message]) -> String {
     let mut items = Vec::new();
-    for (index, state) in automaton.states.iter().enumerate() {
+    for (index, state) in automaton.states.iter().enumerate().rev() {
         let parts: Vec<String> = state.parts.iter().map(|part| part.0.to_string()).collect();
         match state.kind {
             StateKind::Fork => items.push(format!("{index} = ({})", parts.join(", "))),
