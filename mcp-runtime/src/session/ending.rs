@@ -30,7 +30,11 @@ impl Engine {
             // value would have had to answer is not.
             Phase::HalfClosed(_) => {
                 self.linear.clear();
+                for owed in self.owed.values_mut().filter(|owed| owed.linear) {
+                    owed.waiting.wake(&mut self.effects);
+                }
                 self.owed.retain(|_, owed| !owed.linear);
+                self.closing_waiting.wake(&mut self.effects);
                 self.wake_driver();
             }
             Phase::Ended(_) | Phase::Closed | Phase::Abandoned(_) => {}

@@ -97,32 +97,31 @@ impl<T, C, G> Call<'_, T, C, G> {
                     Ok(written) => written,
                     Err(error) => return Poll::Ready(Sent::Done(Err(error.clone()))),
                 };
-                let mut cancelling = self.cancelling.as_ref().map(|cancelling| locked(cancelling));
-                if matches!(cancelling.as_deref(), Some(Cancelling::Early)) {
-                    return Poll::Ready(Sent::Done(Err(Error::Cancelled)));
-                }
                 let (message, progress) = (self.message, self.on_progress.is_some());
-                let sent = self.link.with(|engine| match engine.poll_room(context) {
-                    Poll::Pending => Poll::Pending,
-                    Poll::Ready(()) => {
-                        Poll::Ready(engine.request(message, written, progress, true).map(|id| {
-                            // The task is made known at once, while the lock is held.
-                            (id, engine.poll_call(context, id))
-                        }))
+                let cancelling = self.cancelling.as_deref();
+                let (id, polled) = self.link.with(|engine| {
+                    // Locked inside of the engine's lock, always in this order, and never while other code runs.
+                    let mut cancelling = cancelling.map(locked);
+                    if matches!(cancelling.as_deref(), Some(Cancelling::Early)) {
+                        return (None, Poll::Ready(Sent::Done(Err(Error::Cancelled))));
+                    }
+                    if engine.poll_room(context).is_pending() {
+                        return (None, Poll::Pending);
+                    }
+                    match engine.request(message, written, progress, true) {
+                        Ok(id) => {
+                            if let Some(cancelling) = &mut cancelling {
+                                **cancelling = Cancelling::Sent(id);
+                            }
+                            (Some(id), engine.poll_call(context, id))
+                        }
+                        Err(error) => (None, Poll::Ready(Sent::Done(Err(error)))),
                     }
                 });
-                match sent {
-                    Poll::Pending => Poll::Pending,
-                    Poll::Ready(Err(error)) => Poll::Ready(Sent::Done(Err(error))),
-                    Poll::Ready(Ok((id, polled))) => {
-                        if let Some(cancelling) = cancelling.as_deref_mut() {
-                            *cancelling = Cancelling::Sent(id);
-                        }
-                        drop(cancelling);
-                        self.stage = Stage::Running(id);
-                        polled
-                    }
+                if let Some(id) = id {
+                    self.stage = Stage::Running(id);
                 }
+                polled
             }
             Stage::Running(id) => {
                 let id = *id;
@@ -225,21 +224,19 @@ impl Canceller {
     }
 
     fn cancel_raw(&self, extra: Option<&str>) -> Result<(), Error> {
-        let mut cancelling = locked(&self.shared);
-        match *cancelling {
-            Cancelling::Sent(id) => {
-                drop(cancelling);
-                self.link.with(|engine| engine.cancel(id, extra)).map(drop)
+        self.link.with(|engine| {
+            let mut cancelling = locked(&self.shared);
+            match *cancelling {
+                Cancelling::Sent(id) => engine.cancel(id, extra).map(drop),
+                Cancelling::Unsent => {
+                    *cancelling = Cancelling::Early;
+                    // The call may wait for room.
+                    engine.nudge();
+                    Ok(())
+                }
+                Cancelling::Early => Ok(()),
             }
-            Cancelling::Unsent => {
-                *cancelling = Cancelling::Early;
-                drop(cancelling);
-                // The call may wait for room.
-                self.link.with(|engine| engine.nudge());
-                Ok(())
-            }
-            Cancelling::Early => Ok(()),
-        }
+        })
     }
 }
 
