@@ -374,7 +374,8 @@ pub enum Tail {
         variable: Name,
         /// Its body: everything to the right.
         body: Box<Choice>,
-        /// Whether the body is written in parentheses, `rec α . ( … )`.
+        /// Whether the body is written in parentheses and ends with them, `rec α . ( … )`; the body then is one
+        /// branch whose tail is that [`Tail::Group`].
         parenthesised: bool,
         /// From `rec` on.
         span: Span,

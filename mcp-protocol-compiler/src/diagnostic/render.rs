@@ -6,10 +6,13 @@
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use super::{Diagnostic, Label, Severity};
-use crate::source::{FileId, SourceMap, Span};
+use crate::source::{SourceMap, Span};
 
 /// A line longer than this in bytes is shown in part, so that a file of one line costs what other files cost.
 const LONGEST_LINE: u32 = 2_000;
+/// Marks of one file that are further apart than this in bytes are shown in snippets of their own, and a mark that is
+/// longer is shown by its first line.
+const FURTHEST: u32 = 20_000;
 /// How much of such a line is shown on either side of what is marked.
 const AROUND: u32 = 200;
 
@@ -57,52 +60,69 @@ pub fn render_all(sources: &SourceMap, diagnostics: &[Diagnostic], style: Style)
 fn snippets<'a>(
     sources: &'a SourceMap,
     labels: &'a [Label],
-) -> impl Iterator<Item = Snippet<'a, annotate_snippets::Annotation<'a>>> {
-    let mut files: Vec<FileId> = Vec::new();
-    for label in labels {
-        if !files.contains(&label.span.file) {
-            files.push(label.span.file);
+) -> Vec<Snippet<'a, annotate_snippets::Annotation<'a>>> {
+    let mut clusters: Vec<(Span, Vec<Mark<'a>>)> = Vec::new();
+    for (index, label) in labels.iter().enumerate() {
+        let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+        let span = short(sources, label.span);
+        let mark = Mark { kind, span, text: &label.text };
+        let near = clusters.iter_mut().find(|(all, _)| {
+            let length = all.end.max(span.end).saturating_sub(all.start.min(span.start));
+            all.file == span.file && length <= FURTHEST
+        });
+        match near {
+            Some((all, marks)) => {
+                *all = Span { start: all.start.min(span.start), end: all.end.max(span.end), ..*all };
+                marks.push(mark);
+            }
+            None => clusters.push((span, vec![mark])),
         }
     }
-    files.into_iter().map(move |file| {
-        let marked: Vec<(AnnotationKind, &Label)> = labels
-            .iter()
-            .enumerate()
-            .filter(|(_, label)| label.span.file == file)
-            .map(|(index, label)| {
-                (if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context }, label)
-            })
-            .collect();
-        snippet(sources, file, &marked)
-    })
+    clusters.into_iter().map(|(all, marks)| snippet(sources, all, &marks)).collect()
+}
+
+/// A label with its place cut to what can be shown.
+struct Mark<'a> {
+    kind: AnnotationKind,
+    span: Span,
+    text: &'a str,
+}
+
+/// A place, or its first line if it is too long.
+fn short(sources: &SourceMap, span: Span) -> Span {
+    if span.end.saturating_sub(span.start) <= FURTHEST {
+        return span;
+    }
+    let line = sources.line(span.file, sources.line_number(span.file, span.start));
+    Span { end: line.end.clamp(span.start, span.start.saturating_add(LONGEST_LINE)), ..span }
 }
 
 fn snippet<'a>(
     sources: &'a SourceMap,
-    file: FileId,
-    marked: &[(AnnotationKind, &'a Label)],
+    all: Span,
+    marks: &[Mark<'a>],
 ) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
-    let window = window(sources, file, marked);
+    let window = window(sources, all);
     let source = sources.slice(window);
     let snippet = Snippet::source(source)
-        .path(sources.path(file).to_string_lossy())
-        .line_start(sources.start(window).line as usize);
-    snippet.annotations(marked.iter().map(|(kind, label)| {
+        .path(sources.path(all.file).to_string_lossy())
+        .line_start(sources.line_number(all.file, window.start) as usize);
+    snippet.annotations(marks.iter().map(|mark| {
         let length = source.len();
-        let start = (label.span.start.saturating_sub(window.start) as usize).min(length);
-        let end = (label.span.end.saturating_sub(window.start) as usize).clamp(start, length);
-        let text = if label.text.is_empty() { None } else { Some(label.text.as_str()) };
-        kind.span(boundary(source, start)..boundary(source, end)).label(text)
+        let start = (mark.span.start.saturating_sub(window.start) as usize).min(length);
+        let end = (mark.span.end.saturating_sub(window.start) as usize).clamp(start, length);
+        let text = if mark.text.is_empty() { None } else { Some(mark.text) };
+        mark.kind.span(boundary(source, start)..boundary(source, end)).label(text)
     }))
 }
 
 /// The lines from the first marked one to the last, not the whole file, which may be large; of a line that is very
 /// long, what surrounds the marks.
-fn window(sources: &SourceMap, file: FileId, marked: &[(AnnotationKind, &Label)]) -> Span {
-    let start = marked.iter().map(|(_, label)| label.span.start).min().unwrap_or(0);
-    let end = marked.iter().map(|(_, label)| label.span.end).max().unwrap_or(0).max(start);
-    let first = sources.line(file, sources.position(file, start).line);
-    let last = sources.line(file, sources.position(file, end).line);
+fn window(sources: &SourceMap, all: Span) -> Span {
+    let Span { file, start, end } = all;
+    let end = end.max(start);
+    let first = sources.line(file, sources.line_number(file, start));
+    let last = sources.line(file, sources.line_number(file, end));
     let text = sources.text(file);
     let mut window = Span { file, start: first.start, end: last.end.max(first.end) };
     if start.saturating_sub(window.start) > LONGEST_LINE {
@@ -127,6 +147,7 @@ fn boundary(text: &str, offset: usize) -> usize {
 mod tests {
     use super::*;
     use crate::diagnostic::Code;
+    use crate::source::FileId;
 
     fn place(sources: &SourceMap, file: FileId, needle: &str) -> Span {
         let start = sources.text(file).find(needle).expect("it is there") as u32;

@@ -90,6 +90,8 @@ pub(super) fn laid_out(body: &Choice, indent: usize, column: usize) -> String {
         return flat;
     }
     let mut out = String::new();
+    // What goes on in a further line stands behind the operators, if there are any.
+    let further = indent + if body.branches.len() > 1 { 2 } else { 0 };
     for (operator, branch, last) in parts(body) {
         if !out.is_empty() {
             new_line(&mut out, indent);
@@ -101,7 +103,7 @@ pub(super) fn laid_out(body: &Choice, indent: usize, column: usize) -> String {
         } else {
             column
         };
-        broken_branch(&mut out, branch, last, indent + 2, start);
+        broken_branch(&mut out, branch, last, further, start);
     }
     out
 }
@@ -135,15 +137,21 @@ fn broken_tail(out: &mut String, body: &Tail, indent: usize, mut column: usize) 
     }
     match body {
         Tail::Group(body, _) => {
+            if column > indent + 2 {
+                trim_end(out);
+                new_line(out, indent);
+                column = indent;
+            }
+            // The operators stand below the parenthesis.
             out.push_str("( ");
-            out.push_str(&laid_out(body, indent, column + 2));
+            append(out, &laid_out(body, column, column + 2));
             out.push_str(" )");
         }
         Tail::Parallel(parts, _) => {
             out.push('(');
             for part in parts {
                 new_line(out, indent + 2);
-                out.push_str(&laid_out(part, indent + 2, indent + 2));
+                append(out, &laid_out(part, indent + 2, indent + 2));
                 out.push(',');
             }
             new_line(out, indent);
@@ -152,14 +160,15 @@ fn broken_tail(out: &mut String, body: &Tail, indent: usize, mut column: usize) 
         Tail::Recursion { variable, body, .. } => {
             let head = format!("rec {} . ", variable.text);
             out.push_str(&head);
-            if body.branches.len() > 1 {
+            let group = matches!(body.branches.as_slice(), [only] if only.actions.is_empty());
+            if body.branches.len() > 1 || group {
                 trim_end(out);
                 new_line(out, indent);
                 column = indent;
             } else {
                 column += width(&head);
             }
-            out.push_str(&laid_out(body, indent, column));
+            append(out, &laid_out(body, indent, column));
         }
         Tail::Replicated(body, _) if matches!(**body, Tail::Group(..) | Tail::Parallel(..)) => {
             out.push('*');
@@ -172,6 +181,14 @@ fn broken_tail(out: &mut String, body: &Tail, indent: usize, mut column: usize) 
 fn new_line(out: &mut String, indent: usize) {
     out.push('\n');
     out.extend(std::iter::repeat_n(' ', indent));
+}
+
+/// Appends what may begin with a new line, before which nothing is left over.
+fn append(out: &mut String, text: &str) {
+    if text.starts_with('\n') {
+        trim_end(out);
+    }
+    out.push_str(text);
 }
 
 fn trim_end(out: &mut String) {

@@ -1,1 +1,265 @@
+//! Random trees read back as themselves, and some layouts as they look.
 
+use proptest::prelude::*;
+
+use crate::ast::*;
+use crate::parser::{self, words};
+use crate::source::{SourceMap, Span};
+
+fn span() -> Span {
+    Span::default()
+}
+
+fn name() -> impl Strategy<Value = Name> {
+    prop_oneof!["[A-Z][a-zA-Z0-9_]{0,6}", "[a-z_][a-z0-9]{1,5}", "[αβγδé]"]
+        .prop_filter("a name", |text| !words::is_reserved(text) && text != "_" && text != "null")
+        .prop_map(|text| Name { text, span: span() })
+}
+
+fn text() -> impl Strategy<Value = Name> {
+    prop_oneof!["[a-z/]{0,12}", any::<String>()].prop_map(|text| Name { text, span: span() })
+}
+
+fn path() -> impl Strategy<Value = JsonPath> {
+    let key = prop_oneof![
+        name(),
+        text(),
+        prop::sample::select(&words::ITEMS[..]).prop_map(|text| Name { text: text.to_owned(), span: span() })
+    ];
+    prop::collection::vec(key, 1..4).prop_map(|segments| JsonPath { segments, span: span() })
+}
+
+fn condition() -> impl Strategy<Value = Option<Condition>> {
+    prop::option::of((path(), prop::option::of(text())).prop_map(|(path, literal)| Condition {
+        path,
+        literal,
+        span: span(),
+    }))
+}
+
+fn field() -> impl Strategy<Value = MessageField> {
+    (name(), path()).prop_map(|(message, path)| MessageField { message, path })
+}
+
+fn rust_path() -> impl Strategy<Value = RustPath> {
+    let texts = ["u8", "String", "a::b::C", "::a::B", "Vec<String>", "HashMap<String,Vec<a::B>>"];
+    prop::sample::select(texts.to_vec()).prop_map(|text| RustPath { text: text.to_owned(), span: span() })
+}
+
+fn payload() -> impl Strategy<Value = Payload> {
+    prop_oneof![
+        Just(Payload::None),
+        Just(Payload::Null(span())),
+        any::<bool>().prop_map(|optional| Payload::Any { optional, span: span() }),
+        (rust_path(), any::<bool>()).prop_map(|(path, optional)| Payload::Type { path, optional }),
+    ]
+}
+
+fn level() -> impl Strategy<Value = Level> {
+    let direction = prop::option::of(prop_oneof![Just(LevelDirection::In), Just(LevelDirection::Out)]);
+    (any::<bool>(), prop::option::of(text()), direction, prop::option::of(any::<i64>()))
+        .prop_map(|(must, rule, direction, error)| Level { must, rule, direction, error, span: span() })
+}
+
+fn levels(least: usize) -> impl Strategy<Value = Vec<Level>> {
+    prop::collection::vec(level(), least..3)
+}
+
+fn modifiers() -> impl Strategy<Value = Vec<Modifier>> {
+    let of = prop::collection::vec(path(), 1..3);
+    prop::collection::vec(
+        prop_oneof![
+            name().prop_map(Modifier::As),
+            (name(), path(), condition()).prop_map(|(holder, path, condition)| Modifier::Requires {
+                holder,
+                path,
+                condition,
+                span: span()
+            }),
+            Just(Modifier::Answered(span())),
+            Just(Modifier::Cancellable(span())),
+            path().prop_map(|path| Modifier::Cancels(path, span())),
+            (path(), of).prop_map(|(token, of)| Modifier::Reports { token, of, span: span() }),
+            levels(1).prop_map(Modifier::Levels),
+        ],
+        0..4,
+    )
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    let message = prop_oneof![9 => name(), 1 => Just(Name { text: "reply".to_owned(), span: span() })];
+    let levels = prop_oneof![4 => Just(Vec::new()), 1 => levels(1)];
+    (any::<bool>(), message, levels).prop_map(|(send, message, levels)| Action {
+        send,
+        message,
+        levels,
+        span: span(),
+    })
+}
+
+/// A choice as the parser makes it: a loop takes all that is to its right, `*` takes one atom.
+fn choice() -> impl Strategy<Value = Choice> {
+    let leaf = prop_oneof![
+        Just(Tail::End(span())),
+        name().prop_map(Tail::Name),
+        name().prop_map(|name| Tail::Dual { name, span: span() }),
+    ];
+    let tail = leaf.prop_recursive(4, 24, 4, |inner| {
+        let choice = choice_of(inner.clone()).boxed();
+        let parts = prop::collection::vec(choice.clone(), 2..4);
+        let atom = inner.prop_map(|tail| match tail {
+            Tail::Recursion { .. } | Tail::Replicated(..) => grouped(tail),
+            other => other,
+        });
+        prop_oneof![
+            (name(), choice.clone()).prop_map(|(variable, body)| recursion(variable, body)),
+            choice.prop_map(|choice| Tail::Group(Box::new(choice), span())),
+            parts.prop_map(|parts| Tail::Parallel(parts, span())),
+            atom.prop_map(|tail| Tail::Replicated(Box::new(tail), span())),
+        ]
+    });
+    choice_of(tail)
+}
+
+fn choice_of(tail: impl Strategy<Value = Tail>) -> impl Strategy<Value = Choice> {
+    let branch = (prop::collection::vec(action(), 0..4), tail);
+    let operator = prop_oneof![Just(Operator::Internal), Just(Operator::External)];
+    (prop::collection::vec(branch, 1..4), any::<bool>(), prop::collection::vec(operator, 4)).prop_map(
+        |(branches, leading, operators)| {
+            let last = branches.len() - 1;
+            let branches = branches.into_iter().enumerate().map(|(index, (actions, tail))| {
+                let open = index < last && matches!(tail, Tail::Recursion { .. });
+                Sequence { actions, tail: if open { grouped(tail) } else { tail }, span: span() }
+            });
+            let operators =
+                operators.into_iter().take(last + usize::from(leading)).map(|operator| (operator, span()));
+            Choice { branches: branches.collect(), operators: operators.collect(), span: span() }
+        },
+    )
+}
+
+fn grouped(tail: Tail) -> Tail {
+    let branch = Sequence { actions: Vec::new(), tail, span: span() };
+    Tail::Group(Box::new(Choice { branches: vec![branch], operators: Vec::new(), span: span() }), span())
+}
+
+fn recursion(variable: Name, body: Choice) -> Tail {
+    let parenthesised = match body.branches.as_slice() {
+        [only] => {
+            only.actions.is_empty() && matches!(only.tail, Tail::Group(..)) && body.operators.is_empty()
+        }
+        _ => false,
+    };
+    Tail::Recursion { variable, body: Box::new(body), parenthesised, span: span() }
+}
+
+fn item() -> impl Strategy<Value = Item> {
+    let mark = || prop::option::of(Just(span()));
+    let reply = (name(), payload(), condition()).prop_map(|(name, payload, condition)| Reply {
+        name,
+        payload,
+        condition,
+    });
+    let operator =
+        prop_oneof![Just(GroupOperator::Define), Just(GroupOperator::Add), Just(GroupOperator::Remove)];
+    let member = prop_oneof![
+        name().prop_map(GroupMember::Name),
+        name().prop_map(|name| GroupMember::Replies(name, span()))
+    ];
+    let key = prop_oneof![field().prop_map(KeyField::Field), name().prop_map(KeyField::Id)];
+    let side = prop_oneof![Just(RoleSide::Client), Just(RoleSide::Server)];
+    let kind =
+        prop_oneof![
+            (name(), prop::option::of(text()), mark())
+                .prop_map(|(name, version, batch)| ItemKind::Protocol { name, version, batch }),
+            rust_path().prop_map(ItemKind::Types),
+            text().prop_map(ItemKind::Import),
+            (name(), text(), condition(), payload(), prop::collection::vec(reply, 1..3), modifiers())
+                .prop_map(|(name, method, condition, payload, replies, modifiers)| {
+                    ItemKind::Request(Request { name, method, condition, payload, replies, modifiers })
+                }),
+            (name(), text(), condition(), payload(), modifiers()).prop_map(
+                |(name, method, condition, payload, modifiers)| {
+                    ItemKind::Notification(Notification { name, method, condition, payload, modifiers })
+                }
+            ),
+            (name(), field()).prop_map(|(role, field)| ItemKind::Capabilities { role, field }),
+            field().prop_map(ItemKind::Version),
+            (name(), operator, prop::collection::vec(member, 1..30))
+                .prop_map(|(name, operator, members)| ItemKind::Group { name, operator, members }),
+            (mark(), name(), prop::collection::vec(key, 1..9))
+                .prop_map(|(open, name, fields)| ItemKind::Key { open, name, fields }),
+            (side, name(), prop::option::of(choice()), mark())
+                .prop_map(|(side, name, body, compatible)| ItemKind::Role { side, name, body, compatible }),
+            (prop::option::of(name()), name(), levels(0), choice())
+                .prop_map(|(role, name, levels, body)| ItemKind::Definition { role, name, levels, body }),
+        ];
+    let line = "[ a-zé.-]{0,20}".prop_map(|line: String| line.trim_end().to_owned());
+    (prop::collection::vec(line, 0..3), mark(), kind).prop_map(|(documentation, overrides, kind)| Item {
+        documentation,
+        overrides,
+        kind,
+        span: span(),
+    })
+}
+
+/// The debug text of a tree without its places.
+fn without_places(tree: &File) -> String {
+    let text = format!("{tree:?}");
+    let mut out = String::new();
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find("Span {") {
+        out.push_str(&rest[..at]);
+        let behind = &rest[at..];
+        rest = &behind[behind.find('}').unwrap_or(0) + 1..];
+    }
+    out + rest
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_written_reads_back(items in prop::collection::vec(item(), 0..6)) {
+        let tree = File { items };
+        let written = super::file(&tree);
+        let mut sources = SourceMap::new();
+        let file = sources.add("test.session", written.as_str());
+        let (again, diagnostics) = parser::parse(&sources, file);
+        prop_assert!(diagnostics.is_empty(), "{}\n{:?}", written, diagnostics);
+        prop_assert_eq!(without_places(&again), without_places(&tree), "{}", written);
+        for line in written.lines().filter(|line| !line.contains('"')) {
+            prop_assert_eq!(line.trim_end(), line);
+        }
+        prop_assert_eq!(super::file(&again), written);
+    }
+}
+
+#[test]
+fn layouts() {
+    let text = "protocol   Mcp \"1\" import \"a\"\n\n\ntypes a::b\nrequest  ToolsCall \"tools/call\"(CallToolParams?)->ToolsResult(CallToolResult)|TaskCreated(_) if task as call_tool requires server.tools cancellable\n\
+        notification N \"n\"\n--- Active.\nActive = rec α . (!ToolsCall . ?ToolsResult . α (+) !ResourcesRead . ?ResourcesResult . α (+) ?ToolsListChanged . α (+) End)\n\
+        Short = !X.End\nSides [should \"L5\"] = (*( !ClientRequest . ?reply . End ), *( ?ServerRequest . !reply . End ), *Subscription, *Another)\n\
+        Long = !Initialize . ?InitializeResult . !Initialized . !Initialize . ?InitializeResult . !Initialized . !Again . End\n\
+        group Everything = ToolsCall | ToolsList | ResourcesRead | ResourcesList | PromptsGet | PromptsList | Ping | Complete";
+    let mut sources = SourceMap::new();
+    let file = sources.add("test.session", text);
+    let (tree, diagnostics) = parser::parse(&sources, file);
+    assert_eq!(diagnostics, []);
+    insta::assert_snapshot!(super::file(&tree));
+}
+
+#[test]
+fn a_tree_that_needs_parentheses_gets_them() {
+    let name = |text: &str| Name { text: text.to_owned(), span: span() };
+    let alone = |tail: Tail| Choice {
+        branches: vec![Sequence { actions: Vec::new(), tail, span: span() }],
+        operators: Vec::new(),
+        span: span(),
+    };
+    let looping = recursion(name("x"), alone(Tail::Name(name("x"))));
+    assert_eq!(super::tail(&Tail::Replicated(Box::new(looping.clone()), span())), "*(rec x . x)");
+    let mut choice = alone(looping);
+    choice.branches.push(Sequence { actions: Vec::new(), tail: Tail::End(span()), span: span() });
+    assert_eq!(super::choice(&choice), "(rec x . x) ⊕ End");
+}

@@ -56,8 +56,6 @@ pub(super) fn advice(character: char) -> Option<&'static str> {
         }
         '∥' | '‖' | '⊗' | '⅋' => "write `(A, B)` for channels side by side",
         '∀' | '∃' | 'λ' | '\\' => "write `rec α . …` for a loop",
-        '{' | '}' => "write parentheses",
-        '$' | '@' | '%' | '/' | '-' => "in a JSON path, put the key into quotes: `\"x-y\"`",
         _ => return None,
     })
 }

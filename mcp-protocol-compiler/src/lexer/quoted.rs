@@ -68,8 +68,10 @@ pub(super) fn escape(source: &str) -> (usize, Option<char>) {
         'r' => (length, Some('\r')),
         't' => (length, Some('\t')),
         'u' => {
-            let digits = characters.as_str().strip_prefix('{').and_then(|rest| rest.split_once('}'));
-            let Some((digits, _)) = digits.filter(|(digits, _)| (1..=6).contains(&digits.len())) else {
+            let Some(rest) = characters.as_str().strip_prefix('{') else { return (length, None) };
+            // More than six digits are not looked at, however long the text is.
+            let end = rest.bytes().take(7).position(|byte| byte == b'}');
+            let Some(digits) = end.filter(|end| *end > 0).and_then(|end| rest.get(..end)) else {
                 return (length, None);
             };
             let meaning = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32);

@@ -20,6 +20,8 @@ pub(super) struct Scanner<'s> {
     braces: usize,
     /// The end of the last unknown character and the character, so that a run of one character is one finding.
     run: Option<(usize, char)>,
+    /// The end of the line in which a closing quote is missing.
+    unterminated_until: usize,
     lexed: Lexed,
 }
 
@@ -27,7 +29,17 @@ impl<'s> Scanner<'s> {
     pub(super) fn new(sources: &'s SourceMap, file: FileId) -> Self {
         let text = sources.text(file);
         let lexed = Lexed::default();
-        Scanner { sources, file, text, at: 0, starts_line: true, braces: 0, run: None, lexed }
+        Scanner {
+            sources,
+            file,
+            text,
+            at: 0,
+            starts_line: true,
+            braces: 0,
+            run: None,
+            unterminated_until: 0,
+            lexed,
+        }
     }
 
     pub(super) fn run(mut self) -> Lexed {
@@ -130,12 +142,18 @@ impl<'s> Scanner<'s> {
 
     /// Text in quotes. Without a closing quote it ends where a method or a rule would.
     fn quoted(&mut self, opening: char) {
-        let rest = self.rest();
-        let line = rest.get(..rest.find('\n').unwrap_or(rest.len())).unwrap_or("");
+        // Only one text of a line is looked for to the line's end: many of them would take the square of its length.
+        if self.unterminated_until > self.at {
+            return self.token(Kind::Unknown, opening.len_utf8());
+        }
+        let line = self.rest();
         let mut at = opening.len_utf8();
         let mut end = None;
         let mut escapes = Vec::new();
         while let Some(character) = line.get(at..).and_then(|behind| behind.chars().next()) {
+            if character == '\n' {
+                break;
+            }
             if character == '\\' {
                 let (length, meaning) = quoted::escape(line.get(at..).unwrap_or(""));
                 if meaning.is_none() {
@@ -150,7 +168,10 @@ impl<'s> Scanner<'s> {
                 break;
             }
         }
-        let Some(end) = end else { return self.unterminated(opening, line) };
+        let Some(end) = end else {
+            self.unterminated_until = self.at + at;
+            return self.unterminated(opening, line);
+        };
         for (start, length) in escapes {
             let span = self.span_of(self.at + start, length);
             let wrong = line.get(start..start + length).unwrap_or("");
@@ -163,7 +184,6 @@ impl<'s> Scanner<'s> {
             let text = quoted::quote(&quoted::value(line.get(..end).unwrap_or("")));
             let message = format!("`{opening}` is no quotation mark here");
             let diagnostic = Diagnostic::error(UNKNOWN_CHARACTER, self.span(end), message)
-                .label(format!("{} opens this", number(opening)))
                 .help(format!("write `{}`", shorten(&text)));
             self.lexed.findings.push(diagnostic);
         }
@@ -246,7 +266,7 @@ impl<'s> Scanner<'s> {
     fn brace(&mut self, character: char) {
         if character == '{' || self.braces == 0 {
             let diagnostic = self.unknown(character, 1).help("write parentheses");
-            self.lexed.findings.push(diagnostic);
+            self.report(diagnostic);
         }
         match character {
             '{' => self.braces += 1,
@@ -261,11 +281,35 @@ impl<'s> Scanner<'s> {
             let mut diagnostic = self.unknown(character, length);
             if let Some(advice) = advice(character) {
                 diagnostic = diagnostic.help(advice);
+            } else if let Some(whole) = self.around(character) {
+                let advice =
+                    format!("a method, or such a key of a JSON path, stands in quotes: `\"{whole}\"`");
+                diagnostic = diagnostic.help(advice);
             }
             self.report(diagnostic);
         }
         self.token(Kind::Unknown, length);
         self.run = Some((self.at, character));
+    }
+
+    /// What was probably meant as one word with this character in it: `tools/call`, `x-y`.
+    fn around(&self, character: char) -> Option<String> {
+        if !matches!(character, '$' | '@' | '%' | '/' | '-' | '~') {
+            return None;
+        }
+        // Methods have dots in them, keys of a path do not.
+        let within = |next: char| {
+            continues_word(next)
+                || matches!(next, '$' | '@' | '%' | '/' | '-' | '~')
+                || (next == '.' && character == '/')
+        };
+        let before =
+            self.text.get(..self.at)?.chars().rev().take(60).take_while(|next| within(*next)).count();
+        let rest = self.rest();
+        let after: String = rest.chars().take(60).take_while(|next| within(*next)).collect();
+        let start: String = self.text.get(..self.at)?.chars().rev().take(before).collect();
+        let whole: String = start.chars().rev().chain(after.chars()).collect();
+        whole.chars().any(continues_word).then_some(whole)
     }
 
     fn unknown(&self, character: char, length: usize) -> Diagnostic {

@@ -29,6 +29,8 @@ pub(super) struct Parser<'s> {
     pub(super) parentheses: usize,
     /// Whether an action without a continuation is part of a mistake that is being reported.
     pub(super) lenient: bool,
+    /// Whether a loop has been named `μ`, which has been reported.
+    pub(super) mu_as_name: bool,
 }
 
 impl<'s> Parser<'s> {
@@ -48,6 +50,7 @@ impl<'s> Parser<'s> {
             depth: 0,
             parentheses: 0,
             lenient: false,
+            mu_as_name: false,
         }
     }
 
@@ -163,9 +166,13 @@ impl<'s> Parser<'s> {
     pub(super) fn report_reserved(&mut self, what: &str) {
         let word = self.word();
         let mut letters = word.chars();
-        let other: String =
+        let upper: String =
             letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default();
-        let other = if words::is_reserved(&other) || other == word { format!("My{other}") } else { other };
+        let other = match what {
+            "the call" => format!("do_{word}"),
+            _ if words::is_reserved(&upper) => format!("My{upper}"),
+            _ => upper,
+        };
         self.report(
             Diagnostic::error(super::RESERVED_WORD, self.span(), format!("`{word}` is a reserved word"))
                 .label(format!("cannot be the name of {what}"))
@@ -273,18 +280,24 @@ impl<'s> Parser<'s> {
         };
         plausible
             || self.at_definition(next)
-            || (starts_line && words::ITEMS.contains(&word))
-            || (starts_line && self.misspelt_item().is_some())
+            || (starts_line && words::ITEMS.contains(&word) && next != Kind::Dot)
+            || (starts_line && !self.before_definition() && self.misspelt_item().is_some())
+    }
+
+    /// Whether a definition begins behind this word, which then is the end of something else.
+    fn before_definition(&self) -> bool {
+        matches!(self.kind_at(2), Kind::Equals | Kind::OpenBracket | Kind::DoubleColon)
     }
 
     fn at_definition(&self, next: Kind) -> bool {
         let starts_line = self.token().starts_line;
         match next {
-            // `if mode = "url"` is a condition.
-            Kind::Equals => self.kind_at(2) != Kind::Text,
+            // `if mode = "url"` is a condition. Inside parentheses only a new line makes a new definition.
+            Kind::Equals => self.kind_at(2) != Kind::Text && (starts_line || self.parentheses == 0),
             Kind::OpenBracket => {
-                let action = matches!(self.previous_kind(), Some(Kind::Exclamation | Kind::Question));
-                !action && (starts_line || matches!(self.word_at(2), "must" | "should"))
+                use Kind::{Arrow, Bar, Exclamation, Question};
+                let message = matches!(self.previous_kind(), Some(Exclamation | Question | Bar | Arrow));
+                !message && (starts_line || matches!(self.word_at(2), "must" | "should"))
             }
             Kind::DoubleColon => {
                 self.kind_at(2) == Kind::Word && matches!(self.kind_at(3), Kind::Equals | Kind::OpenBracket)
@@ -297,7 +310,8 @@ impl<'s> Parser<'s> {
     /// The item word that a word that is none was probably meant to be.
     pub(super) fn misspelt_item(&self) -> Option<&'static str> {
         let word = self.word();
-        if words::is_reserved(word) || !matches!(self.kind_at(1), Kind::Word | Kind::Text) {
+        let next = self.token_at(1);
+        if words::is_reserved(word) || next.starts_line || !matches!(next.kind, Kind::Word | Kind::Text) {
             return None;
         }
         suggest::nearest(word, words::ITEMS)

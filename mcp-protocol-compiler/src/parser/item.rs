@@ -4,12 +4,14 @@
 //! stands at the next one. Refuses to mind the order of items or to find one twice.
 
 use super::cursor::Parser;
+use super::is_short;
 use super::words;
 use super::{BARE_CHANNELS, EXPECTED_ITEM, MALFORMED_DECLARATION, MISSING_TYPE, MISSPELT_ITEM, UNOPENED};
 use crate::ast::{
     Choice, GroupMember, GroupOperator, Item, ItemKind, KeyField, Name, RoleSide, Sequence, Tail,
 };
 use crate::diagnostic::{Diagnostic, shorten};
+use crate::format;
 use crate::lexer::Kind;
 use crate::source::Span;
 
@@ -36,7 +38,11 @@ impl Parser<'_> {
         if word == "version" && self.kind_at(1) == Kind::Equals {
             return self.item_of_word("version");
         }
-        if named && !word.is_empty() {
+        // `group = A | B` and `key = A.b` lack their names.
+        let unnamed = matches!(word, "group" | "key")
+            && self.kind_at(2) == Kind::Word
+            && matches!(self.kind_at(3), Kind::Bar | Kind::Dot);
+        if named && !unnamed && !word.is_empty() {
             return self.definition();
         }
         if words::ITEMS.contains(&word) || word == "open" {
@@ -54,7 +60,8 @@ impl Parser<'_> {
                 let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`group` is missing")
                     .help(format!("write `group {} …`", shorten(word)));
                 self.report(finding);
-                self.group_behind_word()
+                let name = self.take_word();
+                self.group_named(name)
             }
             _ => self.no_item(),
         }
@@ -65,8 +72,7 @@ impl Parser<'_> {
         if word == "open" {
             let open = self.bump();
             if self.eat_word("key").is_none() {
-                self.expected(MALFORMED_DECLARATION, "`key`", "write `open key name = Message.path | …`");
-                return None;
+                self.expected(MALFORMED_DECLARATION, "`key`", "write `open key name = Message.path`");
             }
             return self.key_behind_word(Some(open));
         }
@@ -74,6 +80,9 @@ impl Parser<'_> {
         match word {
             "protocol" => {
                 let name = self.name("the protocol", "write `protocol Name \"revision\"`")?;
+                if self.kind() == Kind::Number {
+                    self.bare_revision(&name);
+                }
                 let version = (self.kind() == Kind::Text).then(|| self.take_text());
                 Some(ItemKind::Protocol { name, version, batch: self.eat_word("batch") })
             }
@@ -104,6 +113,18 @@ impl Parser<'_> {
             }
             _ => None,
         }
+    }
+
+    /// `2025-03-26` without quotes.
+    fn bare_revision(&mut self, name: &Name) {
+        let start = self.span();
+        while matches!(self.kind(), Kind::Number | Kind::Dot) && !self.token().starts_line {
+            self.bump();
+        }
+        let span = start.to(self.previous());
+        let written = shorten(self.sources.slice(span));
+        let finding = Diagnostic::error(MALFORMED_DECLARATION, span, "the revision stands in quotes");
+        self.report(finding.help(format!("write `protocol {} \"{written}\"`", shorten(&name.text))));
     }
 
     /// Nothing that begins an item.
@@ -183,6 +204,14 @@ impl Parser<'_> {
             self.expected(MALFORMED_DECLARATION, "`client` or `server`", example);
             return None;
         }
+        if self.kind_at(1) == Kind::Dot {
+            let message = format!("expected `client` or `server`, found {}", self.found());
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message)
+                .label("whose capabilities?")
+                .help(format!("write `capabilities client = {}.…`", shorten(self.word())));
+            self.report(finding);
+            return None;
+        }
         let role = self.take_word();
         self.equals(example)?;
         Some(ItemKind::Capabilities { role, field: self.message_field("Message.capabilities")? })
@@ -190,6 +219,10 @@ impl Parser<'_> {
 
     fn group_behind_word(&mut self) -> Option<ItemKind> {
         let name = self.name("the group", "write `group Name = Message | Message`")?;
+        self.group_named(name)
+    }
+
+    fn group_named(&mut self, name: Name) -> Option<ItemKind> {
         let operator = match self.kind() {
             Kind::PlusEquals => GroupOperator::Add,
             Kind::MinusEquals => GroupOperator::Remove,
@@ -313,23 +346,11 @@ impl Parser<'_> {
             self.report(finding);
             return missing(self.previous().after());
         }
-        let body = self.choice();
+        let mut body = self.choice();
         let mut broken = false;
         loop {
             match self.kind() {
-                Kind::Comma => {
-                    let finding = Diagnostic::error(
-                        BARE_CHANNELS,
-                        self.span(),
-                        "channels side by side without parentheses",
-                    )
-                    .help(format!("write `{} = ( …, … )`", shorten(&name.text)));
-                    self.report(finding);
-                    self.bump();
-                    if self.kind() != Kind::EndOfFile && !self.at_item() {
-                        self.choice();
-                    }
-                }
+                Kind::Comma => body = self.bare_channels(name, body),
                 Kind::Close => {
                     self.report(
                         Diagnostic::error(UNOPENED, self.span(), "`)` without `(`").help("delete it"),
@@ -342,6 +363,28 @@ impl Parser<'_> {
             broken = true;
         }
         if broken { missing(body.span) } else { body }
+    }
+
+    /// Channels side by side without parentheses, from the first comma on.
+    fn bare_channels(&mut self, name: &Name, first: Choice) -> Choice {
+        let (index, comma) = (self.index(), self.span());
+        let start = first.span;
+        let mut parts = vec![first];
+        while self.eat(Kind::Comma).is_some() {
+            if self.kind() != Kind::EndOfFile && !self.at_item() {
+                parts.push(self.choice());
+            }
+        }
+        let finding = Diagnostic::error(BARE_CHANNELS, comma, "channels side by side without parentheses");
+        let all = start.to(self.previous());
+        let written = if is_short(all) {
+            parts.iter().map(format::choice).collect::<Vec<_>>().join(", ")
+        } else {
+            "…, …".to_owned()
+        };
+        let help = format!("write `{} = ({written})`", shorten(&name.text));
+        self.report_at(index, finding.help(help));
+        missing(all)
     }
 }
 

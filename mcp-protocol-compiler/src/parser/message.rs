@@ -29,7 +29,8 @@ impl Parser<'_> {
                 name.span,
                 format!("the request `{shown}` has no reply"),
             )
-            .help(format!("write `-> {shown}Result` before its modifiers, or declare a `notification`"));
+            .help(format!("write `request {shown} \"{}\" -> {shown}Result`", shorten(&method.text)))
+            .help("or, if none is ever sent, declare a `notification`");
             self.report(finding);
         }
         Some(ItemKind::Request(Request { name, method, condition, payload, replies, modifiers }))
@@ -235,7 +236,9 @@ impl Parser<'_> {
                 let help = "write `reports progressToken of _meta.progressToken`";
                 let token = self.json_path(help)?;
                 if self.eat_word("of").is_none() {
-                    self.expected(MALFORMED_PATH, "`of` and where the request carries it", help);
+                    let key = shorten(&token.segments.last().map_or(String::new(), |last| last.text.clone()));
+                    let help = format!("write `reports {key} of _meta.{key}`");
+                    self.expected(MALFORMED_PATH, "`of` and where the request carries it", &help);
                     return None;
                 }
                 let mut of = vec![self.json_path(help)?];

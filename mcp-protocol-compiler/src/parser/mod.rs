@@ -7,13 +7,14 @@
 use crate::ast::{File, Item};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::lexer::Kind;
-use crate::source::{FileId, SourceMap};
+use crate::source::{FileId, SourceMap, Span};
 
 mod cursor;
 mod item;
 mod message;
 mod path;
 mod session;
+mod tail;
 #[cfg(test)]
 mod tests;
 pub mod words;
@@ -65,6 +66,11 @@ pub const MALFORMED_CHOICE: Code = Code("S0038");
 pub const BARE_CHANNELS: Code = Code("S0039");
 /// Nesting that is too deep.
 pub const TOO_DEEP: Code = Code("S0040");
+
+/// Whether what stands in a place is short enough to be repeated in a suggestion.
+fn is_short(place: Span) -> bool {
+    place.end.saturating_sub(place.start) <= 80
+}
 
 /// Reads one file.
 pub fn parse(sources: &SourceMap, file: FileId) -> (File, Vec<Diagnostic>) {

@@ -27,6 +27,7 @@ impl Parser<'_> {
         if self.eat(Kind::DoubleColon).is_some() {
             text.push_str("::");
         }
+        let mut reported = false;
         loop {
             if self.kind() != Kind::Word || self.word() == "_" {
                 self.expected(code, what, help);
@@ -42,7 +43,9 @@ impl Parser<'_> {
                 }
                 Kind::Dot | Kind::Colon if self.kind_at(1) == Kind::Word => {
                     let message = format!("{} between the parts of a Rust path", self.found());
-                    self.report(Diagnostic::error(code, self.span(), message).help("write `::`"));
+                    if !std::mem::replace(&mut reported, true) {
+                        self.report(Diagnostic::error(code, self.span(), message).help("write `::`"));
+                    }
                     self.bump();
                 }
                 _ => return Some(()),
@@ -78,7 +81,7 @@ impl Parser<'_> {
             if self.eat(Kind::Greater).is_some() {
                 return Some(());
             }
-            self.expected(code, "`,` or `>`", help);
+            self.expected(code, "`,` or `>`", if self.kind() == Kind::Close { "write `>`" } else { help });
             return None;
         }
     }
@@ -202,6 +205,7 @@ impl Parser<'_> {
                     (None, Kind::Text) => {
                         format!("write `must {}` or `should {0}`", self.found().trim_matches('`'))
                     }
+                    (None, Kind::Word) => format!("write `must \"{}\"` or `should \"{0}\"`", shorten(word)),
                     (None, _) => "write levels as `[should \"rule\"]` or `[must \"rule\"]`".to_owned(),
                 };
                 self.expected(MALFORMED_LEVEL, "`must` or `should`", &help);

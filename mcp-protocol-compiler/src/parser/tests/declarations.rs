@@ -21,6 +21,7 @@ fn items() {
         "import",
         "override\nA = End",
         "protocol \"2025-03-26\"",
+        "protocol Mcp 2025-03-26",
         "capabilities Initialize.capabilities",
         "capabilities client = Initialize",
         "client = End",

@@ -1,0 +1,180 @@
+//! What must be read.
+
+use super::correct;
+use crate::ast::{
+    Choice, GroupMember, GroupOperator, Item, ItemKind, KeyField, LevelDirection, Modifier, Operator,
+    Payload, Tail,
+};
+use crate::format;
+
+/// The body of the only definition.
+fn body(text: &str) -> Choice {
+    let tree = correct(text);
+    let [Item { kind: ItemKind::Definition { body, .. }, .. }] = tree.items.as_slice() else {
+        panic!("not one definition: {tree:?}")
+    };
+    body.clone()
+}
+
+/// The only definition's body as canonical text.
+fn read(text: &str) -> String {
+    format::choice(&body(&format!("A = {text}")))
+}
+
+#[test]
+fn spellings() {
+    assert_eq!(read("!X.End(+)?Y.End"), "!X . End ⊕ ?Y . End");
+    assert_eq!(read("(!X . A)(+)(!Y . A)"), "(!X . A) ⊕ (!Y . A)");
+    assert_eq!(read("((+) !X . A (+) !Y . A)"), "(⊕ !X . A ⊕ !Y . A)");
+    for word in ["rec ", "μ", "μ ", "µ", "µ "] {
+        assert_eq!(read(&format!("{word}X.!M.X")), "rec X . !M . X");
+        assert_eq!(read(&format!("{word}α .\n  ( !M . α )")), "rec α . (!M . α)");
+    }
+    assert_eq!(read("& ?X . A & ?Y . A"), "& ?X . A & ?Y . A");
+    assert_eq!(read("(A, B,)"), "(A, B)");
+    assert_eq!(read("(A,)"), "(A)");
+    assert_eq!(read("*A"), "*A");
+    assert_eq!(read("*dual A"), "*dual A");
+    assert_eq!(read("*(A, *B)"), "*(A, *B)");
+    assert_eq!(read("*S ⊕ !Shutdown . T"), "*S ⊕ !Shutdown . T");
+    assert_eq!(read("!X . *S"), "!X . *S");
+    assert_eq!(read("!X [should \"L5\" error -1] . End"), "!X [should \"L5\" error -1] . End");
+    assert_eq!(read("!Größe2 . ?_x . β"), "!Größe2 . ?_x . β");
+}
+
+#[test]
+fn a_loop_takes_everything_to_its_right() {
+    let choice = body("A = !X . rec α . ( !Y . α ) ⊕ End");
+    let [branch] = choice.branches.as_slice() else { panic!("{choice:?}") };
+    let Tail::Recursion { body, parenthesised, .. } = &branch.tail else { panic!("{branch:?}") };
+    assert_eq!((body.branches.len(), *parenthesised), (2, false));
+    assert_eq!(
+        body.operators.iter().map(|(operator, _)| *operator).collect::<Vec<_>>(),
+        [Operator::Internal]
+    );
+
+    let choice = body_of_loop("A = rec α . ( !Y . α ⊕ End )");
+    assert!(choice);
+    assert!(!body_of_loop("A = rec α . !Y . α"));
+}
+
+/// Whether the loop that a definition is has its body in parentheses.
+fn body_of_loop(text: &str) -> bool {
+    match &body(text).branches[0].tail {
+        Tail::Recursion { parenthesised, .. } => *parenthesised,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn definitions_need_no_separator() {
+    let tree = correct("A = !X . B B = ?Y . (C, D) C = rec x . x D [must] = End R::E = dual A F=A");
+    assert_eq!(tree.items.len(), 6);
+    // A name that resembles an item word is a name where a name can stand.
+    let tree = correct("A = !X .\n  Keys B = End\nC = !X .\n  Request\nrequest R \"r\" -> S");
+    assert_eq!(tree.items.len(), 4);
+}
+
+#[test]
+fn spans_reach_from_the_first_to_the_last_token() {
+    let text = "--- doc\noverride A = !X . (B, C)  -- end\n";
+    let tree = correct(text);
+    let span = tree.items[0].span;
+    assert_eq!(&text[span.start as usize..span.end as usize], "override A = !X . (B, C)");
+    let ItemKind::Definition { body, .. } = &tree.items[0].kind else { panic!() };
+    assert_eq!(&text[body.span.start as usize..body.span.end as usize], "!X . (B, C)");
+}
+
+#[test]
+fn documentation() {
+    let tree = correct("--- one\n---   two \n---\n---- four dashes\n-- two\n---five\nA = End\n\nB = End");
+    assert_eq!(tree.items[0].documentation, ["one", "  two", "", "five"]);
+    assert!(tree.items[1].documentation.is_empty());
+}
+
+#[test]
+fn declarations() {
+    let tree = correct(
+        "protocol Mcp \"2025-03-26\" batch\n\
+         types tower_mcp_types::protocol\n\
+         import \"other.session\"\n\
+         request ToolsCall \"tools/call\" if task (CallToolParams) -> ToolsResult (a::b::T) | TaskCreated (T?) if task\n\
+         \x20  as call_tool requires server.tools if mode = \"url\" cancellable answered [should \"L5\" in, must out error -3]\n\
+         notification Progress \"n/p\" (_?) reports progressToken of _meta.\"io.x/y\" | other\n\
+         notification Cancelled \"n/c\" (null) cancels request.id\n\
+         notification Generic \"n/g\" (Vec<HashMap<String, ::a::B>>)\n\
+         capabilities client = Initialize.capabilities\n\
+         version = InitializeResult.protocolVersion\n\
+         group G = A | replies B group G += | C group G -= D\n\
+         key task = A.b.c | id of M\n\
+         open key uri = A.uri\n\
+         client C compatible\n\
+         server S = dual C\n",
+    );
+    let kinds: Vec<&ItemKind> = tree.items.iter().map(|item| &item.kind).collect();
+    assert_eq!(kinds.len(), 16);
+    let ItemKind::Request(request) = kinds[3] else { panic!() };
+    assert_eq!(request.condition.as_ref().map(|when| when.path.segments[0].text.as_str()), Some("task"));
+    assert_eq!(request.replies.len(), 2);
+    assert!(request.replies[0].condition.is_none() && request.replies[1].condition.is_some());
+    let [
+        Modifier::As(_),
+        Modifier::Requires { holder, condition, .. },
+        Modifier::Cancellable(_),
+        Modifier::Answered(_),
+        Modifier::Levels(levels),
+    ] = request.modifiers.as_slice()
+    else {
+        panic!("{:?}", request.modifiers)
+    };
+    assert_eq!(holder.text, "server");
+    assert_eq!(
+        condition.as_ref().and_then(|when| when.literal.as_ref()).map(|text| text.text.as_str()),
+        Some("url")
+    );
+    assert_eq!((levels[0].must, levels[0].direction), (false, Some(LevelDirection::In)));
+    assert_eq!((levels[1].must, levels[1].error), (true, Some(-3)));
+    let ItemKind::Notification(progress) = kinds[4] else { panic!() };
+    assert!(matches!(progress.payload, Payload::Any { optional: true, .. }));
+    let [Modifier::Reports { of, .. }] = progress.modifiers.as_slice() else { panic!() };
+    assert_eq!(of[0].segments[1].text, "io.x/y");
+    let ItemKind::Notification(generic) = kinds[6] else { panic!() };
+    let Payload::Type { path, .. } = &generic.payload else { panic!() };
+    assert_eq!(path.text, "Vec<HashMap<String,::a::B>>");
+    assert!(
+        matches!(kinds[9], ItemKind::Group { members, .. } if matches!(members[1], GroupMember::Replies(..)))
+    );
+    assert!(matches!(kinds[11], ItemKind::Group { operator: GroupOperator::Remove, .. }));
+    assert!(matches!(kinds[12], ItemKind::Key { fields, .. } if matches!(fields[1], KeyField::Id(_))));
+    assert!(matches!(kinds[14], ItemKind::Role { compatible: Some(_), body: None, .. }));
+    assert!(matches!(kinds[15], ItemKind::Role { body: Some(_), .. }));
+}
+
+#[test]
+fn item_words_are_keys_of_json_paths() {
+    correct(
+        "notification A \"a\" cancels request.id requires client.server.key if\n  protocol.types = \"x\"",
+    );
+    correct("key k = A.version | B.group.if | C.\"\"");
+    correct("request R \"r\" -> A\n | B [should \"L1\"]\nrequest Q \"q\" -> A |\n  B [should \"L1\"]");
+}
+
+/// The lifecycle as it is usually written down, with comments behind branches.
+#[test]
+fn the_lifecycle_of_a_client_and_a_server() {
+    let client = "McpClient =\n!Initialize .\n?InitializeResult .\n!Initialized .\nActiveClient\n\
+        ActiveClient = rec α .\n\
+        ( !ToolsCall . ?ToolsResult . α -- asked by the client\n\
+        ⊕ !ResourcesRead . ?ResourcesResult . α -- so is this\n\
+        ⊕ ?ToolsListChanged . α\n⊕ End ) -- over\n";
+    let server = "McpServer =\n?Initialize .\n!InitializeResult .\n?Initialized .\nActiveServer\n\
+        ActiveServer = rec α .\n( ?ToolsCall . !ToolsResult . α\n& !ToolsListChanged . α\n& End )\n";
+    assert_eq!(correct(client).items.len(), 2);
+    assert_eq!(correct(server).items.len(), 2);
+    assert_eq!(correct(&format!("{client}{server}").replace('⊕', "(+)")).items.len(), 4);
+    let channels = "McpSession = (RequestChannel, NotificationChannel)\n\
+        RequestChannel =\n!Initialize . ?InitializeResult . !Initialized .\n\
+        rec α . ( !AnyRequest . ?AnyResponse . α ) ⊕ End\n\
+        NotificationChannel = rec α . ?AnyNotification . α\n";
+    assert_eq!(correct(channels).items.len(), 3);
+}

@@ -1,0 +1,260 @@
+//! What a sequence ends in: names, loops, parentheses and copies.
+//!
+//! In: tokens from the start of one. Out: its tree, with [`Tail::Missing`] where something could not be read. Refuses
+//! to nest deeper than [`DEEPEST`].
+
+use super::cursor::Parser;
+use super::is_short;
+use super::item::missing;
+use super::{
+    DEEPEST, MALFORMED_CHOICE, MALFORMED_RECURSION, MISSING_TYPE, REPLICATED_SEQUENCE, TOO_DEEP, UNCLOSED,
+    words,
+};
+use crate::ast::{Choice, Name, Tail};
+use crate::diagnostic::{Diagnostic, shorten};
+use crate::format;
+use crate::lexer::Kind;
+use crate::source::Span;
+
+impl Parser<'_> {
+    /// What a sequence ends in.
+    pub(super) fn tail(&mut self) -> Tail {
+        match self.kind() {
+            Kind::Star => self.replicated(),
+            Kind::Mu => self.recursion(),
+            Kind::Open => self.group(),
+            Kind::Word if !self.at_item() => match self.word() {
+                "End" => Tail::End(self.bump()),
+                "rec" => self.recursion(),
+                "dual" => {
+                    let word = self.bump();
+                    match self
+                        .name("a definition or a role", "give it a name, `Name = …`, and write `dual Name`")
+                    {
+                        Some(name) => {
+                            let span = word.to(name.span);
+                            Tail::Dual { name, span }
+                        }
+                        None => {
+                            self.skip_in_choice(true);
+                            Tail::Missing(word)
+                        }
+                    }
+                }
+                word => {
+                    if words::is_reserved(word) {
+                        self.report_reserved("a definition");
+                    }
+                    Tail::Name(self.take_word())
+                }
+            },
+            _ => {
+                let operator = matches!(self.sources.slice(self.previous()), "⊕" | "(+)" | "&");
+                let help = match self.kind() {
+                    Kind::Text => "write the message's name, not its method",
+                    _ if operator => "write `End` if nothing is to happen, or delete the operator",
+                    _ => "write `End` if nothing is to happen",
+                };
+                self.expected(MISSING_TYPE, "a session type", help);
+                if !self.at_end_of_term() {
+                    self.skip_in_choice(true);
+                }
+                Tail::Missing(self.previous().after())
+            }
+        }
+    }
+
+    /// `*` and one atom.
+    fn replicated(&mut self) -> Tail {
+        let index = self.index();
+        let star = self.bump();
+        if self.kind() == Kind::Star {
+            while self.kind() == Kind::Star {
+                self.bump();
+            }
+            let finding = Diagnostic::error(REPLICATED_SEQUENCE, star.to(self.previous()), "`*` of `*`")
+                .label("copies of copies are copies");
+            self.report_at(index, finding.help("write one `*`"));
+        }
+        if self.at_end_of_term() {
+            self.expected(MISSING_TYPE, "what is to be copied", "write `*Name` or `*( … )`");
+            return Tail::Missing(star);
+        }
+        let recursion = self.kind() == Kind::Mu || self.word() == "rec";
+        if !recursion && !matches!(self.kind(), Kind::Exclamation | Kind::Question) {
+            let atom = self.tail();
+            let span = star.to(self.previous());
+            return Tail::Replicated(Box::new(atom), span);
+        }
+        if !self.enter(star) {
+            return Tail::Missing(star);
+        }
+        let lenient = std::mem::replace(&mut self.lenient, true);
+        let body = self.sequence();
+        self.lenient = lenient;
+        self.depth -= 1;
+        let span = star.to(body.span);
+        let mut finding =
+            Diagnostic::error(REPLICATED_SEQUENCE, star, "`*` takes one name or one parenthesis");
+        finding = if is_short(body.span) {
+            let help = format!("write `*({})`", format::sequence(&body));
+            finding.also(body.span, "what is copied is not clear").help(help)
+        } else {
+            finding.help("write `*( … )`")
+        };
+        self.report_at(index, finding);
+        let span_of_body = body.span;
+        let choice = Choice { branches: vec![body], operators: Vec::new(), span: span_of_body };
+        Tail::Replicated(Box::new(Tail::Group(Box::new(choice), span_of_body)), span)
+    }
+
+    /// `rec α . choice`
+    fn recursion(&mut self) -> Tail {
+        let word = self.bump();
+        let written = shorten(self.sources.slice(word));
+        if self.mu_as_name && self.kind() != Kind::Word && self.sources.slice(word) != "rec" {
+            return Tail::Missing(word);
+        }
+        let variable = if self.kind() == Kind::Word && !self.at_item() && self.word() != "_" {
+            if words::is_reserved(self.word()) {
+                self.report_reserved("a loop");
+            }
+            self.take_word()
+        } else {
+            if self.kind() == Kind::Mu {
+                let message = format!("{} begins a loop and cannot be its name", self.found());
+                let finding = Diagnostic::error(MALFORMED_RECURSION, self.span(), message);
+                self.report(finding.help("choose another name, for instance `α`"));
+                self.mu_as_name = true;
+                self.bump();
+            } else {
+                let help = format!("write `{written} loop . …` and `loop` where it starts again");
+                self.expected(MALFORMED_RECURSION, "the name of the loop", &help);
+            }
+            Name { text: String::from("_"), span: word }
+        };
+        let unnamed = variable.span == word;
+        if self.eat(Kind::Dot).is_none() {
+            let shown = shorten(&variable.text);
+            let help = format!("write `{written} {shown} . …`");
+            if self.at_end_of_term() || !self.starts_sequence() {
+                self.expected(MALFORMED_RECURSION, "`.` and a session type", &help);
+                if !self.at_end_of_term() {
+                    self.skip_in_choice(true);
+                }
+                return Tail::Missing(word.to(self.previous()));
+            }
+            let message = format!("no `.` behind `{written} {shown}`");
+            self.report(Diagnostic::error(MALFORMED_RECURSION, word.to(variable.span), message).help(help));
+        }
+        if !self.enter(word) {
+            return Tail::Missing(word.to(self.previous()));
+        }
+        let body = self.choice();
+        self.depth -= 1;
+        let span = word.to(self.previous());
+        if unnamed {
+            return Tail::Missing(span);
+        }
+        let parenthesised = match body.branches.as_slice() {
+            [only] => {
+                only.actions.is_empty() && matches!(only.tail, Tail::Group(..)) && body.operators.is_empty()
+            }
+            _ => false,
+        };
+        Tail::Recursion { variable, body: Box::new(body), parenthesised, span }
+    }
+
+    /// `( choice )` or `( choice , choice , … )`
+    fn group(&mut self) -> Tail {
+        let open = self.span();
+        if !self.enter(open) {
+            return Tail::Missing(open.to(self.previous()));
+        }
+        self.bump();
+        self.parentheses += 1;
+        let lenient = std::mem::replace(&mut self.lenient, false);
+        let parts = self.parts(open);
+        self.lenient = lenient;
+        self.parentheses -= 1;
+        self.depth -= 1;
+        let span = open.to(self.previous());
+        let Some(mut parts) = parts else { return Tail::Missing(span) };
+        match (parts.pop(), parts.is_empty()) {
+            (Some(only), true) => Tail::Group(Box::new(only), span),
+            (Some(last), false) => {
+                parts.push(last);
+                Tail::Parallel(parts, span)
+            }
+            (None, _) => Tail::Missing(span),
+        }
+    }
+
+    /// What is between parentheses, and the one that closes them.
+    fn parts(&mut self, open: Span) -> Option<Vec<Choice>> {
+        if self.kind() == Kind::Close {
+            let close = self.bump();
+            let finding = Diagnostic::error(MISSING_TYPE, open.to(close), "empty parentheses");
+            self.report_at(self.index() - 1, finding.help("write `End` if nothing is to happen"));
+            return None;
+        }
+        let mut parts = Vec::new();
+        loop {
+            if self.kind() == Kind::Comma {
+                let finding = Diagnostic::error(MISSING_TYPE, self.span(), "no channel before this comma");
+                self.report(finding.help("delete the comma"));
+                parts.push(missing(self.span()));
+            } else {
+                parts.push(self.choice());
+            }
+            if self.eat(Kind::Comma).is_some() {
+                if self.eat(Kind::Close).is_some() {
+                    return Some(parts);
+                }
+                continue;
+            }
+            if self.eat(Kind::Close).is_some() {
+                return Some(parts);
+            }
+            if self.kind() == Kind::EndOfFile || self.at_item() {
+                let finding = Diagnostic::error(UNCLOSED, open, "this parenthesis is not closed")
+                    .also(self.previous().after(), "`)` expected here")
+                    .help("write `)`");
+                self.report(finding);
+                return Some(parts);
+            }
+            self.unexpected_in_parentheses();
+            self.skip_in_choice(false);
+            if self.eat(Kind::Close).is_some() {
+                return None;
+            }
+            self.eat(Kind::Comma)?;
+        }
+    }
+
+    fn unexpected_in_parentheses(&mut self) {
+        let word = self.word();
+        if !word.is_empty() {
+            // A reserved word was meant as a name.
+            return self.report_reserved("a definition");
+        }
+        self.expected(
+            MALFORMED_CHOICE,
+            "an operator, `,` or `)`",
+            "delete it, or close the parenthesis before it",
+        );
+    }
+
+    /// Goes one level deeper, or reports that this is too deep and skips what would be inside.
+    fn enter(&mut self, at: Span) -> bool {
+        if self.depth < DEEPEST {
+            self.depth += 1;
+            return true;
+        }
+        let finding = Diagnostic::error(TOO_DEEP, at, format!("this nests deeper than {DEEPEST} levels"))
+            .help("give an inner part a name, `Name = …`");
+        self.report(finding);
+        self.skip_in_choice(false);
+        false
+    }
+}
