@@ -1,0 +1,131 @@
+//! A small MCP server, typed: three tools, a resource and a prompt.
+
+use mcp_protocols::mcp_2025_03_26::{McpError, McpServer, server};
+use mcp_runtime::{RpcError, transport};
+use serde_json::{Value, json};
+use tower_mcp_types::protocol::*;
+
+/// Serves one session over this process's standard streams.
+pub(crate) async fn serve() -> Result<(), McpError> {
+    let session = McpServer::new(transport::stdio());
+    let serving = tokio::spawn(session.incoming().serve(Desk));
+    let (params, session) = session.recv_initialize().await?;
+    let session = match params.protocol_version.as_str() {
+        "2025-03-26" => session.send_initialize_result(hello()).await?,
+        // Another revision is answered with the one we have; the client parts if it cannot speak it.
+        _ => session.send_initialize_result(hello()).await?,
+    };
+    let session = session.recv_initialized().await?;
+    // From here on everything is a handler's; the session lives until the client closes it.
+    let _ = serving.await;
+    drop(session);
+    Ok(())
+}
+
+fn hello() -> InitializeResult {
+    read(json!({
+        "protocolVersion": "2025-03-26",
+        "serverInfo": { "name": "quickstart-desk", "version": "1.0.0" },
+        "capabilities": {
+            "tools": { "listChanged": true }, "resources": {}, "prompts": {}, "logging": {}
+        },
+        "instructions": "A desk with a calculator, a notebook and a telephone to the model.",
+    }))
+}
+
+/// Answers whatever the client asks.
+struct Desk;
+
+impl server::Handler for Desk {
+    async fn list_tools(
+        &self,
+        _: server::Context,
+        _: Option<ListToolsParams>,
+    ) -> Result<ListToolsResult, RpcError> {
+        let text = |what: &str| json!({ "type": "object", "properties": { what: { "type": "string" } } });
+        Ok(read(json!({ "tools": [
+            { "name": "echo", "description": "Says it again", "inputSchema": text("message") },
+            { "name": "shout", "description": "Says it louder", "inputSchema": text("message") },
+            { "name": "ask_model", "description": "Asks the client's model", "inputSchema": text("question") },
+        ] })))
+    }
+
+    async fn call_tool(
+        &self,
+        context: server::Context,
+        params: CallToolParams,
+    ) -> Result<CallToolResult, RpcError> {
+        let text =
+            |key: &str| params.arguments.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        match params.name.as_str() {
+            "echo" => Ok(CallToolResult::text(text("message"))),
+            "shout" => Ok(CallToolResult::text(text("message").to_uppercase())),
+            "ask_model" => {
+                // A request of our own inside the client's request; the answer may be a refusal.
+                let question: CreateMessageParams = read(json!({
+                    "messages": [{ "role": "user", "content": { "type": "text", "text": text("question") } }],
+                    "maxTokens": 100,
+                }));
+                let answer = context.peer().create_message(question).await;
+                // The desk has learned something: its tools may be others now.
+                let _ = context.peer().send_tools_list_changed().await;
+                match answer {
+                    Ok(answer) => Ok(CallToolResult::text(format!(
+                        "the model `{}` says: {}",
+                        answer.model,
+                        answer.first_text().unwrap_or("nothing")
+                    ))),
+                    Err(error) => Ok(CallToolResult::error(format!("no answer: {error}"))),
+                }
+            }
+            other => Err(RpcError::invalid_params(format!("no tool is called `{other}`"))),
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        _: server::Context,
+        _: Option<ListResourcesParams>,
+    ) -> Result<ListResourcesResult, RpcError> {
+        Ok(read(json!({ "resources": [{ "uri": "desk://notebook", "name": "The notebook" }] })))
+    }
+
+    async fn read_resource(
+        &self,
+        _: server::Context,
+        params: ReadResourceParams,
+    ) -> Result<ReadResourceResult, RpcError> {
+        match params.uri.as_str() {
+            "desk://notebook" => Ok(read(json!({ "contents": [
+                { "uri": params.uri, "mimeType": "text/plain", "text": "Buy milk.\nProve the diamond." }
+            ] }))),
+            other => Err(RpcError::new(-32002, format!("no resource is at `{other}`"))),
+        }
+    }
+
+    async fn list_prompts(
+        &self,
+        _: server::Context,
+        _: Option<ListPromptsParams>,
+    ) -> Result<ListPromptsResult, RpcError> {
+        Ok(read(json!({ "prompts": [{ "name": "summary", "description": "Sum the notebook up" }] })))
+    }
+
+    async fn get_prompt(
+        &self,
+        _: server::Context,
+        params: GetPromptParams,
+    ) -> Result<GetPromptResult, RpcError> {
+        match params.name.as_str() {
+            "summary" => Ok(read(json!({ "messages": [
+                { "role": "user", "content": { "type": "text", "text": "Sum up desk://notebook in a line." } }
+            ] }))),
+            other => Err(RpcError::invalid_params(format!("no prompt is called `{other}`"))),
+        }
+    }
+}
+
+/// A payload written as JSON; the text above is constant, so that it fits is a matter of reading it.
+fn read<T: serde::de::DeserializeOwned>(json: Value) -> T {
+    serde_json::from_value(json).expect("the JSON in this file fits its type")
+}
