@@ -10,6 +10,7 @@ use std::path::Path;
 use mcp_protocol_machine::protocol::Side;
 
 use crate::automaton::{self, Automaton};
+use crate::checks::{declarations, names};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::generate::stubs::Outline;
 use crate::relation::{self, Wanted};
@@ -32,7 +33,7 @@ pub struct Compilation {
 impl Compilation {
     /// Whether nothing may be generated.
     pub fn has_errors(&self) -> bool {
-        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+        has_errors(&self.diagnostics)
     }
 }
 
@@ -57,8 +58,12 @@ pub fn compile(
     let mut sources = SourceMap::new();
     let mut diagnostics = Vec::new();
     let files = load::load(entry, read, &mut sources, &mut diagnostics)?;
+    let unreadable = has_errors(&diagnostics);
     let resolution = resolve::resolve(&files, &mut diagnostics);
     let protocol = check(&resolution, &mut diagnostics);
+    if unreadable {
+        without_consequences(&mut diagnostics, &sources);
+    }
     let mut seen = HashSet::new();
     diagnostics.retain(|diagnostic| {
         let place = diagnostic.labels.first().map(|label| label.span);
@@ -68,9 +73,27 @@ pub fn compile(
         let place = diagnostic.labels.first().map(|label| label.span);
         (std::cmp::Reverse(diagnostic.severity), place)
     });
-    let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+    let failed = has_errors(&diagnostics);
     let outline = outline(&resolution);
     Ok(Compilation { sources, diagnostics, protocol: protocol.filter(|_| !failed), outline })
+}
+
+fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+}
+
+/// Drops what is only there because something else could not be read: a name whose declaration is garbled, and what
+/// seems unused because its use is.
+fn without_consequences(diagnostics: &mut Vec<Diagnostic>, sources: &SourceMap) {
+    let garbled = resolve::garbled::names(sources);
+    diagnostics.retain(|diagnostic| match diagnostic.code {
+        declarations::UNUSED_DEFINITION | declarations::UNKNOWN_ROLE => false,
+        declarations::UNDEFINED_MESSAGE | declarations::UNDEFINED_DEFINITION | declarations::BAD_GROUP => {
+            let named = diagnostic.labels.first().map(|label| sources.slice(label.span));
+            named.is_none_or(|name| !garbled.contains(name))
+        }
+        _ => true,
+    });
 }
 
 /// Builds, relates and closes the machines.
@@ -94,7 +117,11 @@ fn check(resolution: &Resolution, diagnostics: &mut Vec<Diagnostic>) -> Option<C
         diagnostics.append(&mut found);
     }
     // A role that is declared and could not be built has its errors in the list already.
-    Some(Compiled { declarations, client: client.flatten(), server: server.flatten() })
+    let compiled = Compiled { declarations, client: client.flatten(), server: server.flatten() };
+    if !has_errors(diagnostics) {
+        diagnostics.extend(names::check(&compiled));
+    }
+    Some(compiled)
 }
 
 fn outline(resolution: &Resolution) -> Outline {

@@ -13,9 +13,9 @@ use crate::parser;
 use crate::source::{FileId, SourceMap};
 
 /// An imported file cannot be read.
-pub const UNREADABLE_IMPORT: Code = Code("S0020");
+pub const UNREADABLE_IMPORT: Code = Code("S0041");
 /// Files import one another in a circle.
-pub const CYCLIC_IMPORT: Code = Code("S0021");
+pub const CYCLIC_IMPORT: Code = Code("S0042");
 
 /// How the caller reads a file.
 pub type Read<'a> = &'a mut dyn FnMut(&Path) -> io::Result<Vec<u8>>;
@@ -101,7 +101,9 @@ impl Loader<'_> {
                     let circle: Vec<String> = open
                         .iter()
                         .skip_while(|file| normal(&file.path) != normal(&path))
-                        .map(|file| format!("`{}`", file.path.display()))
+                        .map(|file| file.path.as_path())
+                        .chain([path.as_path()])
+                        .map(|path| format!("`{}`", path.display()))
                         .collect();
                     self.diagnostics.push(
                         Diagnostic::error(CYCLIC_IMPORT, import.span, "this import leads back to itself")

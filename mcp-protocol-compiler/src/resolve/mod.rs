@@ -11,6 +11,8 @@ use crate::ast::{Choice, Level, Name, RustPath};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
+mod bare;
+pub(crate) mod garbled;
 mod groups;
 mod items;
 pub mod load;
@@ -166,5 +168,6 @@ pub fn resolve(files: &[LoadedFile], diagnostics: &mut Vec<Diagnostic>) -> Resol
     groups::flatten(&items, &mut resolution, diagnostics);
     items::announce(&items, &mut resolution, diagnostics);
     items::define(&items, &mut resolution, diagnostics);
+    bare::make_up(&mut resolution);
     resolution
 }

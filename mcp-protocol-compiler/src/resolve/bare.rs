@@ -1,0 +1,66 @@
+//! Session types without declarations: every message they name is made up.
+//!
+//! In: a file that declares no message. Out: a notification for each name behind `!` or `?`, marked as undeclared, so
+//! that the types can be checked; generating code from them is refused later. Refuses to guess requests and replies:
+//! a bare type is compared as it is written.
+
+use std::borrow::Cow;
+
+use mcp_protocol_machine::protocol::{self as machine, Kind, MessageIndex};
+
+use super::{Meaning, Message, PayloadType, Resolution};
+use crate::ast::{Choice, Name, Tail};
+
+/// Makes up the messages of a file that declares none.
+pub(super) fn make_up(resolution: &mut Resolution) {
+    if !resolution.declarations.messages.is_empty() {
+        return;
+    }
+    let mut names = Vec::new();
+    for definition in &resolution.definitions {
+        collect(&definition.body, &mut names);
+    }
+    for name in names {
+        let Ok(index) = u16::try_from(resolution.declarations.messages.len()) else { return };
+        if resolution.names.contains_key(&name.text) {
+            continue;
+        }
+        resolution.names.insert(name.text.clone(), Meaning::Message(MessageIndex(index)));
+        resolution.declarations.messages.push(Message {
+            table: machine::Message {
+                name: Cow::Owned(name.text.clone()),
+                kind: Kind::Notification,
+                method: Cow::Owned(name.text),
+                payload: machine::Payload::None,
+                condition: None,
+                requires: Cow::Owned(Vec::new()),
+                answered: false,
+                cancellable: false,
+                cancels: None,
+                reports: None,
+                level: None,
+            },
+            span: name.span,
+            documentation: Vec::new(),
+            payload: PayloadType::None,
+            call_name: None,
+            undeclared: true,
+        });
+    }
+}
+
+fn collect(choice: &Choice, names: &mut Vec<Name>) {
+    for branch in &choice.branches {
+        names.extend(branch.actions.iter().map(|action| action.message.clone()).filter(|name| name.text != "reply"));
+        collect_tail(&branch.tail, names);
+    }
+}
+
+fn collect_tail(tail: &Tail, names: &mut Vec<Name>) {
+    match tail {
+        Tail::Recursion { body, .. } | Tail::Group(body, _) => collect(body, names),
+        Tail::Parallel(parts, _) => parts.iter().for_each(|part| collect(part, names)),
+        Tail::Replicated(body, _) => collect_tail(body, names),
+        Tail::End(_) | Tail::Name(_) | Tail::Dual { .. } | Tail::Missing(_) => {}
+    }
+}
