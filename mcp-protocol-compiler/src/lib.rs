@@ -9,6 +9,7 @@ pub mod automaton;
 pub mod checks;
 mod compile;
 pub mod diagnostic;
+pub mod diagram;
 pub mod format;
 pub mod generate;
 pub mod lexer;

@@ -4,9 +4,9 @@
 //! copies of a `*` body: closing belongs to the session.
 //!
 //! A configuration may be closed iff every linear channel that can reach `End` is there or offers the branch, and
-//! there is such a channel or no linear channel at all. Where a configuration is compared in parts, the answer for
-//! the whole is the conjunction of the parts' answers, unless some channel can never end; only then the three facts
-//! behind the answer are compared one by one. That they fit is enough; where they do not, the whole has to be asked.
+//! there is such a channel or no linear channel at all. Where a configuration is compared in parts, the three facts
+//! behind the answer are compared one by one. That they fit is enough; where they do not, the whole has to be asked,
+//! for another part may decide it on both sides.
 
 use mcp_protocol_machine::protocol::{Side, StateIndex, StateKind};
 
@@ -30,15 +30,6 @@ impl Right {
     }
 }
 
-/// How much of a configuration is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
-    /// Everything, or parts of which none is endless: only the answer counts.
-    Answer,
-    /// One part beside others, with endless channels somewhere: the facts count.
-    Facts,
-}
-
 /// The right of `who` to close, as the machine's role declares it.
 pub(super) fn right(machine: &Machine<'_>, locations: &[StateIndex], who: Side) -> Right {
     let mut right = Right::default();
@@ -55,32 +46,9 @@ pub(super) fn right(machine: &Machine<'_>, locations: &[StateIndex], who: Side) 
     right
 }
 
-/// Whether two roles give somebody the same right.
-pub(super) fn same(one: Right, other: Right, scope: Scope) -> bool {
-    match scope {
-        Scope::Answer => one.open() == other.open(),
-        Scope::Facts => one == other,
+impl Right {
+    /// Whether a right that is used is within this one that is expected, whatever the rest of the session is like.
+    pub(super) fn covers(self, used: Right) -> bool {
+        (!self.blocked || used.blocked) && (!used.granted || self.granted) && (!self.endless || used.endless)
     }
-}
-
-/// Whether the right that is used is within the right that is expected.
-pub(super) fn within(used: Right, expected: Right, scope: Scope) -> bool {
-    match scope {
-        Scope::Answer => !used.open() || expected.open(),
-        Scope::Facts => {
-            (!expected.blocked || used.blocked)
-                && (!used.granted || expected.granted)
-                && (!expected.endless || used.endless)
-        }
-    }
-}
-
-/// Whether some linear channel, once there, can never end.
-pub(super) fn has_endless(machine: &Machine<'_>) -> bool {
-    machine.automaton().states.iter().any(|state| {
-        state.kind == StateKind::Linear
-            && !state.body
-            && !state.reaches_end
-            && !(state.may_close || state.peer_may_close)
-    })
 }

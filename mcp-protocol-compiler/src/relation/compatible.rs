@@ -4,18 +4,19 @@
 //! accept, does not accept what the server sends, or stays silent where the server waits. Refuses to look at what
 //! the server would accept and the client never sends.
 //!
-//! Closing is treated like sending: the client may close less than the server expects and accepts more, so a role
+//! A copy of a `*` body that is over for one is over for the other. Closing is treated like sending: the client may close less than the server expects and accepts more, so a role
 //! may close only where the other says so. Being silent is judged on linear messages only. The client keeps one
 //! output where the server waits for one and can do nothing else, which is where it has no linear output but loops
 //! back to the same state, and may not close. Closing instead is fine, where the client may.
 
-use mcp_protocol_machine::protocol::Side;
+use mcp_protocol_machine::protocol::{Side, StateKind};
 
-use super::closing::{self, Scope};
+use super::closing;
 use super::disagreement::{Disagreement, matched};
 use super::machine::{Machine, Move};
-use super::product::{Grouping, PairIndex, TooMany, Walk};
+use super::product::{Extent, Grouping, PairIndex, TooMany, Walk};
 use super::{Found, Searched};
+use crate::automaton::State;
 
 pub(super) fn search(
     client: &Machine<'_>,
@@ -23,7 +24,7 @@ pub(super) fn search(
     grouping: Grouping,
 ) -> Result<Searched, TooMany> {
     let mut walk = Walk::pairs(client, server, grouping)?;
-    let mut undecided = false;
+    let mut undecided = None;
     while let Some(index) = walk.next() {
         let (from_client, from_server) = walk.moves(index);
         let mut best = None;
@@ -44,47 +45,69 @@ pub(super) fn search(
                 _ => {}
             }
         }
-        undecided |= rights_and_silence(&walk, index, &from_client, &from_server, &mut best);
+        let closes = rights(&walk, index, &mut best, &mut undecided);
+        if let (Some(extent), Some(what)) = (walk.extent(index), silence(&from_client, &from_server)) {
+            match (closes, extent, walk.pair(index)) {
+                (false, _, _) => Disagreement::keep(&mut best, what),
+                // The right to close one part is worth something only if the others may be closed by the same role.
+                (true, Extent::Part, Some(pair)) => {
+                    undecided.get_or_insert_with(|| Box::new(Found { pair, way: walk.way(index), what }));
+                }
+                (true, _, _) => {}
+            }
+        }
+        left_over(&walk, index, &from_client, &mut best);
         if let (Some(what), Some(pair)) = (best, walk.pair(index)) {
-            return Ok(Searched::Apart(Found { pair, way: walk.way(index), what }));
+            return Ok(Searched::Apart(Box::new(Found { pair, way: walk.way(index), what })));
         }
     }
-    Ok(if undecided { Searched::Undecided } else { Searched::Related })
+    Ok(undecided.map_or(Searched::Related, Searched::Undecided))
 }
 
-/// Compares the rights to close, and sees whether anything goes on; whether the rights have to be compared on the
-/// whole.
-fn rights_and_silence(
+/// Compares the rights to close; whether somebody has one. What a part of a configuration does not decide goes to
+/// `undecided`.
+fn rights(
     walk: &Walk<'_, '_>,
     index: PairIndex,
-    from_client: &[Move],
-    from_server: &[Move],
     best: &mut Option<Disagreement>,
+    undecided: &mut Option<Box<Found>>,
 ) -> bool {
-    let Some(pair) = walk.pair(index) else { return false };
-    let (mut somebody_closes, mut undecided) = (false, false);
-    if let Some(scope) = walk.scope(index) {
-        for who in [Side::Client, Side::Server] {
-            let client = closing::right(walk.client, &pair.client.locations, who);
-            let server = closing::right(walk.server, &pair.server.locations, who);
-            let (own, expected) = if who == Side::Client { (client, server) } else { (server, client) };
-            somebody_closes |= own.open();
-            if closing::within(own, expected, scope) {
-                continue;
-            }
-            if scope == Scope::Facts {
-                undecided = true;
-            } else {
-                Disagreement::keep(best, Disagreement::MayNotClose(who));
-            }
+    let (Some(extent), Some(pair)) = (walk.extent(index), walk.pair(index)) else { return false };
+    if extent == Extent::Body {
+        return false;
+    }
+    let mut somebody_closes = false;
+    for who in [Side::Client, Side::Server] {
+        let client = closing::right(walk.client, &pair.client.locations, who);
+        let server = closing::right(walk.server, &pair.server.locations, who);
+        let (own, expected) = if who == Side::Client { (client, server) } else { (server, client) };
+        somebody_closes |= own.open();
+        let what = Disagreement::MayNotClose(who);
+        if extent == Extent::Part && !expected.covers(own) {
+            let found = || Box::new(Found { pair: pair.clone(), way: walk.way(index), what });
+            undecided.get_or_insert_with(found);
+        } else if extent == Extent::Whole && own.open() && !expected.open() {
+            Disagreement::keep(best, what);
         }
     }
+    somebody_closes
+}
+
+/// Where the server waits for the client and nothing else can happen, the client keeps one output.
+fn silence(from_client: &[Move], from_server: &[Move]) -> Option<Disagreement> {
     let sends = |step: &&Move, side: Side| step.is_linear() && step.arrow.event.sender == side;
     let awaited: Vec<Move> = from_server.iter().filter(|step| sends(step, Side::Client)).copied().collect();
     let client_sends = from_client.iter().any(|step| sends(&step, Side::Client));
     let server_moves = from_server.iter().any(|step| sends(&step, Side::Server) && !step.is_loop());
-    if !awaited.is_empty() && !client_sends && !server_moves && !somebody_closes {
-        Disagreement::keep(best, Disagreement::Silent(awaited));
+    (!awaited.is_empty() && !client_sends && !server_moves).then_some(Disagreement::Silent(awaited))
+}
+
+/// A copy that is over for the server is over for the client: it cannot be closed, so it would wait for ever.
+fn left_over(walk: &Walk<'_, '_>, index: PairIndex, from_client: &[Move], best: &mut Option<Disagreement>) {
+    let Some(pair) = walk.pair(index) else { return };
+    let ends = |state: &State| state.kind == StateKind::End;
+    let over = pair.server.locations.iter().all(|&location| walk.server.state(location).is_some_and(ends));
+    if let (Some(Extent::Body), true, Some(step)) = (walk.extent(index), over, from_client.first()) {
+        Disagreement::keep(best, Disagreement::NeverSent(*step));
     }
-    undecided
 }

@@ -9,10 +9,10 @@
 
 use mcp_protocol_machine::protocol::Side;
 
-use super::closing::{self, Scope};
+use super::closing;
 use super::disagreement::{Disagreement, matched};
 use super::machine::Machine;
-use super::product::{Grouping, PairIndex, TooMany, Walk};
+use super::product::{Extent, Grouping, PairIndex, TooMany, Walk};
 use super::{Found, Searched};
 
 pub(super) fn search(
@@ -21,7 +21,7 @@ pub(super) fn search(
     grouping: Grouping,
 ) -> Result<Searched, TooMany> {
     let mut walk = Walk::classes(client, server, grouping)?;
-    let mut undecided = false;
+    let mut undecided = None;
     while let Some(index) = walk.next() {
         let (from_client, from_server) = walk.moves(index);
         let mut best = None;
@@ -38,12 +38,12 @@ pub(super) fn search(
                 (None, None) => {}
             }
         }
-        undecided |= rights(&walk, index, &mut best);
+        rights(&walk, index, &mut best, &mut undecided);
         if let (Some(what), Some(pair)) = (best, walk.pair(index)) {
-            return Ok(Searched::Apart(Found { pair, way: walk.way(index), what }));
+            return Ok(Searched::Apart(Box::new(Found { pair, way: walk.way(index), what })));
         }
     }
-    Ok(if undecided { Searched::Undecided } else { Searched::Related })
+    Ok(undecided.map_or(Searched::Related, Searched::Undecided))
 }
 
 fn lone(step: super::machine::Move, owner: Side) -> Disagreement {
@@ -54,23 +54,27 @@ fn lone(step: super::machine::Move, owner: Side) -> Disagreement {
     }
 }
 
-/// Compares the rights to close; whether that has to be done on the whole.
-fn rights(walk: &Walk<'_, '_>, index: PairIndex, best: &mut Option<Disagreement>) -> bool {
-    let (Some(scope), Some(pair)) = (walk.scope(index), walk.pair(index)) else { return false };
-    let mut undecided = false;
+/// Compares the rights to close. What a part of a configuration does not decide goes to `undecided`.
+fn rights(
+    walk: &Walk<'_, '_>,
+    index: PairIndex,
+    best: &mut Option<Disagreement>,
+    undecided: &mut Option<Box<Found>>,
+) {
+    let (Some(extent), Some(pair)) = (walk.extent(index), walk.pair(index)) else { return };
+    if extent == Extent::Body {
+        return;
+    }
     for who in [Side::Client, Side::Server] {
         let client = closing::right(walk.client, &pair.client.locations, who);
         let server = closing::right(walk.server, &pair.server.locations, who);
-        if closing::same(client, server, scope) {
-            continue;
-        }
-        if scope == Scope::Facts {
-            undecided = true;
-            continue;
-        }
         let own = if who == Side::Client { client } else { server };
         let what = if own.open() { Disagreement::MayNotClose(who) } else { Disagreement::NeverCloses(who) };
-        Disagreement::keep(best, what);
+        if extent == Extent::Part && client != server {
+            let found = || Box::new(Found { pair: pair.clone(), way: walk.way(index), what });
+            undecided.get_or_insert_with(found);
+        } else if extent == Extent::Whole && client.open() != server.open() {
+            Disagreement::keep(best, what);
+        }
     }
-    undecided
 }

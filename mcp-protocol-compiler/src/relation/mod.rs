@@ -80,9 +80,10 @@ enum Outcome {
 /// What one walk found.
 enum Searched {
     Related,
-    Apart(Found),
-    /// Nothing is wrong in the groups of channels, but who may close has to be judged on all of them together.
-    Undecided,
+    Apart(Box<Found>),
+    /// Nothing is wrong in the groups of channels, but this depends on who may close, which has to be judged on all
+    /// of them together.
+    Undecided(Box<Found>),
 }
 
 /// The first place where the roles do not fit, and the way there.
@@ -93,17 +94,20 @@ struct Found {
 }
 
 fn search(client: &machine::Machine<'_>, server: &machine::Machine<'_>, wanted: Wanted) -> Outcome {
-    for grouping in [product::Grouping::Apart, product::Grouping::Together] {
-        let searched = match wanted {
-            Wanted::Dual => dual::search(client, server, grouping),
-            Wanted::Compatible => compatible::search(client, server, grouping),
-        };
-        match searched {
-            Ok(Searched::Related) => return Outcome::Related,
-            Ok(Searched::Apart(found)) => return Outcome::Apart(Box::new(found)),
-            Ok(Searched::Undecided) => {}
-            Err(limit) => return Outcome::TooMany(limit),
-        }
+    let walk = |grouping| match wanted {
+        Wanted::Dual => dual::search(client, server, grouping),
+        Wanted::Compatible => compatible::search(client, server, grouping),
+    };
+    let part = match walk(product::Grouping::Apart) {
+        Ok(Searched::Related) => return Outcome::Related,
+        Ok(Searched::Apart(found)) => return Outcome::Apart(found),
+        Ok(Searched::Undecided(part)) => part,
+        Err(limit) => return Outcome::TooMany(limit),
+    };
+    match walk(product::Grouping::Together) {
+        Ok(Searched::Apart(found)) => Outcome::Apart(found),
+        Ok(Searched::Related | Searched::Undecided(_)) => Outcome::Related,
+        // The parts differ; whether that shows in the whole is too much to find out, so it has to be mended.
+        Err(_) => Outcome::Apart(part),
     }
-    Outcome::Related
 }

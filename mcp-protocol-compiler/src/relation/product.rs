@@ -12,7 +12,6 @@ use std::rc::Rc;
 
 use mcp_protocol_machine::protocol::{Action, StateIndex};
 
-use super::closing::{self, Scope};
 use super::machine::{Event, Locations, Machine, Move};
 
 /// How many pairs with several channels at once are looked at.
@@ -62,6 +61,9 @@ struct Node {
     /// Where the pair is split in parts and has no moves of its own but these.
     split: Option<BTreeSet<Event>>,
 }
+
+/// The linear channels of the client and of the server that share messages.
+type Group = (Vec<StateIndex>, Vec<StateIndex>);
 
 /// There are too many pairs; the one that was one too many.
 #[derive(Clone, Debug)]
@@ -139,7 +141,6 @@ pub(super) struct Walk<'a, 'b> {
     next: usize,
     seen: Seen,
     products: usize,
-    endless: bool,
     grouping: Grouping,
 }
 
@@ -187,7 +188,6 @@ impl<'a, 'b> Walk<'a, 'b> {
             seen,
             products: 0,
             grouping,
-            endless: closing::has_endless(client) || closing::has_endless(server),
         };
         let settled = Rc::new(BTreeSet::new());
         let (extent, settled) = (Extent::Whole, settled);
@@ -239,16 +239,9 @@ impl<'a, 'b> Walk<'a, 'b> {
         self.nodes.get(index.0).is_some_and(|node| node.split.is_some())
     }
 
-    /// How closing rights are to be compared in a pair; not at all in a copy of a `*` body.
-    pub(super) fn scope(&self, index: PairIndex) -> Option<Scope> {
-        if self.is_split(index) {
-            return None;
-        }
-        match self.pair(index)?.client.extent {
-            Extent::Whole => Some(Scope::Answer),
-            Extent::Part => Some(if self.endless { Scope::Facts } else { Scope::Answer }),
-            Extent::Body => None,
-        }
+    /// What part of a session a pair is, unless it only stands for its parts.
+    pub(super) fn extent(&self, index: PairIndex) -> Option<Extent> {
+        if self.is_split(index) { None } else { Some(self.pair(index)?.client.extent) }
     }
 
     /// The events that led to a pair, first to last.
@@ -319,7 +312,7 @@ impl<'a, 'b> Walk<'a, 'b> {
 
     /// The replicated channels that run for good on both sides, and the groups of linear channels that share
     /// messages or other replicated channels. Channels with nothing left form one group together.
-    fn groups(&self, pair: &Pair) -> (BTreeSet<Event>, Vec<(Vec<StateIndex>, Vec<StateIndex>)>) {
+    fn groups(&self, pair: &Pair) -> (BTreeSet<Event>, Vec<Group>) {
         let always = |machine: &Machine<'_>, locations: &[StateIndex]| -> BTreeSet<Event> {
             locations.iter().flat_map(|&location| machine.reach(location).always.clone()).collect()
         };
@@ -352,7 +345,7 @@ impl<'a, 'b> Walk<'a, 'b> {
                 }
             }
         }
-        let mut groups: BTreeMap<Option<usize>, (Vec<StateIndex>, Vec<StateIndex>)> = BTreeMap::new();
+        let mut groups: BTreeMap<Option<usize>, Group> = BTreeMap::new();
         for (number, (is_client, location, reach)) in channels.iter().enumerate() {
             let idle = reach.events.iter().all(|event| common.contains(event) || settled.contains(event));
             let name = if idle { None } else { Some(classes.root(number)) };

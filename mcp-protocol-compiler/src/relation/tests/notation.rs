@@ -88,7 +88,7 @@ pub(in crate::relation) fn state(index: usize) -> State {
 pub(in crate::relation) fn automaton(side: Side, text: &str, messages: &mut Vec<Message>) -> Automaton {
     let mut states: BTreeMap<usize, State> = BTreeMap::new();
     let mut said: BTreeSet<usize> = BTreeSet::new();
-    let mut at = |states: &mut BTreeMap<usize, State>, index: usize| {
+    let at = |states: &mut BTreeMap<usize, State>, index: usize| {
         states.entry(index).or_insert_with(|| state(index));
     };
     let mut offset = 0;

@@ -7,19 +7,23 @@ use std::collections::HashSet;
 use mcp_protocol_machine::protocol::{Action, Direction, Side, StateIndex, StateKind};
 
 use super::notation::{flip, show};
-use super::random::{Random, Shape, client, dual, interleave, loosen, mutate, vocabulary};
+use super::random::{
+    Random, Shape, channels_are_apart, client, dual, interleave, loosen, mutate, vocabulary,
+};
 use crate::automaton::Automaton;
 use crate::relation::oracle::{Oracle, Verdict};
 use crate::relation::{CLOSED, TOO_MANY, Wanted, close, races, relate};
 use crate::resolve::Message;
 
-const CASES: u64 = 3000;
+/// More where the machine's own speed is used; the seeds are the same ones.
+const CASES: u64 = if cfg!(debug_assertions) { 500 } else { 6_000 };
 
 /// A client and a server that may be related.
 fn roles(random: &mut Random) -> (Automaton, Automaton) {
     let shape = Shape::any(random);
     let one = client(random, shape);
-    let mut other = dual(random, &one);
+    let written = dual(random, &one);
+    let mut other = written.clone();
     match random.below(6) {
         0 => {}
         1 => mutate(random, &mut other),
@@ -30,6 +34,8 @@ fn roles(random: &mut Random) -> (Automaton, Automaton) {
             loosen(random, &mut other);
         }
     }
+    // Channels side by side never share messages; what a change made invalid is taken back.
+    let other = if channels_are_apart(&other) { other } else { written };
     (one, other)
 }
 
@@ -148,7 +154,7 @@ fn every_automaton_relates_to_its_dual() {
 #[test]
 fn dual_is_what_its_definition_says() {
     let messages = vocabulary();
-    let mut counts = [0, 0];
+    let mut counts = [0u64, 0];
     for seed in 0..2 * CASES {
         let mut random = Random::new(seed);
         let (one, other) = roles(&mut random);
@@ -161,7 +167,7 @@ fn dual_is_what_its_definition_says() {
             both(&one, &other, &messages)
         );
     }
-    assert!(counts.iter().all(|count| *count > 500), "{counts:?}");
+    assert!(counts.iter().all(|count| *count > CASES / 6), "{counts:?}");
 }
 
 #[test]
@@ -180,10 +186,10 @@ fn dual_implies_compatible() {
 /// What became of many cases.
 #[derive(Debug, Default)]
 struct Counts {
-    unrelated: usize,
-    raced: usize,
-    accepted: usize,
-    cut_short: usize,
+    unrelated: u64,
+    raced: u64,
+    accepted: u64,
+    cut_short: u64,
 }
 
 fn safety(seeds: std::ops::Range<u64>, wanted: Wanted) -> Counts {
@@ -205,7 +211,7 @@ fn safety(seeds: std::ops::Range<u64>, wanted: Wanted) -> Counts {
         }
         counts.accepted += 1;
         let bound = 1 + random.below(3);
-        let oracle = Oracle { client: &one, server: &other, messages: &messages, bound, worlds: 2_000 };
+        let oracle = Oracle { client: &one, server: &other, messages: &messages, bound, worlds: 1_000 };
         match oracle.judge() {
             Verdict::Safe => {}
             Verdict::Unknown => counts.cut_short += 1,
@@ -218,21 +224,21 @@ fn safety(seeds: std::ops::Range<u64>, wanted: Wanted) -> Counts {
 #[test]
 fn dual_roles_with_the_diamond_are_safe() {
     let counts = safety(0..CASES, Wanted::Dual);
-    assert!(counts.accepted > 300, "{counts:?}");
+    assert!(counts.accepted > CASES / 10, "{counts:?}");
     println!("{counts:?}");
 }
 
 #[test]
 fn compatible_roles_with_the_diamond_are_safe() {
     let counts = safety(0..2 * CASES, Wanted::Compatible);
-    assert!(counts.accepted > 600, "{counts:?}");
+    assert!(counts.accepted > CASES / 5, "{counts:?}");
     println!("{counts:?}");
 }
 
 #[test]
 fn a_race_of_dual_roles_is_real() {
     let messages = vocabulary();
-    let (mut real, mut false_alarms) = (0, 0);
+    let (mut real, mut false_alarms) = (0u64, 0u64);
     for seed in 0..CASES {
         let mut random = Random::new(seed);
         let shape = Shape { spawns: false, ..Shape::any(&mut random) };
@@ -258,13 +264,13 @@ fn a_race_of_dual_roles_is_real() {
         }
     }
     println!("{real} real, {false_alarms} false alarms");
-    assert!(real > 300 && false_alarms * 50 < real, "{real} real, {false_alarms} false alarms");
+    assert!(real > CASES / 10 && false_alarms * 50 < real, "{real} real, {false_alarms} false alarms");
 }
 
 #[test]
 fn closing_adds_the_same_events_to_both_roles_and_twice_is_once() {
     let messages = vocabulary();
-    let mut closed_some = 0;
+    let mut closed_some = 0u64;
     for seed in 0..CASES {
         let mut random = Random::new(seed);
         let (mut one, mut other) = roles(&mut random);
@@ -281,7 +287,7 @@ fn closing_adds_the_same_events_to_both_roles_and_twice_is_once() {
             both(&one, &other, &messages)
         );
         assert_eq!((before, after), (one, other), "seed {seed}");
-        closed_some += usize::from(!first.added.is_empty());
+        closed_some += u64::from(!first.added.is_empty());
         let events = |side: Side| -> HashSet<u16> {
             first.added.iter().filter(|added| added.side == side).map(|added| added.edge.message.0).collect()
         };
@@ -289,5 +295,5 @@ fn closing_adds_the_same_events_to_both_roles_and_twice_is_once() {
         let lone = events(Side::Client).symmetric_difference(&events(Side::Server)).count();
         assert!(lone == 0 || !first.added.is_empty());
     }
-    assert!(closed_some > 200, "{closed_some}");
+    assert!(closed_some > CASES / 15, "{closed_some}");
 }

@@ -3,7 +3,7 @@
 //! In: a seed. Out: a client, and servers that are its dual, nearly its dual, or more generous than it. Refuses to
 //! depend on anything but the seed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex, Origin, Side, StateIndex, StateKind};
 
@@ -151,13 +151,13 @@ fn spawns(random: &mut Random, states: &mut Vec<State>) {
         };
         let body = channel(random, shape, states, INNER..INNER + 2);
         let chance = if random.percent(70) { 100 } else { 50 };
-        for from in 0..linear {
-            if states[from].kind == StateKind::Fork || !random.percent(chance) {
+        for state in states.iter_mut().take(linear) {
+            if state.kind == StateKind::Fork || !random.percent(chance) {
                 continue;
             }
-            states[from].edges.push(edge(way, opener, Action::Spawn(index(body)), Origin::Written));
-            if states[from].kind == StateKind::End && random.percent(50) {
-                states[from].kind = StateKind::Replicated;
+            state.edges.push(edge(way, opener, Action::Spawn(index(body)), Origin::Written));
+            if state.kind == StateKind::End && random.percent(50) {
+                state.kind = StateKind::Replicated;
             }
         }
     }
@@ -326,6 +326,33 @@ pub(super) fn loosen(random: &mut Random, server: &mut Automaton) {
         }
     }
     complete(server);
+}
+
+/// Whether the channels of every fork have messages of their own.
+pub(super) fn channels_are_apart(automaton: &Automaton) -> bool {
+    let alphabet = |part: StateIndex| {
+        let mut events = HashSet::new();
+        let mut seen = HashSet::new();
+        let mut waiting = vec![part];
+        while let Some(at) = waiting.pop() {
+            if !seen.insert(at) {
+                continue;
+            }
+            let state = &automaton.states[at.0 as usize];
+            waiting.extend(&state.parts);
+            for edge in &state.edges {
+                if let Action::Step(target) = edge.action {
+                    events.insert((edge.direction, edge.message));
+                    waiting.push(target);
+                }
+            }
+        }
+        events
+    };
+    automaton.states.iter().all(|state| {
+        let mut all = HashSet::new();
+        state.parts.iter().all(|part| alphabet(*part).into_iter().all(|event| all.insert(event)))
+    })
 }
 
 /// The same role with its channels written out one after the other, in every order: no forks left.
