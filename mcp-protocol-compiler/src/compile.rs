@@ -99,11 +99,19 @@ fn without_consequences(diagnostics: &mut Vec<Diagnostic>, sources: &SourceMap) 
 /// Builds, relates and closes the machines.
 fn check(resolution: &Resolution, diagnostics: &mut Vec<Diagnostic>) -> Option<Compiled> {
     automaton::check_definitions(resolution, diagnostics);
-    let mut build = |side: Side| {
+    let build = |side: Side| {
+        let mut found = Vec::new();
         let role = resolution.roles.iter().find(|role| role.side == side)?;
-        Some(automaton::build(resolution, role, diagnostics))
+        Some((automaton::build(resolution, role, &mut found), found))
     };
-    let (mut client, mut server) = (build(Side::Client), build(Side::Server));
+    let (mut client, from_client) = build(Side::Client).unzip();
+    let (mut server, from_server) = build(Side::Server).unzip();
+    // A role that is the dual of the other repeats its mistakes with `!` and `?` turned round.
+    let place = |found: &Diagnostic| (found.code, found.labels.first().map(|label| label.span));
+    let known: HashSet<_> = from_client.iter().flatten().map(place).collect();
+    let news = from_server.into_iter().flatten().filter(|found| !known.contains(&place(found)));
+    diagnostics.extend(news);
+    diagnostics.extend(from_client.into_iter().flatten());
     let declarations = resolution.declarations.clone();
     if let (Some(Some(client)), Some(Some(server))) = (&mut client, &mut server) {
         let compatible = resolution.roles.iter().any(|role| role.compatible.is_some());

@@ -221,12 +221,6 @@ impl Explorer<'_> {
             ),
             _ => (false, false, self.heads.graph.span(key.node)),
         };
-        if kind == StateKind::End
-            && let Some((direction, message)) = key.open.first().copied()
-        {
-            let action = self.action(direction, message);
-            self.diagnostics.push(replies::never_answered(&action, self.heads.graph.span(key.node), true));
-        }
         let state = self.states.len();
         self.states.push(RawState {
             kind,
@@ -372,7 +366,12 @@ impl Explorer<'_> {
                 let opened = (action.direction, message);
                 if after.contains(&opened) {
                     let text = self.action(action.direction, message);
-                    self.diagnostics.push(replies::open_already(&text, action.span));
+                    // A request that is open both ways was probably written where its reply was meant.
+                    let meant = after.contains(&(action.direction.flip(), message)).then(|| {
+                        let reply = self.resolution.declarations.replies(message).next();
+                        reply.map_or("reply", |reply| self.resolution.declarations.message_name(reply)).to_owned()
+                    });
+                    self.diagnostics.push(replies::open_already(&text, action.span, meant.as_deref()));
                     return None;
                 }
                 after.push(opened);
@@ -514,10 +513,10 @@ impl Explorer<'_> {
         let mut found = Vec::new();
         for (state, place) in self.states.iter().enumerate() {
             for open in self.open.get(state).into_iter().flatten() {
-                let ended = place.kind == StateKind::End;
-                if !ended && !answered.contains(&(state, *open)) && reported.insert(*open) {
+                if !answered.contains(&(state, *open)) && reported.insert(*open) {
                     let action = self.action(open.0, open.1);
-                    found.push(replies::never_answered(&action, place.span, false));
+                    let ends = place.kind == StateKind::End;
+                    found.push(replies::never_answered(&action, place.span, ends));
                 }
             }
             if let Some(opener) = place.body {

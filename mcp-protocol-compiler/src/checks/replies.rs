@@ -37,10 +37,16 @@ pub fn ambiguous(span: Span, open: &[String]) -> Diagnostic {
 }
 
 /// `!A . !A`
-pub fn open_already(action: &str, span: Span) -> Diagnostic {
-    Diagnostic::error(OPEN_ALREADY, span, format!("`{action}` is open already"))
-        .label("sent again before it was answered")
-        .help("receive the reply first; for any number at once put the exchange in `*( … )` beside this channel")
+pub fn open_already(action: &str, span: Span, reply: Option<&str>) -> Diagnostic {
+    let diagnostic = Diagnostic::error(OPEN_ALREADY, span, format!("`{action}` is open already"))
+        .label("comes again before it was answered");
+    if let Some(reply) = reply {
+        let request = action.trim_start_matches(['!', '?']);
+        return diagnostic
+            .with_note(format!("`!{request}` and `?{request}` are two requests, one of each side"))
+            .help(format!("to answer `{request}` write its reply, `{reply}` or `reply`"));
+    }
+    diagnostic.help("receive the reply first; for any number at once put the exchange in `*( … )` beside this channel")
 }
 
 /// `!A . (B, C)`

@@ -1,0 +1,74 @@
+//! A protocol of one's own, from `counter.session` to a running session: `cargo run --example counter`.
+//!
+//! Both sides live in this program and talk over an in-memory transport; any other would do.
+
+use mcp_runtime::transport::duplex;
+
+use counting::{Counter, CountingError, Teller, server};
+use payload::{Amount, Count, Opening};
+
+/// What the messages carry.
+mod payload {
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Debug, Serialize, Deserialize)]
+    pub(crate) struct Opening {
+        pub(crate) name: String,
+    }
+
+    #[derive(Debug, Serialize, Deserialize)]
+    pub(crate) struct Amount {
+        pub(crate) amount: u64,
+    }
+
+    #[derive(Debug, Serialize, Deserialize)]
+    pub(crate) struct Count {
+        pub(crate) count: u64,
+    }
+}
+
+/// What the compiler makes of the session types.
+mod counting {
+    mcp_runtime::protocol!("./counter.session");
+}
+
+#[tokio::main]
+async fn main() -> Result<(), CountingError> {
+    let (near, far) = duplex();
+    let (counted, kept) = tokio::join!(count(Teller::new(near)), keep(Counter::new(far)));
+    println!("the teller heard {}, the counter kept {}", counted?, kept?);
+    Ok(())
+}
+
+/// The client's side: `!Open . ?Opened . Ready`, then around the loop.
+async fn count(teller: Teller<counting::Start>) -> Result<u64, CountingError> {
+    let (opened, mut teller) = teller.open(Opening { name: "apples".to_owned() }).await?;
+    println!("the counter starts at {}", opened.count);
+    for amount in [3, 4] {
+        teller.send_add(Amount { amount }).await?;
+    }
+    let sum = teller.total().await?;
+    teller.send_stop().await?.close().await?;
+    Ok(sum.count)
+}
+
+/// The server's side: whatever comes, with the session that goes on from there.
+async fn keep(counter: Counter<counting::Start>) -> Result<u64, CountingError> {
+    let (opening, counter) = counter.recv_open().await?;
+    println!("a counter for {} is opened", opening.name);
+    let mut count = 0;
+    let mut counter = counter.send_opened(Count { count }).await?;
+    loop {
+        counter = match counter.next().await? {
+            server::ReadyNext::Add(Amount { amount }, counter) => {
+                count += amount;
+                counter
+            }
+            server::ReadyNext::Total(counter) => counter.send_sum(Count { count }).await?,
+            server::ReadyNext::Stop(counter) => {
+                counter.close().await?;
+                return Ok(count);
+            }
+        };
+    }
+}
