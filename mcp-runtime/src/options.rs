@@ -23,6 +23,9 @@ pub struct Options {
     pub max_message_bytes: usize,
     /// How deep the brackets of a message may nest. Default: 100, a little less than payloads can be read to.
     pub max_depth: usize,
+    /// How many messages one batch may hold, where the protocol permits batches; a longer one is answered with an
+    /// error. Default: 1024.
+    pub max_batch: usize,
     /// How many replicated inputs may wait in `incoming`; then requests are refused and notifications are dropped.
     /// Default: 1024.
     pub max_incoming: usize,
@@ -49,6 +52,7 @@ impl Default for Options {
         Options {
             max_message_bytes: 16 * 1024 * 1024,
             max_depth: 100,
+            max_batch: 1024,
             max_incoming: 1024,
             max_linear: 1024,
             output_high_water: 1024 * 1024,
@@ -86,6 +90,13 @@ impl Options {
     #[must_use]
     pub fn max_depth(mut self, levels: usize) -> Options {
         self.max_depth = levels;
+        self
+    }
+
+    /// Sets [`max_batch`](Self::max_batch).
+    #[must_use]
+    pub fn max_batch(mut self, messages: usize) -> Options {
+        self.max_batch = messages;
         self
     }
 
@@ -127,6 +138,7 @@ impl fmt::Debug for Options {
             .debug_struct("Options")
             .field("max_message_bytes", &self.max_message_bytes)
             .field("max_depth", &self.max_depth)
+            .field("max_batch", &self.max_batch)
             .field("max_incoming", &self.max_incoming)
             .field("max_linear", &self.max_linear)
             .field("output_high_water", &self.output_high_water)

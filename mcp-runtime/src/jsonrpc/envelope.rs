@@ -48,7 +48,7 @@ pub(crate) struct Malformed {
 }
 
 impl Malformed {
-    fn from_sketch(error: RpcError, sketch: Sketch) -> Malformed {
+    pub(super) fn from_sketch(error: RpcError, sketch: Sketch) -> Malformed {
         Malformed {
             error,
             is_reply: sketch.outcome && !sketch.method && !sketch.list,
@@ -68,10 +68,7 @@ impl Malformed {
 
 /// Reads one line that is not blank.
 pub(crate) fn parse(line: &[u8], deepest: usize) -> Result<Envelope<'_>, Malformed> {
-    let text = std::str::from_utf8(line).map_err(|error| {
-        let error = RpcError::parse_error(format!("the message is not UTF-8: {error}"));
-        Malformed::from_sketch(error, Scanner::scan(line))
-    })?;
+    let text = utf8(line)?;
     if too_deep(line, deepest) {
         let error = RpcError::invalid_request(format!("the message nests deeper than {deepest} levels"));
         return Err(Malformed::from_sketch(error, Scanner::scan(line)));
@@ -79,7 +76,7 @@ pub(crate) fn parse(line: &[u8], deepest: usize) -> Result<Envelope<'_>, Malform
     if text.trim_ascii_start().starts_with('[') {
         let sketch = Scanner::scan(line);
         let error = match serde_json::from_str::<&RawValue>(text) {
-            Ok(_) => RpcError::invalid_request("batches are not supported: send each message on its own"),
+            Ok(_) => RpcError::invalid_request("a batch is not permitted here: send each message on its own"),
             Err(error) => RpcError::parse_error(format!("the message is not JSON: {error}")),
         };
         return Err(Malformed::from_sketch(error, sketch));
@@ -93,6 +90,14 @@ pub(crate) fn parse(line: &[u8], deepest: usize) -> Result<Envelope<'_>, Malform
         Malformed::from_sketch(error, Scanner::scan(line))
     })?;
     parts.classify()
+}
+
+/// A line as text.
+pub(super) fn utf8(line: &[u8]) -> Result<&str, Malformed> {
+    std::str::from_utf8(line).map_err(|error| {
+        let error = RpcError::parse_error(format!("the message is not UTF-8: {error}"));
+        Malformed::from_sketch(error, Scanner::scan(line))
+    })
 }
 
 /// The message that a payload which does not decode is answered with.

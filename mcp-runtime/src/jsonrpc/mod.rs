@@ -1,9 +1,10 @@
 //! JSON-RPC 2.0 on the level of bytes.
 //!
-//! In: the bytes of a stream, in pieces of any size. Out: one [`Envelope`] a line, with its payload left as a slice
-//! of the line, or a [`Malformed`] that says what to answer; and, the other way, lines appended to a buffer. Refuses
-//! to know any protocol: methods are text here and payloads are raw.
+//! In: the bytes of a stream, in pieces of any size. Out: one [`Envelope`] a line, or several where a line is a batch,
+//! with its payload left as a slice of the line, or a [`Malformed`] that says what to answer; and, the other way,
+//! lines appended to a buffer. Refuses to know any protocol: methods are text here and payloads are raw.
 
+mod batch;
 mod envelope;
 mod error;
 mod id;
@@ -12,6 +13,7 @@ pub(crate) mod path;
 mod scan;
 pub(crate) mod write;
 
+pub(crate) use batch::{batch, is_batch};
 pub(crate) use envelope::{Envelope, Malformed, parse, undecodable};
 pub use error::RpcError;
 pub(crate) use id::parse_id;

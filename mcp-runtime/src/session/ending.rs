@@ -106,9 +106,11 @@ impl Engine {
         self.checker.close();
         self.fail_calls();
         self.incoming.clear();
-        if !matches!(self.phase, Phase::Ended(_)) {
+        let ended = matches!(self.phase, Phase::Ended(_));
+        if !ended {
             self.linear.clear();
         }
+        self.leave_batches(!ended);
         for (_, mut owed) in self.owed.drain() {
             owed.waiting.wake(&mut self.effects);
         }
@@ -156,6 +158,12 @@ impl Engine {
     pub(crate) fn output_failed(&mut self, error: io::Error) {
         self.unconfirmed = false;
         self.finished = true;
+        // A session that was closed before has its last lines here still. Nobody will ever take them, so nothing
+        // waits for them.
+        self.output.clear();
+        self.output_start = 0;
+        self.output_waiting.wake(&mut self.effects);
+        self.closing_waiting.wake(&mut self.effects);
         // What the peer has sent before it went away still counts, so the linear inputs stay; but nothing can be
         // answered, and whoever calls should know at once.
         self.end(Reason::Failed(Arc::new(error)));
@@ -215,6 +223,7 @@ impl Engine {
             _ => {}
         }
         if self.finished {
+            self.keep_driver(context);
             return Poll::Ready(Output::Finished);
         }
         if room > 0 && self.output_length() > 0 {
@@ -229,8 +238,15 @@ impl Engine {
         };
         if complete && self.output_length() == 0 {
             self.finished = true;
+            self.keep_driver(context);
             return Poll::Ready(Output::Finished);
         }
+        self.keep_driver(context);
+        Poll::Pending
+    }
+
+    /// Keeps the transport's waker. One that has finished is woken, too: the session may still be let go of.
+    fn keep_driver(&mut self, context: &Context<'_>) {
         match &self.driver {
             Some(waker) if waker.will_wake(context.waker()) => {}
             _ => {
@@ -239,7 +255,6 @@ impl Engine {
                 }
             }
         }
-        Poll::Pending
     }
 
     /// Appends whole lines until `room` bytes or more have been added.

@@ -18,6 +18,7 @@ use mcp_protocol_machine::{
 };
 
 use super::arrivals::{Arrived, LinearInput};
+use super::batches::{BatchKey, Batches};
 use super::names::{Names, announced};
 use super::wakers::{Effects, Waiting};
 use crate::driver::Outcome;
@@ -45,6 +46,8 @@ pub(crate) struct Engine {
     pub(super) calls: Calls,
     /// The requests of the peer that have not been answered.
     pub(super) owed: HashMap<RequestId, Owed>,
+    /// Replies to them that wait for one another.
+    pub(super) batches: Batches,
     /// Replicated inputs that nobody has taken.
     pub(super) incoming: VecDeque<Arrived>,
     pub(super) incoming_waiting: Waiting,
@@ -117,6 +120,8 @@ pub(crate) struct Owed {
     pub(super) linear: bool,
     pub(super) cancelled: bool,
     pub(super) waiting: Waiting,
+    /// The batch that it came in.
+    pub(super) batch: Option<BatchKey>,
 }
 
 /// The calls by id. The ids are this side's own and count up, so that a hash which an attacker could choose ids for
@@ -166,6 +171,7 @@ impl Engine {
             next_id: 0,
             calls: Calls::default(),
             owed: HashMap::new(),
+            batches: Batches::default(),
             incoming: VecDeque::new(),
             incoming_waiting: Waiting::default(),
             attendants: 0,
@@ -234,7 +240,7 @@ impl Engine {
 
     /// A line was appended to the output. A peer that does not read must not make this side grow without limit.
     pub(super) fn appended(&mut self) {
-        let waiting = self.output_length();
+        let waiting = self.output_length().saturating_add(self.batches.bytes());
         if waiting > self.options.output_limit {
             self.end(Reason::OutputFull(waiting));
         }
@@ -293,8 +299,7 @@ impl Engine {
 
     /// Answers a request of the peer with an error that the checker does not hear of, because it refused the request.
     pub(super) fn write_error(&mut self, id: Option<&RequestId>, error: &RpcError) {
-        crate::jsonrpc::write::error(&mut self.output, id, error);
-        self.appended();
+        self.write_reply(self.batches.current(), |into| crate::jsonrpc::write::error(into, id, error));
     }
 
     /// A message of the peer was refused: a request gets an error, everything gets a report.

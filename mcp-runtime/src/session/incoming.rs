@@ -13,7 +13,7 @@ use super::arrivals::{Arrived, Body, LinearInput};
 use super::engine::{Engine, Owed, Phase, applies};
 use super::names::{id_at, to_be_read};
 use crate::error::{Error, Reason};
-use crate::jsonrpc::{Envelope, Line, Malformed, RpcError, parse};
+use crate::jsonrpc::{Envelope, Line, Malformed, RpcError, is_batch, parse};
 use crate::options::{Cause, Report};
 
 impl Engine {
@@ -41,9 +41,15 @@ impl Engine {
         }
         let parsed = match line {
             Line::Whole(line) if line.trim_ascii().is_empty() => return,
+            Line::Whole(line) if self.protocol.batch && is_batch(line) => return self.batch_came(line, now),
             Line::Whole(line) => parse(line, self.options.max_depth),
             Line::TooLong(sketch) => Err(Malformed::too_long(self.options.max_message_bytes, sketch)),
         };
+        self.message_came(parsed, now);
+    }
+
+    /// Takes one message, from a line of its own or from a batch.
+    pub(super) fn message_came(&mut self, parsed: Result<Envelope<'_>, Malformed>, now: Instant) {
         match parsed {
             Ok(Envelope::Request { id, method, params }) => self.request_came(id, &method, params, now),
             Ok(Envelope::Notification { method, params }) => self.notification_came(&method, params, now),
@@ -54,7 +60,7 @@ impl Engine {
         }
     }
 
-    fn malformed_came(&mut self, malformed: Malformed) {
+    pub(super) fn malformed_came(&mut self, malformed: Malformed) {
         let Malformed { error, id, raw_id, is_reply, structured } = malformed;
         self.report(Report::Malformed { error: error.clone(), id: id.clone() });
         if is_reply {
@@ -69,8 +75,8 @@ impl Engine {
         match (&id, raw_id) {
             (Some(id), _) => self.write_error(Some(id), &error),
             (None, Some(raw)) => {
-                crate::jsonrpc::write::error_to_raw(&mut self.output, &raw, &error);
-                self.appended();
+                let batch = self.batches.current();
+                self.write_reply(batch, |into| crate::jsonrpc::write::error_to_raw(into, &raw, &error));
             }
             // A server that prints a line of its log is told nothing by its client: it asked nothing.
             (None, None) if structured || self.side == Side::Server => self.write_error(None, &error),
@@ -89,6 +95,9 @@ impl Engine {
             }
             return;
         };
+        if self.refused_in_batch(message, &id) {
+            return;
+        }
         let token = self.token(params);
         let judged = self.checker.request(Direction::Receive, message, &id, token.clone(), applies(params));
         let mut step = match judged {
@@ -100,7 +109,9 @@ impl Engine {
             return;
         }
         let linear = matches!(step.kind, StepKind::Linear { .. });
-        self.owed.insert(id.clone(), Owed { linear, cancelled: false, waiting: Default::default() });
+        let batch = self.batches.join();
+        let owed = Owed { linear, cancelled: false, waiting: Default::default(), batch };
+        self.owed.insert(id.clone(), owed);
         if self.message(message).is_some_and(|message| message.answered) {
             // The reply of an `answered` request is empty, so it cannot fail to be written.
             let _ = self.reply_result(&id, "{}");
@@ -247,6 +258,9 @@ impl Engine {
 
     /// The peer has taken a request back.
     fn cancel_came(&mut self, id: &RequestId) {
+        // It gets no reply, so the replies beside it need not wait for one.
+        let batch = self.owed.get_mut(id).and_then(|owed| owed.batch.take());
+        self.leave_batch(batch);
         if let Some(place) = self.incoming.iter().position(|arrived| arrived.id.as_ref() == Some(id)) {
             // Nobody has begun to work on it.
             self.incoming.remove(place);

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{About, Awaiting, RequestId, Token, Violation};
 
+use super::batches::BatchKey;
 use super::engine::{Engine, Pending, Phase, applies};
 use super::names::on_the_wire;
 use crate::error::Error;
@@ -160,6 +161,27 @@ impl Engine {
 
     /// Answers a request of the peer with a result.
     pub(crate) fn reply_result(&mut self, id: &RequestId, written: &str) -> Result<(), Error> {
+        self.in_batch(id, |engine, batch| engine.result_in(batch, id, written))
+    }
+
+    /// Answers a request of the peer with an error.
+    pub(crate) fn reply_error(&mut self, id: &RequestId, error: &RpcError) -> Result<(), Error> {
+        self.in_batch(id, |engine, batch| engine.error_in(batch, id, error))
+    }
+
+    /// Answers a request, whose batch, if it came in one, waits for this answer no more, whatever becomes of it.
+    fn in_batch(
+        &mut self,
+        id: &RequestId,
+        answer: impl FnOnce(&mut Engine, Option<BatchKey>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let batch = self.owed.get_mut(id).and_then(|owed| owed.batch.take());
+        let answered = answer(self, batch);
+        self.leave_batch(batch);
+        answered
+    }
+
+    fn result_in(&mut self, batch: Option<BatchKey>, id: &RequestId, written: &str) -> Result<(), Error> {
         let protocol = self.protocol.clone();
         let Some(request) = self.settle(id)? else { return Ok(()) };
         let message = self.names.reply(&protocol, request, written);
@@ -171,14 +193,12 @@ impl Engine {
         let mut step = self.checker.reply(Direction::Send, id, message)?;
         self.accepted(&mut step, message, Some(result), false);
         if !step.kind.is_dropped() {
-            write::result(&mut self.output, id, result);
+            self.write_reply(batch, |into| write::result(into, id, result));
         }
-        self.appended();
         Ok(())
     }
 
-    /// Answers a request of the peer with an error.
-    pub(crate) fn reply_error(&mut self, id: &RequestId, error: &RpcError) -> Result<(), Error> {
+    fn error_in(&mut self, batch: Option<BatchKey>, id: &RequestId, error: &RpcError) -> Result<(), Error> {
         let protocol = self.protocol.clone();
         let Some(request) = self.settle(id)? else { return Ok(()) };
         if let Some(message) = self.names.refusal(&protocol, request) {
@@ -187,8 +207,7 @@ impl Engine {
                 return Ok(());
             }
         }
-        write::error(&mut self.output, Some(id), error);
-        self.appended();
+        self.write_reply(batch, |into| write::error(into, Some(id), error));
         Ok(())
     }
 

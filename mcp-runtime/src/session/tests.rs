@@ -5,6 +5,7 @@ mod desk {
     crate::protocol!("tests/sessions/desk.session");
 }
 
+mod batches;
 mod calls;
 mod ends;
 mod hostile;

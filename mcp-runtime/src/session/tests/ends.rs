@@ -1,7 +1,9 @@
 //! How sessions end: whoever ends it, and whatever is under way, nobody is left waiting.
 
 use std::io;
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use serde_json::json;
@@ -11,6 +13,7 @@ use super::pair::End;
 use crate::driver::{End as InputEnd, Endpoint, Outcome, Output};
 use crate::error::Error;
 use crate::options::Options;
+use crate::session::Engine;
 
 #[test]
 fn closing_writes_what_is_left_and_drops_what_comes() {
@@ -88,6 +91,57 @@ fn a_failing_output_ends_the_session() {
     client.link.output_failed(io::Error::from(io::ErrorKind::BrokenPipe));
     assert!(client.outcome(call).unwrap().is_err());
     client.link.terminated(Outcome::Dropped);
+}
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Bell(AtomicUsize);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_transport_that_was_told_the_end_still_hears_of_what_follows() {
+    let bell = Arc::new(Bell::default());
+    let waker = Waker::from(Arc::clone(&bell));
+    let mut context = Context::from_waker(&waker);
+    let server = End::ready_server(Options::default());
+    server.link.input_ended(InputEnd::Eof);
+    // Told for the first time, and told again: the waker is kept each time.
+    for rung in 1..=2 {
+        let polled = server.link.poll_output(&mut context, &mut Vec::new(), 0);
+        assert_eq!(polled, Poll::Ready(Output::Finished));
+        assert_eq!(bell.0.load(Ordering::Relaxed), rung - 1);
+        if rung == 1 {
+            server.link.with(|engine| engine.value_dropped(true));
+        } else {
+            server.link.with(|engine| engine.close());
+        }
+        assert_eq!(bell.0.load(Ordering::Relaxed), rung);
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_not_waited_for() {
+    let about = mcp_protocol_machine::About::Nothing;
+    let mut context = Context::from_waker(Waker::noop());
+    for act in [Engine::close, Engine::abandon] {
+        let client = End::ready_client(Options::default());
+        client.link.with(|engine| engine.notification(BELL, "1", about)).unwrap();
+        let mut bytes = Vec::new();
+        assert_eq!(client.link.poll_output(&mut context, &mut bytes, 1), Poll::Ready(Output::Bytes));
+        client.link.with(|engine| engine.notification(BELL, "2", about)).unwrap();
+        client.link.with(act);
+        assert_eq!(client.link.poll_output(&mut context, &mut bytes, 0), Poll::Pending, "stuck");
+        client.link.output_failed(io::Error::from(io::ErrorKind::BrokenPipe));
+        let then = client.link.poll_output(&mut context, &mut bytes, 0);
+        assert!(matches!(then, Poll::Ready(Output::Finished | Output::Abandoned)), "{then:?}");
+        let context = Context::from_waker(Waker::noop());
+        assert!(client.link.with(|engine| engine.poll_drained(&context)).is_ready());
+    }
 }
 
 #[test]

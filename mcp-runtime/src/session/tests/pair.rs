@@ -22,11 +22,15 @@ pub(super) struct End {
 
 impl End {
     pub(super) fn new(side: Side, options: Options) -> End {
+        End::over(&desk::PROTOCOL, side, options)
+    }
+
+    pub(super) fn over(protocol: impl Into<ProtocolRef>, side: Side, options: Options) -> End {
+        let protocol = protocol.into();
         let reports = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&reports);
         let options =
             Arc::new(options.on_report(move |report: &Report| seen.lock().unwrap().push(report.to_string())));
-        let protocol = ProtocolRef::Static(&desk::PROTOCOL);
         let mut engine = Engine::new(protocol.clone(), side, Arc::clone(&options)).unwrap();
         engine.value_made();
         let link = Link::new(engine, protocol, side, options);

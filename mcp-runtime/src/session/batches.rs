@@ -1,0 +1,162 @@
+//! Several messages of the peer on one line.
+//!
+//! In: a list of messages, where the protocol permits batches. Out: each message judged by itself, in order, as if it
+//! had come on a line of its own, and one line with the list of all the replies once the last of them is there, as
+//! JSON-RPC has it. A list that asks for nothing, of notifications or of replies, is not answered.
+//!
+//! Refuses a request that is a step of a linear channel, such as the handshake's: its reply is a step, too, and a
+//! step has its place in the order of the session, while a reply in a batch waits for those beside it. The session
+//! lives on in its state, and the request may be sent again on a line of its own. Refuses, as well, to hold back
+//! replies without end: they count as output that waits to be written.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use mcp_protocol_machine::RequestId;
+use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex};
+use serde_json::value::RawValue;
+
+use super::engine::{Engine, Phase};
+use crate::jsonrpc::{RpcError, batch, parse};
+use crate::options::Report;
+
+/// Names a batch of the peer that has not been answered.
+pub(super) type BatchKey = u64;
+
+/// The batches that have not been answered.
+#[derive(Debug, Default)]
+pub(super) struct Batches {
+    open: HashMap<BatchKey, Batch>,
+    next: BatchKey,
+    /// The one whose messages are being judged.
+    current: Option<BatchKey>,
+    /// How much the replies that are held back take.
+    bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Batch {
+    /// How many replies are still to come, and one more as long as the batch is being judged.
+    waiting: usize,
+    /// The replies that are there, as a list without its end.
+    replies: Vec<u8>,
+}
+
+impl Batches {
+    /// How many bytes are held back.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The batch that the message at hand came in, whose reply is to wait for the others.
+    pub(super) fn join(&mut self) -> Option<BatchKey> {
+        let key = self.current?;
+        self.open.get_mut(&key)?.waiting += 1;
+        Some(key)
+    }
+
+    /// The batch that the message at hand came in.
+    pub(super) fn current(&self) -> Option<BatchKey> {
+        self.current
+    }
+
+    /// Writes a reply into its batch; `false` if there is none, and the reply goes straight to the peer.
+    fn write(&mut self, key: Option<BatchKey>, write: impl FnOnce(&mut Vec<u8>)) -> bool {
+        let Some(batch) = key.and_then(|key| self.open.get_mut(&key)) else {
+            return false;
+        };
+        let before = batch.replies.len();
+        batch.replies.push(if before == 0 { b'[' } else { b',' });
+        write(&mut batch.replies);
+        // What is written is a whole line; here its end comes behind the last reply of all.
+        batch.replies.pop();
+        self.bytes += batch.replies.len().saturating_sub(before);
+        true
+    }
+}
+
+impl Batch {
+    fn finish(self, into: &mut Vec<u8>) -> bool {
+        if self.replies.is_empty() {
+            return false;
+        }
+        into.extend(self.replies);
+        into.extend_from_slice(b"]\n");
+        true
+    }
+}
+
+impl Engine {
+    /// Takes a line that is a list.
+    pub(super) fn batch_came(&mut self, line: &[u8], now: Instant) {
+        let messages = match batch(line, self.options.max_batch) {
+            Ok(messages) => messages,
+            Err(malformed) => return self.malformed_came(malformed),
+        };
+        let key = self.batches.next;
+        self.batches.next = key.wrapping_add(1);
+        self.batches.open.insert(key, Batch { waiting: 1, replies: Vec::new() });
+        self.batches.current = Some(key);
+        for message in messages.into_iter().map(RawValue::get) {
+            // A message may end the session for those behind it.
+            if matches!(self.phase, Phase::Open) {
+                self.message_came(parse(message.as_bytes(), self.options.max_depth), now);
+            }
+        }
+        self.batches.current = None;
+        self.leave_batch(Some(key));
+    }
+
+    /// Refuses a request that cannot stand in a batch; `false` if it can, or is not in one.
+    pub(super) fn refused_in_batch(&mut self, message: MessageIndex, id: &RequestId) -> bool {
+        if self.batches.current.is_none() {
+            return false;
+        }
+        let is_step = |edge: &mcp_protocol_machine::protocol::Edge| matches!(edge.action, Action::Step(_));
+        let state = self.checker.states().iter().filter_map(|state| self.role()?.state(*state));
+        let mut here = state.filter(|state| state.edge(Direction::Receive, message).is_some_and(is_step));
+        let Some(state) = here.next().map(|state| state.name.clone()) else { return false };
+        let method = self.method(message);
+        let error = RpcError::invalid_request(format!(
+            "`{method}` moves the session on from `{state}` and cannot stand in a batch: send it on its own"
+        ))
+        .with_data(serde_json::json!({ "state": state, "expected": [method] }));
+        self.write_error(Some(id), &error);
+        self.report(Report::Malformed { error, id: Some(id.clone()) });
+        true
+    }
+
+    /// Writes a reply, to the peer or into the batch of its request.
+    pub(super) fn write_reply(&mut self, batch: Option<BatchKey>, write: impl Fn(&mut Vec<u8>)) {
+        if !self.batches.write(batch, &write) {
+            write(&mut self.output);
+        }
+        self.appended();
+    }
+
+    /// A request of a batch is answered, or will not be. The last one sends the replies of all.
+    pub(super) fn leave_batch(&mut self, key: Option<BatchKey>) {
+        let Some(key) = key else { return };
+        let Some(batch) = self.batches.open.get_mut(&key) else { return };
+        batch.waiting = batch.waiting.saturating_sub(1);
+        if batch.waiting > 0 {
+            return;
+        }
+        let Some(batch) = self.batches.open.remove(&key) else { return };
+        self.batches.bytes = self.batches.bytes.saturating_sub(batch.replies.len());
+        if batch.finish(&mut self.output) {
+            self.appended();
+        }
+    }
+
+    /// The session is over. What has been replied is sent if `wanted`, without waiting for the rest.
+    pub(super) fn leave_batches(&mut self, wanted: bool) {
+        let batches = std::mem::take(&mut self.batches);
+        self.batches.next = batches.next;
+        if wanted {
+            for batch in batches.open.into_values() {
+                batch.finish(&mut self.output);
+            }
+        }
+    }
+}
