@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use crate::copies::CopyNumber;
 use crate::memory::{Recent, Used};
 use crate::protocol::{MessageIndex, StateIndex};
 
@@ -105,6 +106,10 @@ pub(crate) enum Place {
     Linear(u32),
     /// In a copy of a `*` body, which is in this state.
     Copy(StateIndex),
+    /// In a copy that a key ties together.
+    Keyed(CopyNumber),
+    /// In nothing else: a request with an open key that nobody holds.
+    Alone,
 }
 
 /// Why a reply is expected for an exchange that is over.
@@ -253,7 +258,9 @@ impl Exchanges {
     /// The copy that an id opened has its reply, and goes on.
     pub(crate) fn answer(&mut self, id: &RequestId, state: StateIndex) {
         if let Some(exchange) = self.running.get_mut(id) {
-            exchange.place = Place::Copy(state);
+            if !matches!(exchange.place, Place::Keyed(_)) {
+                exchange.place = Place::Copy(state);
+            }
             if !exchange.answered {
                 exchange.answered = true;
                 self.answered += 1;

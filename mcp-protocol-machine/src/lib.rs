@@ -17,6 +17,7 @@
 
 mod capability;
 mod checker;
+mod copies;
 mod exchange;
 mod lookup;
 mod memory;
@@ -26,6 +27,7 @@ mod violation;
 
 pub use capability::Capabilities;
 pub use checker::{About, Awaiting, Checker, Step, StepKind};
+pub use copies::{CopyNumber, KeyValue, Ties};
 pub use exchange::{Limits, RequestId, Token};
 pub use lookup::Lookup;
 pub use protocol::Protocol;

@@ -31,6 +31,8 @@ pub struct Protocol {
     pub messages: List<Message>,
     /// Every capability that some message needs, each once; a [`GateIndex`] points in here.
     pub gates: List<Gate>,
+    /// Every key that ties messages to a running copy, each once; a [`KeyIndex`] points in here.
+    pub keys: List<Key>,
     /// Where each role announces what it can do.
     pub announcements: List<Announcement>,
     /// Where the revision that governs the session is announced.
@@ -71,6 +73,11 @@ impl Protocol {
         self.indexed().filter(move |(_, message)| {
             matches!(message.kind, Kind::Request | Kind::Notification) && message.method == method
         })
+    }
+
+    /// The key at an index.
+    pub fn key(&self, index: KeyIndex) -> Option<&Key> {
+        self.keys.get(usize::from(index.0))
     }
 
     /// The message with this name in the `.session` file.
@@ -129,6 +136,10 @@ pub struct StateIndex(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GateIndex(pub u16);
 
+/// Points into [`Protocol::keys`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KeyIndex(pub u16);
+
 /// One message and all that binds it to the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -152,6 +163,8 @@ pub struct Message {
     pub cancels: Option<Path>,
     /// This notification belongs to the running request that carries the same token.
     pub reports: Option<Reports>,
+    /// The values in this message that tell which running copy it belongs to.
+    pub keys: List<MessageKey>,
     /// How bad it is to send this message where it is refused, if the declaration says so.
     pub level: Option<Level>,
 }
@@ -195,6 +208,7 @@ impl Message {
             cancellable: false,
             cancels: None,
             reports: None,
+            keys: Cow::Borrowed(&[]),
             level: None,
         }
     }
@@ -268,6 +282,33 @@ pub enum Holder {
 pub struct Gate {
     /// The path in the announced capabilities.
     pub path: Path,
+}
+
+/// A value by which later messages of a copy find it: `key uri = Subscribe.uri | Updated.uri`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The name after `key`.
+    pub name: Text,
+    /// `open key`: a message whose value nobody holds passes alone.
+    pub open: bool,
+}
+
+/// Where one message carries a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageKey {
+    /// Which key.
+    pub key: KeyIndex,
+    /// Where its value is.
+    pub place: KeyPlace,
+}
+
+/// Where the value of a key is in a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyPlace {
+    /// At a path in the payload.
+    Path(Path),
+    /// `id of M`: it is the id of the envelope.
+    Id,
 }
 
 /// Where a side announces its capabilities.

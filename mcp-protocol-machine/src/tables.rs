@@ -72,6 +72,8 @@ pub enum TableError {
     NoMessage(MessageIndex),
     /// A message needs a capability that is not in the list.
     NoGate(MessageIndex),
+    /// A message carries a key that is not in the list.
+    NoKey(MessageIndex),
     /// The edges of a state are not sorted by direction and message, or name one pair twice.
     Unsorted(StateIndex),
     /// A fork has fewer than two parts, has edges, or is a part of itself.
@@ -89,6 +91,9 @@ impl fmt::Display for TableError {
             }
             TableError::NoGate(message) => {
                 write!(formatter, "message number {} needs a capability that is not in the list", message.0)
+            }
+            TableError::NoKey(message) => {
+                write!(formatter, "message number {} carries a key that is not in the list", message.0)
             }
             TableError::Unsorted(state) => {
                 write!(formatter, "the edges of state number {} are not sorted", state.0)
@@ -110,6 +115,9 @@ pub(crate) fn examine(protocol: &Protocol, side: Side) -> Result<(), TableError>
         }
         if message.requires.iter().any(|requirement| protocol.gate(requirement.gate).is_none()) {
             return Err(TableError::NoGate(index));
+        }
+        if message.keys.iter().any(|carried| protocol.key(carried.key).is_none()) {
+            return Err(TableError::NoKey(index));
         }
     }
     let role = protocol.role(side).ok_or(TableError::NoRole(side))?;

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::ops::Deref;
 
+use crate::copies::KeyValue;
 use crate::exchange::{RequestId, Token};
 use crate::protocol::{Condition, Direction, Kind, MessageIndex, Side, Strictness, Text};
 
@@ -115,6 +116,32 @@ pub enum ViolationKind {
     },
     /// A notification that must name a request, and names none.
     Untied,
+    /// A message that belongs to something running under a key, with a value under which nothing ever ran.
+    UnknownKey {
+        /// The name of the key.
+        key: Text,
+        /// The value that the message carries.
+        value: KeyValue,
+    },
+    /// A message that would open something under a value of a key under which something is running.
+    KeyInUse {
+        /// The name of the key.
+        key: Text,
+        /// The value that the message carries.
+        value: KeyValue,
+    },
+    /// A message that must carry a key, and does not.
+    KeyMissing {
+        /// The name of the key.
+        key: Text,
+    },
+    /// A message that carries another value of a key than what it belongs to.
+    WrongKey {
+        /// The name of the key.
+        key: Text,
+        /// The value that the message carries.
+        value: KeyValue,
+    },
     /// A reply, a cancellation or a report, asked about before it is tied to a request, and no request runs that it
     /// could be tied to.
     NothingRunning,
@@ -268,6 +295,18 @@ impl Details {
                 write!(formatter, "{got} carries the token {token}, but no request of the {other} carried it")
             }
             ViolationKind::Untied => write!(formatter, "{got} does not say which request it is about"),
+            ViolationKind::UnknownKey { key, value } => {
+                write!(formatter, "{got} carries the {key} {value}, and nothing is running under it")
+            }
+            ViolationKind::KeyInUse { key, value } => {
+                write!(formatter, "{got} carries the {key} {value}, under which something is running already")
+            }
+            ViolationKind::KeyMissing { key } => {
+                write!(formatter, "{got} does not carry the {key} that says what it belongs to")
+            }
+            ViolationKind::WrongKey { key, value } => {
+                write!(formatter, "{got} carries the {key} {value}, which is not that of what it belongs to")
+            }
             ViolationKind::NothingRunning if got.kind == Some(Kind::Notification) => {
                 write!(
                     formatter,

@@ -4,11 +4,13 @@
 //! change anything.
 
 use crate::capability::Capabilities;
+use crate::copies::Ties;
 use crate::exchange::RequestId;
 use crate::protocol::{Action, Condition, Direction, Holder, Kind, MessageIndex, Side, StateIndex};
 use crate::violation::{Violation, ViolationKind};
 
 use super::Checker;
+use super::keyed::Later;
 
 /// An edge of the state of a linear channel.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +22,15 @@ pub(super) struct Found {
     /// Where that channel is.
     pub(super) state: StateIndex,
     pub(super) action: Action,
+}
+
+/// Where a request or a notification belongs.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Judged {
+    /// To the linear channels, or it opens a copy beside them.
+    Found(Found),
+    /// To a copy that a key ties together.
+    Later(Later),
 }
 
 impl Checker {
@@ -52,16 +63,16 @@ impl Checker {
         direction: Direction,
         message: MessageIndex,
         id: &RequestId,
+        ties: Ties<'_>,
         applies: &impl Fn(&Condition) -> bool,
-    ) -> Result<Found, Violation> {
+    ) -> Result<Judged, Violation> {
         // The id comes first: whatever else is wrong, a used id leaves no way to tell the two exchanges apart.
         if let Some(running) = self.asked(direction).taken(id) {
             let running =
                 running.and_then(|running| self.protocol.message(running)).map(|table| table.method.clone());
             return Err(self.violation(direction, message, Some(id), ViolationKind::DuplicateId { running }));
         }
-        let found =
-            self.judge_with(direction, message, Kind::Request, Some(id), &Capabilities::unknown(), applies)?;
+        let found = self.judge_with(direction, message, Kind::Request, Some(id), ties, applies)?;
         let limit = self.limits.running;
         if self.asked(direction).open() >= limit {
             return Err(self.violation(
@@ -80,9 +91,10 @@ impl Checker {
         direction: Direction,
         message: MessageIndex,
         kind: Kind,
+        ties: Ties<'_>,
         applies: &impl Fn(&Condition) -> bool,
-    ) -> Result<Found, Violation> {
-        self.judge_with(direction, message, kind, None, &Capabilities::unknown(), applies)
+    ) -> Result<Judged, Violation> {
+        self.judge_with(direction, message, kind, None, ties, applies)
     }
 
     fn judge_with(
@@ -91,16 +103,22 @@ impl Checker {
         message: MessageIndex,
         kind: Kind,
         id: Option<&RequestId>,
-        within: &Capabilities,
+        ties: Ties<'_>,
         applies: &impl Fn(&Condition) -> bool,
-    ) -> Result<Found, Violation> {
+    ) -> Result<Judged, Violation> {
         let fits = self.protocol.message(message).is_some_and(|table| table.kind == kind);
         let Some(found) = self.find(direction, message).filter(|_| fits) else {
+            if let Some(later) = self.judge_later(direction, message, id, ties, applies).filter(|_| fits) {
+                return later.map(Judged::Later);
+            }
             return Err(self.violation(direction, message, id, ViolationKind::NotPermitted));
         };
-        self.gates(direction, message, within, applies)
+        self.gates(direction, message, &Capabilities::unknown(), applies)
             .map_err(|kind| self.violation(direction, message, id, kind))?;
-        Ok(found)
+        if let Action::Spawn(start) = found.action {
+            self.judge_opening(start, direction, message, id, ties)?;
+        }
+        Ok(Judged::Found(found))
     }
 
     /// The gates of a message that is permitted otherwise.

@@ -10,12 +10,14 @@
 //! - `mod.rs`: the type, and what it takes to move.
 //! - `channels.rs`: the linear channels and their states.
 //! - `judge.rs`: whether a message may come.
+//! - `keyed.rs`: copies that a key ties together.
 //! - `notification.rs`, `reply.rs`: what belongs to a running exchange.
 //! - `questions.rs`: what can be asked without moving.
 //! - `report.rs`: how a refusal becomes a [`Violation`].
 
 mod channels;
 mod judge;
+mod keyed;
 mod notification;
 mod questions;
 mod reply;
@@ -24,6 +26,7 @@ mod report;
 mod tests;
 
 use crate::capability::Capabilities;
+use crate::copies::{Copies, CopyNumber, Layout, Ties};
 use crate::exchange::{Exchanges, Limits, Place, RequestId, Token};
 use crate::protocol::{
     Action, Condition, Direction, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind,
@@ -31,7 +34,7 @@ use crate::protocol::{
 use crate::tables::{ProtocolRef, TableError, examine};
 use crate::violation::Violation;
 use channels::Channels;
-use judge::Found;
+use judge::{Found, Judged};
 
 /// Follows one role's machine through a session.
 #[derive(Clone, Debug)]
@@ -43,6 +46,8 @@ pub struct Checker {
     sent: Exchanges,
     /// The exchanges that its peer opened.
     received: Exchanges,
+    /// The copies that a key ties together.
+    copies: Copies,
     client: Capabilities,
     server: Capabilities,
     limits: Limits,
@@ -82,6 +87,8 @@ pub struct Step {
     pub kind: StepKind,
     /// The message; for a reply to nothing that runs, nothing.
     pub message: Option<MessageIndex>,
+    /// The copy that it belongs to, of those that a key ties together: one that was opened, moved or ended.
+    pub copy: Option<CopyNumber>,
     /// Accepted, but the protocol advises against it here: of kind [`Discouraged`](crate::ViolationKind::Discouraged).
     pub advice: Option<Violation>,
 }
@@ -108,6 +115,8 @@ pub enum StepKind {
     },
     /// Nothing: the message belongs to a running exchange whose state does not mind it.
     Reported,
+    /// Nothing: it carries an open key that nobody holds, and stands alone.
+    Alone,
     /// Nothing: the message comes too late for its exchange and is to be dropped.
     Swallowed,
     /// Nothing: the session is closed and the message is to be dropped.
@@ -123,7 +132,7 @@ impl StepKind {
 
 impl Step {
     const fn plain(kind: StepKind, message: MessageIndex) -> Step {
-        Step { kind, message: Some(message), advice: None }
+        Step { kind, message: Some(message), copy: None, advice: None }
     }
 }
 
@@ -143,12 +152,14 @@ impl Checker {
         let protocol = protocol.into();
         examine(&protocol, side)?;
         protocol.role(side).and_then(|role| role.state(state)).ok_or(TableError::NoState(state))?;
+        let layout = protocol.role(side).map(|role| Layout::new(&protocol, role)).unwrap_or_default();
         let mut checker = Checker {
             protocol,
             side,
             channels: Channels::new(state),
             sent: Exchanges::default(),
             received: Exchanges::default(),
+            copies: Copies::new(layout),
             client: Capabilities::none(),
             server: Capabilities::none(),
             limits: Limits::default(),
@@ -180,10 +191,23 @@ impl Checker {
         token: Option<Token>,
         applies: impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
+        self.request_tied(direction, message, id, token, Ties::default(), applies)
+    }
+
+    /// The same for a message that carries keys.
+    pub fn request_tied(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        id: &RequestId,
+        token: Option<Token>,
+        ties: Ties<'_>,
+        applies: impl Fn(&Condition) -> bool,
+    ) -> Result<Step, Violation> {
         if self.closed {
             return Ok(Step::plain(StepKind::Closed, message));
         }
-        let found = match self.judge_request(direction, message, id, &applies) {
+        let found = match self.judge_request(direction, message, id, ties, &applies) {
             Ok(found) => found,
             Err(violation) => {
                 let limits = self.limits;
@@ -191,8 +215,15 @@ impl Checker {
                 return Err(violation);
             }
         };
+        let found = match found {
+            Judged::Found(found) => found,
+            Judged::Later(later) => {
+                return Ok(self.step_later(later, direction, message, Some((id, token)), ties));
+            }
+        };
         let advice = self.advice(direction, message, found.state, Some(id));
         let limits = self.limits;
+        let mut copy = None;
         let kind = match found.action {
             Action::Step(to) => {
                 let place = Place::Linear(found.channel);
@@ -201,15 +232,19 @@ impl Checker {
             }
             Action::Spawn(state) => {
                 let ended = self.is_end(state);
+                let opener = || Some((direction, id.clone()));
+                let channel = self.copies.starts(state);
+                copy = channel.map(|channel| self.copies.start(channel, state, opener(), ties.keys));
+                let place = copy.map_or(Place::Copy(state), Place::Keyed);
                 let asked = self.asked_mut(direction);
-                asked.open_exchange(id, message, Place::Copy(state), token, &limits);
+                asked.open_exchange(id, message, place, token, &limits);
                 if ended {
                     asked.finish(id);
                 }
                 StepKind::Spawned { state }
             }
         };
-        Ok(Step { kind, message: Some(message), advice })
+        Ok(Step { kind, message: Some(message), copy, advice })
     }
 
     /// Reports a request or a notification with a method that no message has. The id of a request is remembered, as
@@ -221,7 +256,7 @@ impl Checker {
         method: &str,
     ) -> Result<Step, Violation> {
         if self.closed {
-            return Ok(Step { kind: StepKind::Closed, message: None, advice: None });
+            return Ok(Step { kind: StepKind::Closed, message: None, copy: None, advice: None });
         }
         let violation = self.unknown_violation(direction, id, method);
         if let Some(id) = id {
@@ -251,6 +286,13 @@ impl Checker {
             Action::Step(to) => self.step(found, to),
             Action::Spawn(state) => StepKind::Spawned { state },
         }
+    }
+
+    /// Opens the copy of a notification, if a key ties together what follows.
+    fn open_copy(&mut self, found: Found, ties: Ties<'_>) -> Option<CopyNumber> {
+        let Action::Spawn(state) = found.action else { return None };
+        let channel = self.copies.starts(state)?;
+        Some(self.copies.start(channel, state, None, ties.keys))
     }
 
     /// Moves a linear channel.

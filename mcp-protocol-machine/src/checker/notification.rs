@@ -3,10 +3,12 @@
 //! In: a notification and what it is about. Out: a step or a violation. Refuses to look at the state for a message
 //! that names a request: it is legal while that runs, swallowed after it, a violation if it never ran.
 
+use crate::copies::{CopyNumber, Ties};
 use crate::exchange::{Place, RequestId, Standing, Token, TokenStanding};
 use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex};
 use crate::violation::{Violation, ViolationKind};
 
+use super::judge::Judged;
 use super::{About, Checker, Step, StepKind};
 
 impl Checker {
@@ -22,6 +24,18 @@ impl Checker {
         about: About<'_>,
         applies: impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
+        self.notification_tied(direction, message, about, Ties::default(), applies)
+    }
+
+    /// The same for a message that carries keys.
+    pub fn notification_tied(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        about: About<'_>,
+        ties: Ties<'_>,
+        applies: impl Fn(&Condition) -> bool,
+    ) -> Result<Step, Violation> {
         if self.closed {
             return Ok(Step::plain(StepKind::Closed, message));
         }
@@ -33,8 +47,8 @@ impl Checker {
             About::Request(id) if cancels => self.cancellation(direction, message, id, &applies),
             About::Token(token) if reports => self.report(direction, message, token, &applies),
             _ => {
-                let found =
-                    self.judge(direction, message, Kind::Notification, &applies).map_err(|violation| {
+                let found = self.judge(direction, message, Kind::Notification, ties, &applies).map_err(
+                    |violation| {
                         // A notification about a request that says not which: the state is not what is wrong with it.
                         let untied = (cancels || reports) && violation.kind == ViolationKind::NotPermitted;
                         if untied {
@@ -42,10 +56,18 @@ impl Checker {
                         } else {
                             violation
                         }
-                    })?;
+                    },
+                )?;
+                let found = match found {
+                    Judged::Found(found) => found,
+                    Judged::Later(later) => {
+                        return Ok(self.step_later(later, direction, message, None, ties));
+                    }
+                };
                 let advice = self.advice(direction, message, found.state, None);
+                let copy = self.open_copy(found, ties);
                 let kind = self.take(found);
-                Ok(Step { kind, message: Some(message), advice })
+                Ok(Step { kind, message: Some(message), copy, advice })
             }
         }
     }
@@ -61,6 +83,13 @@ impl Checker {
         let refuse = |checker: &Checker, kind| Err(checker.violation(direction, message, Some(id), kind));
         let (request, place) = match self.asked(direction).standing(id) {
             Standing::Running(request, place) => (request, place),
+            Standing::Completed if self.keyed_under(direction, id).is_some() => {
+                // It has its reply, but the copy that it opened goes on: the cancel ends it in whatever state it is.
+                match self.asked(direction).running_under(id) {
+                    Some(exchange) => (exchange.message, exchange.place),
+                    None => return Ok(Step::plain(StepKind::Swallowed, message)),
+                }
+            }
             Standing::Past(_) | Standing::Completed => return Ok(Step::plain(StepKind::Swallowed, message)),
             Standing::Unknown => {
                 let theirs = matches!(self.asked(direction.flip()).standing(id), Standing::Running(..));
@@ -79,7 +108,28 @@ impl Checker {
                 self.judge_gates(direction, message, applies)?;
                 let advice = self.advice(direction, message, state, Some(id));
                 self.asked_mut(direction).cancel(id, &limits);
-                Ok(Step { kind: StepKind::Copy { ended: true }, message: Some(message), advice })
+                Ok(Step { kind: StepKind::Copy { ended: true }, message: Some(message), copy: None, advice })
+            }
+            Place::Keyed(copy) => {
+                let opener = self.keyed_under(direction, id) == Some(copy);
+                if !opener {
+                    let request = self.protocol.message(request).map(|table| table.method.clone());
+                    return refuse(
+                        self,
+                        ViolationKind::NotCancellable { request: request.unwrap_or_default() },
+                    );
+                }
+                self.judge_gates(direction, message, applies)?;
+                let state = self.copy_state(copy);
+                let advice = state.and_then(|state| self.advice(direction, message, state, Some(id)));
+                self.end_copy(copy, direction);
+                let kind = StepKind::Copy { ended: true };
+                Ok(Step { kind, message: Some(message), copy: Some(copy), advice })
+            }
+            Place::Alone => {
+                self.judge_gates(direction, message, applies)?;
+                self.asked_mut(direction).cancel(id, &limits);
+                Ok(Step::plain(StepKind::Alone, message))
             }
             Place::Linear(channel) => {
                 let found = self.find_in(channel, direction, message);
@@ -90,9 +140,16 @@ impl Checker {
                 let advice = self.advice(direction, message, found.state, Some(id));
                 self.asked_mut(direction).cancel(id, &limits);
                 let kind = self.step(found, to);
-                Ok(Step { kind, message: Some(message), advice })
+                Ok(Step { kind, message: Some(message), copy: None, advice })
             }
         }
+    }
+
+    /// The copy that a request opened, of those that a key ties together.
+    fn keyed_under(&self, direction: Direction, id: &RequestId) -> Option<CopyNumber> {
+        let Place::Keyed(copy) = self.asked(direction).running_under(id)?.place else { return None };
+        let opener = self.copies.get(copy)?.opener.as_ref()?;
+        (opener.0 == direction && opener.1 == *id).then_some(copy)
     }
 
     /// A notification about a running request of the other side.
@@ -120,8 +177,10 @@ impl Checker {
                 let Some(found) = self.find_in(channel, direction, message) else { return reported };
                 let advice = self.advice(direction, message, found.state, None);
                 let kind = self.take(found);
-                Ok(Step { kind, message: Some(message), advice })
+                Ok(Step { kind, message: Some(message), copy: None, advice })
             }
+            // The state of a copy with a life of its own does not mind reports on the request that opened it.
+            Place::Keyed(_) | Place::Alone => reported,
             Place::Copy(state) => {
                 let edge = self.state(state).and_then(|table| table.edge(direction, message)).copied();
                 let (Some(edge), Some(holder)) = (edge, holder.cloned()) else { return reported };
@@ -132,7 +191,7 @@ impl Checker {
                 } else {
                     self.asked_mut(asker).advance(&holder, edge.action.target());
                 }
-                Ok(Step { kind: StepKind::Copy { ended }, message: Some(message), advice })
+                Ok(Step { kind: StepKind::Copy { ended }, message: Some(message), copy: None, advice })
             }
         }
     }

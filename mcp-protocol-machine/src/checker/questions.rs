@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::capability::Capabilities;
+use crate::copies::Running;
 use crate::exchange::{Place, RequestId, Token};
 use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Side, StateIndex, StateKind};
 use crate::violation::{Violation, ViolationKind};
@@ -82,9 +83,12 @@ impl Checker {
     ) -> bool {
         let Some(table) = self.protocol.message(message) else { return false };
         match table.kind {
-            Kind::Request => self.find(direction, message).is_some(),
+            Kind::Request => {
+                self.find(direction, message).is_some() || self.some_copy_accepts(direction, message)
+            }
             Kind::Notification => {
                 self.find(direction, message).is_some()
+                    || self.some_copy_accepts(direction, message)
                     || (table.cancels.is_some() && self.may_cancel(direction, message, own))
                     || (table.reports.is_some() && self.asked(direction.flip()).any_token())
             }
@@ -93,6 +97,13 @@ impl Checker {
                 let mut places = others.filter(|(awaiting, _)| *awaiting == request).map(|(_, place)| place);
                 places.any(|place| match place {
                     Place::Linear(channel) => self.find_in(channel, direction, message).is_some(),
+                    Place::Alone => true,
+                    Place::Keyed(copy) => self.copies.get(copy).is_some_and(|running| {
+                        // Which of its requests it is does not matter: its opener's refusal needs no edge.
+                        let opener = refusal && self.opens(running, direction.flip(), request);
+                        let state = self.state(running.state);
+                        opener || state.is_some_and(|state| state.edge(direction, message).is_some())
+                    }),
                     Place::Copy(state) => {
                         refusal
                             || self.state(state).is_some_and(|state| state.edge(direction, message).is_some())
@@ -100,6 +111,14 @@ impl Checker {
                 })
             }
         }
+    }
+
+    /// Whether a copy was opened by such a request.
+    fn opens(&self, running: &Running, asker: Direction, request: MessageIndex) -> bool {
+        running.opener.as_ref().is_some_and(|(by, id)| {
+            *by == asker
+                && self.asked(asker).running_under(id).is_some_and(|exchange| exchange.message == request)
+        })
     }
 
     /// Whether some running request of the same sender can be taken back by a notification.
@@ -113,7 +132,7 @@ impl Checker {
         own.any(|(request, place)| {
             cancellable(request)
                 && match place {
-                    Place::Copy(_) => true,
+                    Place::Copy(_) | Place::Keyed(_) | Place::Alone => true,
                     Place::Linear(channel) => self
                         .find_in(channel, direction, message)
                         .is_some_and(|found| matches!(found.action, Action::Step(_))),

@@ -3,6 +3,7 @@
 //! In: a direction, an id, and what the reply was decoded as. Out: a step or a violation. Refuses to guess: the caller
 //! asks [`Checker::awaiting`] which request it is that the reply belongs to, and decodes by that.
 
+use crate::copies::Ties;
 use crate::exchange::{Past, Place, RequestId, Standing};
 use crate::protocol::{Direction, Kind, MessageIndex};
 use crate::violation::{Violation, ViolationKind};
@@ -30,6 +31,17 @@ impl Checker {
         direction: Direction,
         id: &RequestId,
         message: MessageIndex,
+    ) -> Result<Step, Violation> {
+        self.reply_tied(direction, id, message, Ties::default())
+    }
+
+    /// The same for a reply that carries keys.
+    pub fn reply_tied(
+        &mut self,
+        direction: Direction,
+        id: &RequestId,
+        message: MessageIndex,
+        ties: Ties<'_>,
     ) -> Result<Step, Violation> {
         if self.closed {
             return Ok(Step::plain(StepKind::Closed, message));
@@ -60,7 +72,12 @@ impl Checker {
                 let advice = self.advice(direction, message, found.state, Some(id));
                 self.asked_mut(asker).finish(id);
                 let kind = self.take(found);
-                Ok(Step { kind, message: Some(message), advice })
+                Ok(Step { kind, message: Some(message), copy: None, advice })
+            }
+            Place::Keyed(copy) => self.reply_keyed(copy, direction, id, message, ties),
+            Place::Alone => {
+                self.asked_mut(asker).finish(id);
+                Ok(Step::plain(StepKind::Alone, message))
             }
             Place::Copy(state) => {
                 let advice = self.advice(direction, message, state, Some(id));
@@ -78,7 +95,7 @@ impl Checker {
                 if ended {
                     self.asked_mut(asker).finish(id);
                 }
-                Ok(Step { kind: StepKind::Copy { ended }, message: Some(message), advice })
+                Ok(Step { kind: StepKind::Copy { ended }, message: Some(message), copy: None, advice })
             }
         }
     }
@@ -87,7 +104,7 @@ impl Checker {
     /// that was cancelled, or refused as a violation, is swallowed, any other is a violation.
     pub fn stray_reply(&mut self, direction: Direction, id: &RequestId) -> Result<Step, Violation> {
         if self.closed {
-            return Ok(Step { kind: StepKind::Closed, message: None, advice: None });
+            return Ok(Step { kind: StepKind::Closed, message: None, copy: None, advice: None });
         }
         self.stray(direction, id, None)
     }
@@ -102,7 +119,7 @@ impl Checker {
         match asked.standing(id) {
             Standing::Past(_) => {
                 asked.swallow(id);
-                Ok(Step { kind: StepKind::Swallowed, message, advice: None })
+                Ok(Step { kind: StepKind::Swallowed, message, copy: None, advice: None })
             }
             Standing::Completed => Err(self.stray_violation(direction, id, ViolationKind::SecondReply)),
             // A running request has replies of its own, and the caller did not name one.

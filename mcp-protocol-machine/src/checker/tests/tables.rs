@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use crate::protocol::{
-    Action, Advice, Condition, Direction, Edge, Gate, GateIndex, Holder, Kind, Level, Message, MessageIndex,
-    Origin, Payload, Protocol, Reports, Requirement, Role, Side, State, StateIndex, StateKind, Strictness,
-    Text,
+    Action, Advice, Condition, Direction, Edge, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind,
+    Level, Message, MessageIndex, MessageKey, Origin, Payload, Protocol, Reports, Requirement, Role, Side,
+    State, StateIndex, StateKind, Strictness, Text,
 };
 
 /// A request with its reply and its refusal.
@@ -29,6 +29,7 @@ pub(super) type EdgeTo = (Direction, MessageIndex, To);
 pub(super) struct Tables {
     messages: Vec<Message>,
     gates: Vec<Gate>,
+    keys: Vec<Key>,
     states: Vec<State>,
     names: HashMap<&'static str, StateIndex>,
     edges: Vec<Vec<EdgeTo>>,
@@ -53,6 +54,7 @@ impl Tables {
             cancellable: false,
             cancels: None,
             reports: None,
+            keys: vec![].into(),
             level: None,
         });
         index
@@ -91,6 +93,16 @@ impl Tables {
     pub(super) fn gate(&mut self, path: &[&'static str]) -> GateIndex {
         self.gates.push(Gate { path: path.iter().map(|key| Text::Borrowed(*key)).collect() });
         GateIndex(u16::try_from(self.gates.len() - 1).unwrap())
+    }
+
+    pub(super) fn key(&mut self, name: &'static str, open: bool, carried: &[MessageIndex]) -> KeyIndex {
+        let key = KeyIndex(u16::try_from(self.keys.len()).unwrap());
+        self.keys.push(Key { name: name.into(), open });
+        for message in carried {
+            let place = KeyPlace::Path(vec![name.into()].into());
+            self.edit(*message).keys.to_mut().push(MessageKey { key, place });
+        }
+        key
     }
 
     pub(super) fn requires(
@@ -177,6 +189,7 @@ impl Tables {
             messages: self.messages.into(),
             gates: self.gates.into(),
             announcements: vec![].into(),
+            keys: self.keys.into(),
             version_field: None,
             client,
             server,

@@ -1,0 +1,295 @@
+//! Copies that a key ties together: how a later step finds its copy, and when a value is free to open one.
+//!
+//! In: a message and the values of keys that it carries. Out: the copy that it belongs to, or a violation. Refuses
+//! what carries no key, a value under which nothing ever ran, and a value that something runs under already.
+//!
+//! A value is held from the first message of a copy that carries it until the copy is over. What comes for it later
+//! is swallowed where it may have been under way: in the direction that did not end the copy.
+
+use crate::capability::Capabilities;
+use crate::copies::{CopyNumber, Holder, KeyValue, Ties};
+use crate::exchange::{Place, RequestId};
+use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Origin, StateIndex, Text};
+use crate::violation::{Violation, ViolationKind};
+
+use super::{Checker, Step, StepKind};
+
+/// What a later step finds.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Later {
+    /// Its copy, which is in a state that accepts it.
+    Copy { copy: CopyNumber, from: StateIndex, to: StateIndex },
+    /// Its copy is over, and the message may have been under way.
+    Late,
+    /// `open key`: nobody holds the value, and nobody needs to.
+    Alone,
+}
+
+impl Checker {
+    /// Judges a message as a later step of a copy; nothing if no copy has it as one.
+    pub(super) fn judge_later(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+        ties: Ties<'_>,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Option<Result<Later, Violation>> {
+        let channel = self.copies.later(direction, message)?;
+        Some(self.find_later(channel, direction, message, id, ties).and_then(|later| {
+            self.gates(direction, message, &Capabilities::unknown(), applies)
+                .map_err(|kind| self.violation(direction, message, id, kind))?;
+            Ok(later)
+        }))
+    }
+
+    fn find_later(
+        &self,
+        channel: u32,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+        ties: Ties<'_>,
+    ) -> Result<Later, Violation> {
+        let refuse = |kind| Err(self.violation(direction, message, id, kind));
+        let Some((key, value)) = ties.keys.first() else {
+            return refuse(ViolationKind::KeyMissing { key: self.first_key(message) });
+        };
+        let holders: Vec<Holder> =
+            ties.keys.iter().map(|(key, value)| self.copies.holder(channel, *key, value)).collect();
+        let holder = holders.iter().find_map(|holder| match holder {
+            Holder::Copy(copy) => Some(*copy),
+            _ => None,
+        });
+        let Some(copy) = holder else {
+            let ended = holders.iter().find_map(|holder| match holder {
+                Holder::Past(ended) => Some(*ended),
+                _ => None,
+            });
+            let open = ties.keys.iter().any(|(key, _)| self.protocol.key(*key).is_some_and(|key| key.open));
+            return match ended {
+                Some(by) if by != direction => Ok(Later::Late),
+                _ if open => Ok(Later::Alone),
+                _ => refuse(ViolationKind::UnknownKey { key: self.key_name(*key), value: value.clone() }),
+            };
+        };
+        if ties.copy.is_some_and(|meant| meant != copy) {
+            return refuse(ViolationKind::WrongKey { key: self.key_name(*key), value: value.clone() });
+        }
+        self.fitting(copy, direction, message, id, ties)?;
+        let from = self.copies.get(copy).map(|running| running.state).unwrap_or(StateIndex(u32::MAX));
+        let edge = self.state(from).and_then(|table| table.edge(direction, message));
+        match edge.map(|edge| edge.action) {
+            Some(Action::Step(to)) => Ok(Later::Copy { copy, from, to }),
+            _ => Err(self.violation_in(from, direction, message, id)),
+        }
+    }
+
+    /// Whether the values that a message carries are those of its copy, or free.
+    pub(super) fn fitting(
+        &self,
+        copy: CopyNumber,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+        ties: Ties<'_>,
+    ) -> Result<(), Violation> {
+        for (key, value) in ties.keys {
+            match self.copies.value(copy, *key) {
+                Some(held) if held == value => {}
+                Some(_) => {
+                    let kind = ViolationKind::WrongKey { key: self.key_name(*key), value: value.clone() };
+                    return Err(self.violation(direction, message, id, kind));
+                }
+                None => {
+                    let start = self.copies.get(copy).map(|running| running.channel());
+                    self.free(start, direction, message, id, *key, value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a message may open a copy that starts in a state: whatever key it could carry it does carry, and
+    /// nothing runs under the values.
+    pub(super) fn judge_opening(
+        &self,
+        start: StateIndex,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+        ties: Ties<'_>,
+    ) -> Result<(), Violation> {
+        let Some(channel) = self.copies.starts(start) else { return Ok(()) };
+        self.complete(direction, message, id, ties)?;
+        for (key, value) in ties.keys {
+            self.free(Some(channel), direction, message, id, *key, value)?;
+        }
+        let limit = self.limits.running;
+        if self.copies.len() >= limit {
+            return Err(self.violation(direction, message, id, ViolationKind::TooManyRunning { limit }));
+        }
+        Ok(())
+    }
+
+    /// Whether a message carries every key that it is declared with.
+    pub(super) fn complete(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+        ties: Ties<'_>,
+    ) -> Result<(), Violation> {
+        let Some(table) = self.protocol.message(message) else { return Ok(()) };
+        let carried = |wanted: KeyIndex| ties.keys.iter().any(|(key, _)| *key == wanted);
+        match table.keys.iter().find(|declared| !carried(declared.key)) {
+            None => Ok(()),
+            Some(missing) => {
+                let kind = ViolationKind::KeyMissing { key: self.key_name(missing.key) };
+                Err(self.violation(direction, message, id, kind))
+            }
+        }
+    }
+
+    fn free(
+        &self,
+        channel: Option<u32>,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+        key: KeyIndex,
+        value: &KeyValue,
+    ) -> Result<(), Violation> {
+        match channel.map(|channel| self.copies.holder(channel, key, value)) {
+            Some(Holder::Copy(_)) => {
+                let kind = ViolationKind::KeyInUse { key: self.key_name(key), value: value.clone() };
+                Err(self.violation(direction, message, id, kind))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn key_name(&self, key: KeyIndex) -> Text {
+        self.protocol.key(key).map(|key| key.name.clone()).unwrap_or_default()
+    }
+
+    fn first_key(&self, message: MessageIndex) -> Text {
+        let carried = self.protocol.message(message).and_then(|table| table.keys.first());
+        carried.map(|carried| self.key_name(carried.key)).unwrap_or_default()
+    }
+
+    /// Moves a copy by a request or a notification that was judged.
+    pub(super) fn step_later(
+        &mut self,
+        later: Later,
+        direction: Direction,
+        message: MessageIndex,
+        request: Option<(&RequestId, Option<crate::exchange::Token>)>,
+        ties: Ties<'_>,
+    ) -> Step {
+        let limits = self.limits;
+        match later {
+            Later::Late => {
+                if let Some((id, token)) = request {
+                    // Nobody will answer it but with an error.
+                    self.asked_mut(direction).refuse(id, token.as_ref(), &limits);
+                }
+                Step::plain(StepKind::Swallowed, message)
+            }
+            Later::Alone => {
+                if let Some((id, token)) = request {
+                    self.asked_mut(direction).open_exchange(id, message, Place::Alone, token, &limits);
+                }
+                Step::plain(StepKind::Alone, message)
+            }
+            Later::Copy { copy, from, to } => {
+                let id = request.as_ref().map(|(id, _)| *id);
+                let advice = self.advice(direction, message, from, id);
+                self.copies.advance(copy, to, ties.keys);
+                if let Some((id, token)) = request {
+                    self.asked_mut(direction).open_exchange(id, message, Place::Keyed(copy), token, &limits);
+                    self.copies.asked(copy, direction, id);
+                }
+                let ended = self.is_end(to);
+                if ended {
+                    self.end_copy(copy, direction);
+                }
+                Step { kind: StepKind::Copy { ended }, message: Some(message), copy: Some(copy), advice }
+            }
+        }
+    }
+
+    /// A copy is over, by a message in a direction. What its requests still wait for comes late.
+    pub(super) fn end_copy(&mut self, copy: CopyNumber, by: Direction) {
+        let limits = self.limits;
+        let Some(running) = self.copies.end(copy, by, &limits) else { return };
+        for (asker, id) in running.open.into_iter().chain(running.opener) {
+            let asked = self.asked_mut(asker);
+            match asked.running_under(&id) {
+                Some(exchange) if exchange.answered => asked.finish(&id),
+                Some(_) => asked.cancel(&id, &limits),
+                None => {}
+            }
+        }
+    }
+
+    /// Whether some copy is in a state that accepts a message.
+    pub(super) fn some_copy_accepts(&self, direction: Direction, message: MessageIndex) -> bool {
+        self.copies.later(direction, message).is_some()
+            && self.copies.states().any(|state| {
+                let edge = self.state(state).and_then(|table| table.edge(direction, message));
+                edge.is_some_and(|edge| edge.origin != Origin::Closure)
+            })
+    }
+
+    /// The state of a running copy that a key ties together.
+    pub fn copy_state(&self, copy: CopyNumber) -> Option<StateIndex> {
+        self.copies.get(copy).map(|running| running.state)
+    }
+
+    /// A reply to a request of a copy.
+    pub(super) fn reply_keyed(
+        &mut self,
+        copy: CopyNumber,
+        direction: Direction,
+        id: &RequestId,
+        message: MessageIndex,
+        ties: Ties<'_>,
+    ) -> Result<Step, Violation> {
+        let asker = direction.flip();
+        let Some(running) = self.copies.get(copy) else {
+            return Err(self.violation(direction, message, Some(id), ViolationKind::NotPermitted));
+        };
+        let (from, opener) =
+            (running.state, running.opener.as_ref().is_some_and(|(by, first)| (*by, first) == (asker, id)));
+        let refusal =
+            matches!(self.protocol.message(message).map(|table| table.kind), Some(Kind::Refusal { .. }));
+        let edge = self.state(from).and_then(|table| table.edge(direction, message)).copied();
+        let to = match edge.map(|edge| edge.action.target()) {
+            // A refusal of the request that opened it ends the copy whatever came between.
+            _ if refusal && opener => None,
+            Some(to) => Some(to).filter(|to| !self.is_end(*to)),
+            None => return Err(self.violation_in(from, direction, message, Some(id))),
+        };
+        if !refusal {
+            self.complete(direction, message, Some(id), ties)?;
+            self.fitting(copy, direction, message, Some(id), ties)?;
+        }
+        let advice = self.advice(direction, message, from, Some(id));
+        match to {
+            Some(to) if opener => self.asked_mut(asker).answer(id, to),
+            _ => self.asked_mut(asker).finish(id),
+        }
+        self.copies.answered(copy, asker, id);
+        match to {
+            Some(to) => self.copies.advance(copy, to, ties.keys),
+            None => self.end_copy(copy, direction),
+        }
+        Ok(Step {
+            kind: StepKind::Copy { ended: to.is_none() },
+            message: Some(message),
+            copy: Some(copy),
+            advice,
+        })
+    }
+}

@@ -1,0 +1,261 @@
+//! Copies with a life of their own: which copy a message finds, when a value is free, what comes late.
+
+use crate::checker::tests::tables::{Exchange, Tables, To};
+use crate::checker::tests::{accepted, id, never};
+use crate::protocol::Direction::{Receive, Send};
+use crate::protocol::{Direction, KeyIndex, MessageIndex, Side, StateKind};
+use crate::{
+    About, Awaiting, Checker, CopyNumber, KeyValue, Limits, Step, StepKind, Ties, Violation, ViolationKind,
+};
+
+/// `*( !subscribe . ?result . rec w . ( ?updated . w & !unsubscribe . ?result . End ) )`, from the client's side,
+/// with what closing the diamond adds.
+struct Watching {
+    checker: Checker,
+    subscribe: Exchange,
+    updated: MessageIndex,
+    unsubscribe: Exchange,
+    cancelled: MessageIndex,
+}
+
+const URI: KeyIndex = KeyIndex(0);
+
+fn tables(open: bool) -> (Tables, Exchange, MessageIndex, Exchange, MessageIndex) {
+    let mut tables = Tables::default();
+    let subscribe = tables.request("subscribe");
+    let updated = tables.notification("updated");
+    let unsubscribe = tables.request("unsubscribe");
+    let cancelled = tables.cancels("cancelled");
+    tables.edit(subscribe.request).cancellable = true;
+    tables.key("uri", open, &[subscribe.request, updated, unsubscribe.request]);
+    (tables, subscribe, updated, unsubscribe, cancelled)
+}
+
+fn watching_with(open: bool) -> Watching {
+    let (mut tables, subscribe, updated, unsubscribe, cancelled) = tables(open);
+    let opened = [(Send, subscribe.request, To::Spawn("Opening"))];
+    tables.state("Active", StateKind::Replicated, &opened);
+    tables.state(
+        "Opening",
+        StateKind::Linear,
+        &[(Receive, subscribe.reply, To::Step("Watched")), (Receive, subscribe.refusal, To::Step("End"))],
+    );
+    tables.state(
+        "Watched",
+        StateKind::Linear,
+        &[(Receive, updated, To::Step("Watched")), (Send, unsubscribe.request, To::Step("Leaving"))],
+    );
+    tables.state(
+        "Leaving",
+        StateKind::Linear,
+        &[
+            (Receive, updated, To::Step("Leaving")),
+            (Receive, unsubscribe.reply, To::Step("End")),
+            (Receive, unsubscribe.refusal, To::Step("Watched")),
+        ],
+    );
+    tables.state("End", StateKind::End, &[]);
+    let checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    Watching { checker, subscribe, updated, unsubscribe, cancelled }
+}
+
+fn watching() -> Watching {
+    watching_with(false)
+}
+
+impl Watching {
+    fn ask(&mut self, message: MessageIndex, number: i64, uri: &str) -> Result<Step, Violation> {
+        let keys = [(URI, KeyValue::from(uri))];
+        self.checker.request_tied(Send, message, &id(number), None, Ties::keys(&keys), never)
+    }
+
+    fn subscribe(&mut self, number: i64, uri: &str) -> CopyNumber {
+        let copy = accepted(self.ask(self.subscribe.request, number, uri)).copy.unwrap();
+        let step = accepted(self.checker.reply(Receive, &id(number), self.subscribe.reply));
+        assert_eq!((step.kind, step.copy), (StepKind::Copy { ended: false }, Some(copy)));
+        copy
+    }
+
+    fn unsubscribe(&mut self, number: i64, uri: &str) {
+        accepted(self.ask(self.unsubscribe.request, number, uri));
+        let step = accepted(self.checker.reply(Receive, &id(number), self.unsubscribe.reply));
+        assert_eq!(step.kind, StepKind::Copy { ended: true });
+    }
+
+    fn tell(&mut self, direction: Direction, uri: &str) -> Result<Step, Violation> {
+        let keys = [(URI, KeyValue::from(uri))];
+        let ties = Ties::keys(&keys);
+        self.checker.notification_tied(direction, self.updated, About::Nothing, ties, never)
+    }
+
+    fn updated(&mut self, uri: &str) -> Result<Step, Violation> {
+        self.tell(Receive, uri)
+    }
+}
+
+#[test]
+fn each_message_finds_its_copy() {
+    let mut watching = watching();
+    let (a, b) = (watching.subscribe(1, "a"), watching.subscribe(2, "b"));
+    assert_ne!(a, b);
+    for (uri, copy) in [("a", a), ("b", b), ("b", b), ("a", a)] {
+        let step = accepted(watching.updated(uri));
+        assert_eq!((step.kind, step.copy), (StepKind::Copy { ended: false }, Some(copy)));
+    }
+    watching.unsubscribe(3, "a");
+    assert_eq!(accepted(watching.updated("b")).copy, Some(b), "the other one goes on");
+    assert!(watching.checker.copy_state(a).is_none());
+}
+
+#[test]
+fn a_value_that_nothing_ever_had_is_unknown_and_a_missing_one_is_missed() {
+    let mut watching = watching();
+    watching.subscribe(1, "a");
+    let unknown = watching.updated("z").unwrap_err();
+    assert_eq!(unknown.to_string(), "`updated` carries the uri \"z\", and nothing is running under it");
+    assert_eq!(unknown.sender, Side::Server);
+    let updated = watching.updated;
+    let missing = watching.checker.notification(Receive, updated, About::Nothing, never).unwrap_err();
+    assert_eq!(missing.to_string(), "`updated` does not carry the uri that says what it belongs to");
+    let message = watching.subscribe.request;
+    let missing = watching.checker.request(Send, message, &id(9), None, never).unwrap_err();
+    assert_eq!(missing.kind, ViolationKind::KeyMissing { key: "uri".into() });
+}
+
+#[test]
+fn a_value_opens_one_copy_at_a_time() {
+    let mut watching = watching();
+    watching.subscribe(1, "a");
+    let again = watching.ask(watching.subscribe.request, 2, "a").unwrap_err();
+    assert_eq!(
+        again.to_string(),
+        "`subscribe` carries the uri \"a\", under which something is running already"
+    );
+    watching.unsubscribe(3, "a");
+    watching.subscribe(4, "a");
+    accepted(watching.updated("a"));
+}
+
+#[test]
+fn a_value_that_ended_is_no_longer_sent_by_who_ended_it() {
+    let mut watching = watching();
+    watching.subscribe(1, "a");
+    watching.unsubscribe(2, "a");
+    // The server's reply ended it: what the server sends afterwards was not under way.
+    assert!(matches!(watching.updated("a").unwrap_err().kind, ViolationKind::UnknownKey { .. }));
+    // A late word of the client would be swallowed, and is not written.
+    let late = accepted(watching.ask(watching.unsubscribe.request, 3, "a"));
+    assert_eq!(late.kind, StepKind::Swallowed);
+}
+
+#[test]
+fn a_cancel_ends_the_copy_in_any_state_and_what_crosses_it_is_swallowed() {
+    for answered in [false, true] {
+        let mut watching = watching();
+        accepted(watching.ask(watching.subscribe.request, 1, "a"));
+        if answered {
+            accepted(watching.checker.reply(Receive, &id(1), watching.subscribe.reply));
+        }
+        let step =
+            accepted(watching.checker.notification(Send, watching.cancelled, About::Request(&id(1)), never));
+        assert_eq!(step.kind, StepKind::Copy { ended: true });
+        assert!(step.copy.is_some());
+        assert_eq!(accepted(watching.updated("a")).kind, StepKind::Swallowed);
+        if !answered {
+            let late = accepted(watching.checker.reply(Receive, &id(1), watching.subscribe.reply));
+            assert_eq!(late.kind, StepKind::Swallowed);
+        }
+        watching.subscribe(5, "a");
+        accepted(watching.updated("a"));
+    }
+}
+
+#[test]
+fn refusals_end_the_copy_or_undo_a_later_request() {
+    let mut watching = watching();
+    accepted(watching.ask(watching.subscribe.request, 1, "a"));
+    let step = accepted(watching.checker.reply(Receive, &id(1), watching.subscribe.refusal));
+    assert_eq!(step.kind, StepKind::Copy { ended: true });
+    let copy = watching.subscribe(2, "a");
+    let before = watching.checker.copy_state(copy);
+    accepted(watching.ask(watching.unsubscribe.request, 3, "a"));
+    let step = accepted(watching.checker.reply(Receive, &id(3), watching.unsubscribe.refusal));
+    assert_eq!(step.kind, StepKind::Copy { ended: false });
+    assert_eq!(watching.checker.copy_state(copy), before);
+    accepted(watching.updated("a"));
+    watching.unsubscribe(4, "a");
+    assert_eq!(watching.checker.awaiting(Receive, &id(2)), Awaiting::Completed);
+    assert_eq!(watching.checker.running(Send), 0);
+}
+
+#[test]
+fn a_step_out_of_the_order_of_its_copy_names_the_state_of_the_copy() {
+    let mut watching = watching();
+    accepted(watching.ask(watching.subscribe.request, 1, "a"));
+    let early = watching.updated("a").unwrap_err();
+    assert_eq!(early.state_names(), "Opening");
+    assert_eq!(early.kind, ViolationKind::NotPermitted);
+    assert_eq!(
+        watching.checker.permits(Send, watching.unsubscribe.request).unwrap_err().kind,
+        ViolationKind::NotPermitted
+    );
+    accepted(watching.checker.reply(Receive, &id(1), watching.subscribe.reply));
+    watching.checker.permits(Send, watching.unsubscribe.request).unwrap();
+}
+
+#[test]
+fn a_sender_that_means_another_copy_is_told() {
+    let mut watching = watching();
+    let (a, _) = (watching.subscribe(1, "a"), watching.subscribe(2, "b"));
+    let keys = [(URI, KeyValue::from("b"))];
+    let ties = Ties { keys: &keys, copy: Some(a) };
+    let message = watching.unsubscribe.request;
+    let wrong = watching.checker.request_tied(Send, message, &id(3), None, ties, never).unwrap_err();
+    assert!(matches!(wrong.kind, ViolationKind::WrongKey { .. }));
+}
+
+#[test]
+fn an_open_key_that_nobody_holds_lets_a_step_pass_alone() {
+    let mut watching = watching_with(true);
+    assert_eq!(accepted(watching.updated("z")).kind, StepKind::Alone);
+    let step = accepted(watching.ask(watching.unsubscribe.request, 1, "z"));
+    assert_eq!(step.kind, StepKind::Alone);
+    let step = accepted(watching.checker.reply(Receive, &id(1), watching.unsubscribe.reply));
+    assert_eq!(step.kind, StepKind::Alone);
+    let copy = watching.subscribe(2, "a");
+    assert_eq!(accepted(watching.updated("a")).copy, Some(copy));
+}
+
+#[test]
+fn a_notification_opens_a_copy_and_its_memory_is_bounded() {
+    let mut tables = Tables::default();
+    let (opened, changed, closed) =
+        (tables.notification("open"), tables.notification("change"), tables.notification("close"));
+    tables.key("uri", false, &[opened, changed, closed]);
+    tables.state("Active", StateKind::Replicated, &[(Receive, opened, To::Spawn("Editing"))]);
+    tables.state(
+        "Editing",
+        StateKind::Linear,
+        &[(Receive, changed, To::Step("Editing")), (Receive, closed, To::Step("End"))],
+    );
+    tables.state("End", StateKind::End, &[]);
+    let limits = Limits { running: 10, remembered: 16, remembered_bytes: 1_000 };
+    let mut checker = Checker::new(tables.build(Side::Server), Side::Server).unwrap().with_limits(limits);
+    let mut tell = |message: MessageIndex, number: i64| {
+        let keys = [(URI, KeyValue::from(number))];
+        let step = checker.notification_tied(Receive, message, About::Nothing, Ties::keys(&keys), never);
+        (step.map(|step| step.kind), checker.copies.remembered())
+    };
+    for number in 0..1_000 {
+        assert!(matches!(tell(opened, number).0, Ok(StepKind::Spawned { .. })));
+        assert_eq!(tell(changed, number).0, Ok(StepKind::Copy { ended: false }));
+        let (ended, remembered) = tell(closed, number);
+        assert_eq!(ended, Ok(StepKind::Copy { ended: true }));
+        assert!(remembered < 100, "{remembered}");
+    }
+    for number in 0..10 {
+        tell(opened, number).0.unwrap();
+    }
+    let full = tell(opened, 10).0.unwrap_err();
+    assert_eq!(full.kind, ViolationKind::TooManyRunning { limit: 10 });
+}

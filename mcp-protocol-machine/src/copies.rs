@@ -1,0 +1,277 @@
+//! The books of copies that are tied by a key: where each is, and what finds it.
+//!
+//! In: what the checker has judged. Out: which copy holds a value of a key, and what became of one that held it.
+//! Refuses to judge, and to keep books of copies that an id alone ties: those live in the id table.
+//!
+//! Each channel, one body of a `*`, has its own space of values. Bodies are told apart by their messages, which
+//! channels side by side do not share.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::exchange::{Limits, RequestId};
+use crate::memory::Recent;
+use crate::protocol::{Action, Direction, KeyIndex, Kind, MessageIndex, Protocol, Role, StateIndex};
+
+/// The value of a key. It has the shape of an id.
+pub type KeyValue = RequestId;
+
+/// A running copy. Numbers are not used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CopyNumber(pub u64);
+
+/// What ties a message to a running copy, as the reader of the wire finds it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ties<'a> {
+    /// The values of the keys that the message carries.
+    pub keys: &'a [(KeyIndex, KeyValue)],
+    /// The copy that the message is meant for, if its sender knows: another one refuses it.
+    pub copy: Option<CopyNumber>,
+}
+
+impl<'a> Ties<'a> {
+    /// The values of keys, as they were read from a message.
+    pub const fn keys(keys: &'a [(KeyIndex, KeyValue)]) -> Ties<'a> {
+        Ties { keys, copy: None }
+    }
+}
+
+/// What the tables say of the bodies that keys tie together.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    /// The channel of each state that such a body starts in.
+    starts: HashMap<StateIndex, u32>,
+    /// The channel that has a message as a later step.
+    later: HashMap<(Direction, MessageIndex), u32>,
+}
+
+impl Layout {
+    pub(crate) fn new(protocol: &Protocol, role: &Role) -> Layout {
+        let mut layout = Layout::default();
+        if protocol.keys.is_empty() {
+            return layout;
+        }
+        let starts: HashSet<StateIndex> = role
+            .states
+            .iter()
+            .flat_map(|state| state.edges.iter())
+            .filter_map(|edge| match edge.action {
+                Action::Spawn(start) => Some(start),
+                Action::Step(_) => None,
+            })
+            .collect();
+        let mut starts: Vec<StateIndex> = starts.into_iter().collect();
+        starts.sort_unstable();
+        let mut next = 0;
+        for start in starts {
+            let later = later_steps(protocol, role, start);
+            if !later.iter().any(|(_, message)| carries(protocol, *message)) {
+                continue;
+            }
+            // Bodies that share a message are alternatives of one channel.
+            let known: Vec<u32> =
+                later.iter().filter_map(|message| layout.later.get(message).copied()).collect();
+            let channel = known.first().copied().unwrap_or(next);
+            next += 1;
+            for place in layout.starts.values_mut().chain(layout.later.values_mut()) {
+                if known.contains(place) {
+                    *place = channel;
+                }
+            }
+            layout.starts.insert(start, channel);
+            layout.later.extend(later.into_iter().map(|message| (message, channel)));
+        }
+        layout
+    }
+}
+
+fn carries(protocol: &Protocol, message: MessageIndex) -> bool {
+    protocol.message(message).is_some_and(|message| !message.keys.is_empty())
+}
+
+/// The requests and notifications that a copy may have after its first message.
+fn later_steps(protocol: &Protocol, role: &Role, start: StateIndex) -> Vec<(Direction, MessageIndex)> {
+    let mut seen = HashSet::from([start]);
+    let mut waiting = vec![start];
+    let mut found = Vec::new();
+    while let Some(state) = waiting.pop() {
+        let Some(table) = role.state(state) else { continue };
+        for edge in table.edges.iter() {
+            let Action::Step(target) = edge.action else { continue };
+            if seen.insert(target) {
+                waiting.push(target);
+            }
+            let message = protocol.message(edge.message);
+            let own = message.is_some_and(|message| {
+                matches!(message.kind, Kind::Request | Kind::Notification)
+                    && message.cancels.is_none()
+                    && message.reports.is_none()
+            });
+            if own && !found.contains(&(edge.direction, edge.message)) {
+                found.push((edge.direction, edge.message));
+            }
+        }
+    }
+    found
+}
+
+/// A copy that goes on.
+#[derive(Clone, Debug)]
+pub(crate) struct Running {
+    pub(crate) state: StateIndex,
+    channel: u32,
+    /// The request that opened it, and who sent that.
+    pub(crate) opener: Option<(Direction, RequestId)>,
+    keys: Vec<(KeyIndex, KeyValue)>,
+    /// Its later requests that await a reply.
+    pub(crate) open: Vec<(Direction, RequestId)>,
+}
+
+impl Running {
+    /// The body that it is a copy of.
+    pub(crate) fn channel(&self) -> u32 {
+        self.channel
+    }
+}
+
+/// What a value of a key finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holder {
+    /// This copy.
+    Copy(CopyNumber),
+    /// A copy that is over; a message in this direction ended it.
+    Past(Direction),
+    /// Nothing, as far as remembered.
+    Nobody,
+}
+
+/// Every copy that a key ties together.
+#[derive(Clone, Debug)]
+pub(crate) struct Copies {
+    layout: Arc<Layout>,
+    // Ordered, so that what is asked of all of them does not depend on chance.
+    running: BTreeMap<CopyNumber, Running>,
+    holders: HashMap<(u32, KeyIndex, KeyValue), CopyNumber>,
+    /// The values of copies that are over.
+    past: HashMap<(u32, KeyIndex), Recent<Direction>>,
+    next: u64,
+}
+
+impl Copies {
+    pub(crate) fn new(layout: Layout) -> Copies {
+        Copies {
+            layout: Arc::new(layout),
+            running: BTreeMap::new(),
+            holders: HashMap::new(),
+            past: HashMap::new(),
+            next: 0,
+        }
+    }
+
+    /// The channel of a body that starts in a state, if keys tie its steps.
+    pub(crate) fn starts(&self, state: StateIndex) -> Option<u32> {
+        self.layout.starts.get(&state).copied()
+    }
+
+    /// The channel that has a message as a later step.
+    pub(crate) fn later(&self, direction: Direction, message: MessageIndex) -> Option<u32> {
+        self.layout.later.get(&(direction, message)).copied()
+    }
+
+    pub(crate) fn get(&self, copy: CopyNumber) -> Option<&Running> {
+        self.running.get(&copy)
+    }
+
+    /// How many run.
+    pub(crate) fn len(&self) -> usize {
+        self.running.len()
+    }
+
+    /// The states that copies are in.
+    pub(crate) fn states(&self) -> impl Iterator<Item = StateIndex> {
+        self.running.values().map(|copy| copy.state)
+    }
+
+    /// Who holds a value of a key.
+    pub(crate) fn holder(&self, channel: u32, key: KeyIndex, value: &KeyValue) -> Holder {
+        if let Some(copy) = self.holders.get(&(channel, key, value.clone())) {
+            return Holder::Copy(*copy);
+        }
+        match self.past.get(&(channel, key)).and_then(|past| past.get(value)) {
+            Some(direction) => Holder::Past(*direction),
+            None => Holder::Nobody,
+        }
+    }
+
+    /// The value of a key that a copy holds.
+    pub(crate) fn value(&self, copy: CopyNumber, key: KeyIndex) -> Option<&KeyValue> {
+        let running = self.running.get(&copy)?;
+        running.keys.iter().find(|(held, _)| *held == key).map(|(_, value)| value)
+    }
+
+    /// A copy starts.
+    pub(crate) fn start(
+        &mut self,
+        channel: u32,
+        state: StateIndex,
+        opener: Option<(Direction, RequestId)>,
+        keys: &[(KeyIndex, KeyValue)],
+    ) -> CopyNumber {
+        let copy = CopyNumber(self.next);
+        self.next = self.next.wrapping_add(1);
+        self.running.insert(copy, Running { state, channel, opener, keys: Vec::new(), open: Vec::new() });
+        self.hold(copy, keys);
+        copy
+    }
+
+    /// A copy moves on, and holds the values that it did not hold before.
+    pub(crate) fn advance(&mut self, copy: CopyNumber, state: StateIndex, keys: &[(KeyIndex, KeyValue)]) {
+        if let Some(running) = self.running.get_mut(&copy) {
+            running.state = state;
+        }
+        self.hold(copy, keys);
+    }
+
+    fn hold(&mut self, copy: CopyNumber, keys: &[(KeyIndex, KeyValue)]) {
+        let Some(running) = self.running.get_mut(&copy) else { return };
+        for (key, value) in keys {
+            if running.keys.iter().any(|(held, _)| held == key) {
+                continue;
+            }
+            running.keys.push((*key, value.clone()));
+            if let Some(past) = self.past.get_mut(&(running.channel, *key)) {
+                past.remove(value);
+            }
+            self.holders.insert((running.channel, *key, value.clone()), copy);
+        }
+    }
+
+    /// A later request of a copy was sent.
+    pub(crate) fn asked(&mut self, copy: CopyNumber, direction: Direction, id: &RequestId) {
+        if let Some(running) = self.running.get_mut(&copy) {
+            running.open.push((direction, id.clone()));
+        }
+    }
+
+    /// A later request of a copy has its reply.
+    pub(crate) fn answered(&mut self, copy: CopyNumber, direction: Direction, id: &RequestId) {
+        if let Some(running) = self.running.get_mut(&copy) {
+            running.open.retain(|(asker, open)| *asker != direction || open != id);
+        }
+    }
+
+    /// A copy is over, by a message in this direction: its values are remembered as far as the limits permit.
+    pub(crate) fn end(&mut self, copy: CopyNumber, by: Direction, limits: &Limits) -> Option<Running> {
+        let running = self.running.remove(&copy)?;
+        for (key, value) in &running.keys {
+            self.holders.remove(&(running.channel, *key, value.clone()));
+            self.past.entry((running.channel, *key)).or_default().insert(value, by, limits);
+        }
+        Some(running)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn remembered(&self) -> usize {
+        self.running.len() + self.holders.len() + self.past.values().map(Recent::len).sum::<usize>()
+    }
+}
