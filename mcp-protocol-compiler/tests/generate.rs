@@ -137,3 +137,11 @@ fn tables_hold_every_edge_in_order() {
         assert_eq!(role.states[0].name, "Greeting");
     }
 }
+
+/// Copies with a life of their own, tied by keys.
+const COPIES: &str = include_str!("generate/copies.session");
+
+#[test]
+fn copies() {
+    insta::assert_snapshot!(expanded(COPIES));
+}

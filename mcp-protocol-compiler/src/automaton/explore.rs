@@ -10,7 +10,6 @@ use mcp_protocol_machine::protocol::{Direction, Kind, Level, MessageIndex, State
 use super::graph::{ActionNode, Graph, NodeId};
 use super::head::{ChoiceHead, Head, Heads};
 use crate::checks::{channels, choices, declarations, replies};
-use crate::checks::unsupported::not_supported;
 use crate::diagnostic::Diagnostic;
 use crate::resolve::{Meaning, Resolution};
 use crate::source::Span;
@@ -44,6 +43,8 @@ pub(super) struct RawEdge {
     pub(super) message: MessageIndex,
     pub(super) target: usize,
     pub(super) spawn: bool,
+    /// The definition that is the body of the copy that is opened.
+    pub(super) copy: Option<usize>,
     pub(super) origin: mcp_protocol_machine::protocol::Origin,
     pub(super) span: Span,
     pub(super) level: Option<Level>,
@@ -111,6 +112,7 @@ pub(super) fn explore(
     // What follows looks along the edges, and an action in error has none: it would only repeat what is known.
     if errors(explorer.diagnostics) == before {
         explorer.unanswered();
+        super::copies::untied(&explorer.states, &resolution.declarations, explorer.diagnostics);
         explorer.overlaps();
     }
     let states = std::mem::take(&mut explorer.states);
@@ -293,6 +295,7 @@ impl Explorer<'_> {
                     message,
                     target,
                     spawn: false,
+                    copy: None,
                     origin: mcp_protocol_machine::protocol::Origin::Written,
                     span: action.span,
                     level: action.level.clone(),
@@ -402,10 +405,11 @@ impl Explorer<'_> {
     fn more_running(&mut self, running: usize, bodies: &[(NodeId, Span)]) -> usize {
         let mut set = self.running.get(running).cloned().unwrap_or_default();
         for (body, span) in bodies {
-            let node = self.heads.place(*body).node;
+            let place = self.heads.place(*body);
+            let node = place.node;
             if !set.contains(&node) {
                 set.push(node);
-                self.body(node, *span);
+                self.body(node, *span, place.definitions.first().copied());
             }
         }
         if let Some(number) = self.running_numbers.get(&set) {
@@ -418,7 +422,7 @@ impl Explorer<'_> {
     }
 
     /// Explores the body of a `*` once.
-    fn body(&mut self, node: NodeId, span: Span) {
+    fn body(&mut self, node: NodeId, span: Span, definition: Option<usize>) {
         if self.bodies.contains_key(&node) {
             return;
         }
@@ -458,6 +462,7 @@ impl Explorer<'_> {
                     message,
                     target,
                     spawn: true,
+                    copy: definition,
                     origin: mcp_protocol_machine::protocol::Origin::Written,
                     span: action.span,
                     level: action.level.clone(),
@@ -482,7 +487,7 @@ impl Explorer<'_> {
         bodies.iter().filter_map(|body| self.bodies.get(body)).flatten().cloned().collect()
     }
 
-    /// Every open request must have a reply ahead, on every way; and the steps of a copy must be tied to it.
+    /// Every open request must have a reply ahead, on every way.
     fn unanswered(&mut self) {
         let declarations = &self.resolution.declarations;
         let mut answered: BTreeSet<(usize, Open)> = BTreeSet::new();
@@ -509,7 +514,6 @@ impl Explorer<'_> {
             }
         }
         let mut reported: BTreeSet<Open> = BTreeSet::new();
-        let mut lonely: BTreeSet<Span> = BTreeSet::new();
         let mut found = Vec::new();
         for (state, place) in self.states.iter().enumerate() {
             for open in self.open.get(state).into_iter().flatten() {
@@ -517,20 +521,6 @@ impl Explorer<'_> {
                     let action = self.action(open.0, open.1);
                     let ends = place.kind == StateKind::End;
                     found.push(replies::never_answered(&action, place.span, ends));
-                }
-            }
-            if let Some(opener) = place.body {
-                for edge in &place.edges {
-                    let of_opener = match declarations.message(edge.message).map(|message| message.table.kind) {
-                        Some(Kind::Reply { request } | Kind::Refusal { request }) => Some(request) == opener,
-                        _ => false,
-                    };
-                    if !of_opener && lonely.insert(edge.span) {
-                        found.push(not_supported(
-                            edge.span,
-                            "steps of a `*` body other than the reply to its request",
-                        ));
-                    }
                 }
             }
         }

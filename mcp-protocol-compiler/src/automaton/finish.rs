@@ -6,7 +6,7 @@ use mcp_protocol_machine::protocol::{Action, Level, StateIndex, StateKind, Stric
 
 use super::explore::{Raw, RawState};
 use super::names::name;
-use super::{Automaton, Edge, State, explore, loops, lower, minimise, refuse};
+use super::{Automaton, Edge, State, copies, explore, loops, lower, minimise, refuse};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::resolve::{Resolution, Role};
 
@@ -110,6 +110,7 @@ fn finish(raw: &Raw, resolution: &Resolution, role: &Role) -> Automaton {
         span: role.name.span,
         documentation: definition.map(|found| found.documentation.clone()).unwrap_or_default(),
         states,
+        copies: copies::types(raw, resolution),
     }
 }
 

@@ -8,6 +8,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, Level, MessageIndex, Ori
 
 use crate::source::Span;
 
+mod copies;
 mod explore;
 mod finish;
 mod graph;
@@ -40,6 +41,21 @@ pub struct Automaton {
     pub documentation: Vec<String>,
     /// All states in order of appearance, the start first; states of `*` bodies have [`State::body`] set.
     pub states: Vec<State>,
+    /// The session types of `*` bodies that are longer than a request and its reply.
+    pub copies: Vec<CopyType>,
+}
+
+/// The session type of the copies of a `*` body that is longer than a request and its reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyType {
+    /// The name of the definition that is the body.
+    pub name: String,
+    /// The definition.
+    pub span: Span,
+    /// Documentation of the definition.
+    pub documentation: Vec<String>,
+    /// The states in which copies start, one for each first action; the other states follow from these.
+    pub starts: Vec<StateIndex>,
 }
 
 /// One state of an [`Automaton`].

@@ -34,6 +34,8 @@ pub(super) fn name(raw: &Raw, resolution: &Resolution) -> Vec<Names> {
             }
         }
     }
+    // What programs see of copies has names that nothing else in the role has.
+    let seen = super::copies::named(raw, &resolution.declarations);
     let mut names = Vec::with_capacity(raw.states.len());
     // A definition's name goes to its state before any made-up name can take it.
     let given: Vec<Vec<usize>> = raw.states.iter().map(|place| definitions(place, resolution)).collect();
@@ -52,9 +54,10 @@ pub(super) fn name(raw: &Raw, resolution: &Resolution) -> Vec<Names> {
             // The same definition with other channels beside it is another state.
             Some(name) => numbered(name, &mut taken),
             None => {
+                let hidden = place.body.is_some() && !seen.get(state).copied().unwrap_or_default();
                 let previous = before.get(state).and_then(Option::as_deref);
                 let made = made_up(place, previous, resolution);
-                numbered(&made, if place.body.is_some() { &mut taken_in_bodies } else { &mut taken })
+                numbered(&made, if hidden { &mut taken_in_bodies } else { &mut taken })
             }
         };
         names.push(Names { name, aliases, definition: definitions.first().copied() });

@@ -14,6 +14,9 @@ pub const CHANNELS_IN_BODY: Code = Code("S0404");
 /// `( , )` that is a part of itself.
 pub const CONTAINS_ITSELF: Code = Code("S0405");
 
+/// A later step of a copy that nothing ties to it.
+pub const UNTIED_STEP: Code = Code("S0406");
+
 /// Two channels that run side by side and share messages in one direction.
 pub fn overlap(action: &str, first: Span, second: Span) -> Diagnostic {
     Diagnostic::error(OVERLAP, second, format!("two channels side by side both have `{action}`"))
@@ -52,3 +55,35 @@ pub fn contains_itself(span: Span) -> Diagnostic {
         .help("write `*( … )` for any number of copies side by side")
 }
 
+
+/// `*( !A . rec w . ( ?B . w & !C . End ) )` where something could end without a word.
+pub fn body_may_stop(span: Span) -> Diagnostic {
+    Diagnostic::error(BODY_MAY_BE_EMPTY, span, "a copy of this `*` may stop without a message")
+        .label("one of the branches here is a bare `End`")
+        .with_note("the sides tell that a copy is over by its last message")
+        .help("leave the bare `End` branch out, or give it a message of its own")
+}
+
+/// `*( !A . ?reply . ?B . End )` where B carries no key that A or its reply carries, too.
+pub fn untied_step(span: Span, action: &str, held: &[&str]) -> Diagnostic {
+    let name = action.trim_start_matches(['!', '?']);
+    let found = Diagnostic::error(UNTIED_STEP, span, format!("nothing ties `{action}` to its copy"))
+        .label("which of the running copies is it for?")
+        .with_note(
+            "a reply is tied by its id; any other later step of a `*` by a key that an earlier step carries, too",
+        );
+    match held {
+        [] => found.help(format!(
+            "declare a key that the first step and this one carry: `key name = First.path | {name}.path`"
+        )),
+        [first, ..] => found.help(format!("say where it carries the key: `key {first} = … | {name}.path`")),
+    }
+}
+
+/// `*( !A . ?reply . !A . … )`
+pub fn step_opens_too(span: Span, action: &str, first: Span) -> Diagnostic {
+    Diagnostic::error(UNTIED_STEP, span, format!("`{action}` goes on with a copy, and opens one"))
+        .label("goes on with a copy here")
+        .also(first, "opens a copy here")
+        .help("use a message of its own for one of them")
+}

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{
-    Action, Advice, Announcement, Condition, Direction, Edge, Field, Gate, Holder, Kind, Level, List,
-    Message, MessageIndex, Origin, Path, Payload, Protocol, Reports, Requirement, Role, Side, State,
+    Action, Advice, Announcement, Condition, Direction, Edge, Field, Gate, Holder, Key, KeyPlace, Kind, Level, List,
+    Message, MessageIndex, MessageKey, Origin, Path, Payload, Protocol, Reports, Requirement, Role, Side, State,
     StateIndex, StateKind, Strictness, Text,
 };
 use proc_macro2::{Ident, Literal, TokenStream};
@@ -28,6 +28,7 @@ pub fn machine(compiled: &Compiled) -> Protocol {
         batch: declarations.batch,
         messages: declarations.messages.iter().map(|message| message.table.clone()).collect(),
         gates: declarations.gates.clone().into(),
+        keys: declarations.keys.iter().map(|key| key.table.clone()).collect(),
         announcements: declarations.announcements.clone().into(),
         version_field: declarations.version_field.clone(),
         client: compiled.client.as_ref().map(role),
@@ -119,6 +120,10 @@ pub(super) fn module(protocol: &Protocol) -> TokenStream {
         let found = path(found);
         quote!(Gate { path: #found })
     });
+    let keys = list(&protocol.keys, |Key { name, open }| {
+        let name = text(name);
+        quote!(Key { name: #name, open: #open })
+    });
     let announcements = list(&protocol.announcements, |Announcement { side: who, field: place }| {
         let (who, place) = (side(*who), field(place, &names));
         quote!(Announcement { side: #who, field: #place })
@@ -147,6 +152,7 @@ pub(super) fn module(protocol: &Protocol) -> TokenStream {
                 batch: #batch,
                 messages: MESSAGES,
                 gates: #gates,
+                keys: #keys,
                 announcements: #announcements,
                 version_field: #version_field,
                 client: #client,
@@ -240,6 +246,17 @@ fn message(message: &Message, names: &Names) -> TokenStream {
         let (token, of) = (path(token), list(of, path));
         quote!(Reports { token: #token, of: #of })
     });
+    let keys = list(&message.keys, |MessageKey { key, place }| {
+        let key = Literal::u16_unsuffixed(key.0);
+        let place = match place {
+            KeyPlace::Path(found) => {
+                let found = path(found);
+                quote!(KeyPlace::Path(#found))
+            }
+            KeyPlace::Id => quote!(KeyPlace::Id),
+        };
+        quote!(MessageKey { key: KeyIndex(#key), place: #place })
+    });
     let level = option(message.level.as_ref(), level);
     quote! {
         Message {
@@ -253,6 +270,7 @@ fn message(message: &Message, names: &Names) -> TokenStream {
             cancellable: #cancellable,
             cancels: #cancels,
             reports: #reports,
+            keys: #keys,
             level: #level,
         }
     }

@@ -38,6 +38,7 @@ pub(super) fn make_up(resolution: &mut Resolution) {
                 cancellable: false,
                 cancels: None,
                 reports: None,
+                keys: Vec::new().into(),
                 level: None,
             },
             span: name.span,

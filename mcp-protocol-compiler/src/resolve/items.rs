@@ -9,7 +9,6 @@ use super::messages::path;
 use super::{Definition, Meaning, Resolution, Role};
 use crate::ast::{Item, ItemKind, MessageField, Name, RoleSide, RustPath};
 use crate::checks::declarations as check;
-use crate::checks::unsupported::not_supported;
 use crate::diagnostic::Diagnostic;
 
 /// An item with what its file says about it.
@@ -122,16 +121,12 @@ pub(super) fn announce(items: &[Placed<'_>], resolution: &mut Resolution, diagno
             ItemKind::Version(field) => {
                 resolution.declarations.version_field = message_field(field, resolution, diagnostics);
             }
-            ItemKind::Key { open, name, .. } => {
-                let span = open.unwrap_or(name.span);
-                diagnostics.push(not_supported(span, "keys"));
-            }
             _ => {}
         }
     }
 }
 
-fn message_field(
+pub(super) fn message_field(
     field: &MessageField,
     resolution: &Resolution,
     diagnostics: &mut Vec<Diagnostic>,

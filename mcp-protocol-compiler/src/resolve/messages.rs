@@ -94,6 +94,7 @@ impl Declare<'_> {
                 cancellable: false,
                 cancels: None,
                 reports: None,
+                keys: Vec::new().into(),
                 level: None,
             },
             span: name.span,

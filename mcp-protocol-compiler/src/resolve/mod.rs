@@ -15,6 +15,7 @@ mod bare;
 pub(crate) mod garbled;
 mod groups;
 mod items;
+mod keys;
 pub mod load;
 mod messages;
 mod payload;
@@ -38,6 +39,8 @@ pub struct Declarations {
     pub messages: Vec<Message>,
     /// Every capability path that some message needs, each once.
     pub gates: Vec<machine::Gate>,
+    /// Every key; [`machine::KeyIndex`] points in here.
+    pub keys: Vec<Key>,
     /// Where each role announces what it can do.
     pub announcements: Vec<machine::Announcement>,
     /// Where the governing revision is announced.
@@ -53,6 +56,11 @@ impl Declarations {
     /// The name of the message at an index, for texts.
     pub fn message_name(&self, index: MessageIndex) -> &str {
         self.message(index).map_or("?", |message| &message.table.name)
+    }
+
+    /// The name of the key at an index, for texts.
+    pub fn key_name(&self, index: machine::KeyIndex) -> &str {
+        self.keys.get(usize::from(index.0)).map_or("?", |key| &key.table.name)
     }
 
     /// The replies of a request, without its refusal.
@@ -78,6 +86,15 @@ impl Declarations {
     pub fn bare(&self) -> bool {
         self.messages.iter().all(|message| message.undeclared)
     }
+}
+
+/// A key as declared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// What goes into the tables.
+    pub table: machine::Key,
+    /// Its name in the declaration, or `open` before it.
+    pub span: Span,
 }
 
 /// One message as declared.
@@ -167,6 +184,7 @@ pub fn resolve(files: &[LoadedFile], diagnostics: &mut Vec<Diagnostic>) -> Resol
     messages::declare(&items, &mut resolution, diagnostics);
     groups::flatten(&items, &mut resolution, diagnostics);
     items::announce(&items, &mut resolution, diagnostics);
+    keys::declare(&items, &mut resolution, diagnostics);
     items::define(&items, &mut resolution, diagnostics);
     bare::make_up(&mut resolution);
     resolution

@@ -205,7 +205,7 @@ pub(super) fn client(random: &mut Random, shape: Shape) -> Automaton {
 fn finish(side: Side, states: Vec<State>) -> Automaton {
     let name = if side == Side::Client { "Client" } else { "Server" };
     let (name, span) = (name.to_owned(), Span::default());
-    let mut automaton = Automaton { side, name, span, documentation: Vec::new(), states };
+    let mut automaton = Automaton { side, name, span, documentation: Vec::new(), states, copies: Vec::new() };
     complete(&mut automaton);
     automaton
 }

@@ -1,0 +1,152 @@
+//! Copies with a life of their own: whether every later step of a `*` body finds its copy, and what they are called.
+//!
+//! In: the states of a role. Out: findings for steps that nothing ties to their copy, and [`CopyType`]s, the session
+//! types of bodies that are longer than a request and its reply. Refuses to follow anything but keys: a reply is tied
+//! by the id of its request.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex, StateIndex};
+
+use super::CopyType;
+use super::explore::{Raw, RawState, sign};
+use crate::checks::{channels, unsupported::not_supported};
+use crate::diagnostic::Diagnostic;
+use crate::resolve::{Declarations, Resolution};
+use crate::source::Span;
+
+/// Reports later steps that nothing ties to their copy, and bodies that could end in silence.
+pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) {
+    let held = held(states, declarations);
+    let openers = openers(states);
+    let mut seen: BTreeSet<Span> = BTreeSet::new();
+    for (state, place) in states.iter().enumerate().filter(|(_, place)| place.body.is_some()) {
+        if (place.may_close || place.peer_may_close) && seen.insert(place.span) {
+            diagnostics.push(channels::body_may_stop(place.span));
+        }
+        for edge in place.edges.iter().filter(|edge| !edge.spawn) {
+            let Some(message) = declarations.message(edge.message) else { continue };
+            if matches!(message.table.kind, Kind::Reply { .. } | Kind::Refusal { .. }) || seen.contains(&edge.span) {
+                continue;
+            }
+            let action = format!("{}{}", sign(edge.direction), message.table.name);
+            let carried = keys(declarations, edge.message);
+            let held = held.get(&state);
+            if message.table.cancels.is_some() || message.table.reports.is_some() {
+                seen.insert(edge.span);
+                diagnostics.push(not_supported(edge.span, "cancels and reports as steps of a `*` body"));
+            } else if !carried.iter().any(|key| held.is_some_and(|held| held.contains(key))) {
+                seen.insert(edge.span);
+                let known: Vec<&str> = held.into_iter().flatten().map(|key| declarations.key_name(*key)).collect();
+                diagnostics.push(channels::untied_step(edge.span, &action, &known));
+            } else if let Some(first) = openers.get(&(edge.direction, edge.message)) {
+                seen.insert(edge.span);
+                diagnostics.push(channels::step_opens_too(edge.span, &action, *first));
+            }
+        }
+    }
+}
+
+/// The keys that every way into each state of a body has carried.
+fn held(states: &[RawState], declarations: &Declarations) -> HashMap<usize, BTreeSet<KeyIndex>> {
+    let mut held: HashMap<usize, BTreeSet<KeyIndex>> = HashMap::new();
+    let mut waiting: Vec<(usize, BTreeSet<KeyIndex>)> = states
+        .iter()
+        .flat_map(|place| place.edges.iter().filter(|edge| edge.spawn))
+        .map(|edge| (edge.target, keys(declarations, edge.message)))
+        .collect();
+    while let Some((state, here)) = waiting.pop() {
+        let next = match held.get(&state) {
+            Some(known) => known.intersection(&here).copied().collect(),
+            None => here,
+        };
+        if held.get(&state) == Some(&next) {
+            continue;
+        }
+        if let Some(place) = states.get(state) {
+            waiting.extend(place.edges.iter().filter(|edge| !edge.spawn).map(|edge| {
+                let carried = keys(declarations, edge.message);
+                (edge.target, next.union(&carried).copied().collect())
+            }));
+        }
+        held.insert(state, next);
+    }
+    held
+}
+
+fn keys(declarations: &Declarations, message: MessageIndex) -> BTreeSet<KeyIndex> {
+    let message = declarations.message(message);
+    message.into_iter().flat_map(|message| message.table.keys.iter().map(|carried| carried.key)).collect()
+}
+
+fn openers(states: &[RawState]) -> BTreeMap<(Direction, MessageIndex), Span> {
+    let spawns = states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn));
+    spawns.map(|edge| ((edge.direction, edge.message), edge.span)).collect()
+}
+
+/// The states that a copy can be in from one of them on, the end left out.
+fn reach(raw: &Raw, start: usize) -> BTreeSet<usize> {
+    let mut seen = BTreeSet::new();
+    let mut waiting = vec![start];
+    while let Some(state) = waiting.pop() {
+        let Some(place) = raw.states.get(state) else { continue };
+        if place.kind == mcp_protocol_machine::protocol::StateKind::End || !seen.insert(state) {
+            continue;
+        }
+        waiting.extend(place.edges.iter().filter(|edge| !edge.spawn).map(|edge| edge.target));
+    }
+    seen
+}
+
+/// The states of a body that is longer than a request and its reply; nothing if it is not.
+fn life(raw: &Raw, declarations: &Declarations, start: usize) -> Option<BTreeSet<usize>> {
+    let states = reach(raw, start);
+    let own = |message: MessageIndex| {
+        declarations
+            .message(message)
+            .is_some_and(|message| matches!(message.table.kind, Kind::Request | Kind::Notification))
+    };
+    let mut edges = states.iter().filter_map(|state| raw.states.get(*state)).flat_map(|place| &place.edges);
+    edges.any(|edge| !edge.spawn && own(edge.message)).then_some(states)
+}
+
+/// Whether each state is one of a copy with a life of its own, and so has a name that programs see.
+pub(super) fn named(raw: &Raw, declarations: &Declarations) -> Vec<bool> {
+    let mut named = vec![false; raw.states.len()];
+    let starts: BTreeSet<usize> = starts(raw).map(|edge| edge.target).collect();
+    for state in starts.into_iter().filter_map(|start| life(raw, declarations, start)).flatten() {
+        if let Some(slot) = named.get_mut(state) {
+            *slot = true;
+        }
+    }
+    named
+}
+
+fn starts(raw: &Raw) -> impl Iterator<Item = &super::explore::RawEdge> {
+    raw.states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn))
+}
+
+/// The session types of copies, in order of appearance. A body without a name has none.
+pub(super) fn types(raw: &Raw, resolution: &Resolution) -> Vec<CopyType> {
+    let mut found: Vec<CopyType> = Vec::new();
+    for edge in starts(raw) {
+        let Some(definition) = edge.copy.and_then(|index| resolution.definitions.get(index)) else { continue };
+        let start = StateIndex(u32::try_from(edge.target).unwrap_or(u32::MAX));
+        if let Some(known) = found.iter_mut().find(|known| known.name == definition.name.text) {
+            if !known.starts.contains(&start) && life(raw, &resolution.declarations, edge.target).is_some() {
+                known.starts.push(start);
+            }
+            continue;
+        }
+        if life(raw, &resolution.declarations, edge.target).is_none() {
+            continue;
+        }
+        found.push(CopyType {
+            name: definition.name.text.clone(),
+            span: definition.span,
+            documentation: definition.documentation.clone(),
+            starts: vec![start],
+        });
+    }
+    found
+}

@@ -1,0 +1,43 @@
+//! Keys: by which values later steps of a copy find it.
+//!
+//! In: the `key` items of all files. Out: the keys, and with each message where it carries them. Refuses fields of
+//! what is no message.
+
+use mcp_protocol_machine::protocol as machine;
+
+use super::items::{Placed, message_field};
+use super::{Key, Meaning, Resolution};
+use crate::ast::{ItemKind, KeyField};
+use crate::checks::declarations as check;
+use crate::diagnostic::Diagnostic;
+
+/// Declares every key, those that come with imports included.
+pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {
+    for placed in items {
+        let ItemKind::Key { open, name, fields } = &placed.item.kind else { continue };
+        let Ok(index) = u16::try_from(resolution.declarations.keys.len()) else { return };
+        let key = machine::KeyIndex(index);
+        resolution.declarations.keys.push(Key {
+            table: machine::Key { name: name.text.clone().into(), open: open.is_some() },
+            span: open.unwrap_or(name.span),
+        });
+        for field in fields {
+            let found = match field {
+                KeyField::Field(field) => message_field(field, resolution, diagnostics)
+                    .map(|field| (field.message, machine::KeyPlace::Path(field.path))),
+                KeyField::Id(message) => match resolution.names.get(&message.text) {
+                    Some(Meaning::Message(index)) => Some((*index, machine::KeyPlace::Id)),
+                    _ => {
+                        diagnostics.push(check::undefined_message(message, resolution));
+                        None
+                    }
+                },
+            };
+            if let Some((message, place)) = found
+                && let Some(message) = resolution.declarations.messages.get_mut(usize::from(message.0))
+            {
+                message.table.keys.to_mut().push(machine::MessageKey { key, place });
+            }
+        }
+    }
+}
