@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_protocol_machine::protocol::MessageIndex;
+use mcp_protocol_machine::protocol::{self as machine, MessageIndex};
 
 use crate::Compiled;
 use crate::diagnostic::{Code, Diagnostic};
@@ -13,7 +13,7 @@ use crate::generate::names::{
     CONTEXT_METHODS, HANDLE_METHODS, MODULE_ITEMS, PRELUDE, ROLE_ITEMS, SESSION_METHODS, constant, snake,
     try_ident,
 };
-use crate::generate::plan::{Method, Plan, Replicated, Role, What, indices, notify_name};
+use crate::generate::plan::{Method, Plan, Replicated, Role, What, indices, notify_name, open_names};
 use crate::source::Span;
 
 /// A name that would stand for two things in the generated code, or for something that is there already.
@@ -33,6 +33,7 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
         clashes.handle(role);
         clashes.handler(role);
         clashes.choices(role);
+        clashes.copies(role);
     }
     clashes.context();
     clashes.found
@@ -135,7 +136,7 @@ impl Clashes<'_> {
 
     /// The methods of each state.
     fn methods(&mut self, role: &Role<'_>) {
-        for state in &role.states {
+        for state in role.states.iter().chain(role.copies.iter().flat_map(|copy| &copy.states)) {
             let mut methods = BTreeMap::new();
             for method in &state.methods {
                 let own = matches!(
@@ -165,6 +166,14 @@ impl Clashes<'_> {
                 (*message, !named)
             }
             What::Exchange { request, .. } => (*request, false),
+            What::Open { message, .. } => {
+                let call = self.plan.message(*message);
+                let named = call.is_some_and(|call| {
+                    call.call_name.is_some() && call.table.kind == machine::Kind::Notification
+                });
+                (*message, !named)
+            }
+            What::OpenExchange { request, .. } => (*request, false),
             What::Call(call) => (call.request, false),
             What::Next(_) | What::Refuse { .. } | What::Split { .. } | What::Close => {
                 let what = format!("the method `{}` that sessions have here", method.name);
@@ -195,6 +204,16 @@ impl Clashes<'_> {
     fn handle(&mut self, role: &Role<'_>) {
         let mut methods = BTreeMap::new();
         for output in &role.outputs {
+            if let Some(opening) = &output.opening {
+                let (open, exchange) = open_names(self.plan, output.message, opening);
+                let named = self.of_message(output.message, open.starts_with("send_"));
+                self.insert(&mut methods, open, named);
+                if let Some(exchange) = exchange {
+                    let named = self.of_message(output.message, false);
+                    self.insert(&mut methods, exchange, named);
+                }
+                continue;
+            }
             let declarations = self.plan.declarations;
             let name = match output.reply {
                 Some(_) => self.plan.call_name(output.message),
@@ -230,6 +249,35 @@ impl Clashes<'_> {
                     named.what = "the message `Closed`".into();
                     let message = "a message called `Closed` where the peer may close, too".to_owned();
                     self.report("Closed", message, &named, None);
+                }
+            }
+        }
+    }
+
+    /// The session types of copies stand in the module of their role, with the choices of all its states.
+    fn copies(&mut self, role: &Role<'_>) {
+        let mut items = BTreeMap::new();
+        let named = |span: Span, what: String| Named { span, what, help: "rename the definition".into() };
+        for copy in role.copies.iter().filter_map(|copy| copy.copy) {
+            let named = named(copy.span, format!("the copies `{}`", copy.name));
+            let name = copy.name.as_str();
+            if PRELUDE.contains(&name) || ROLE_ITEMS.contains(&name) || MODULE_ITEMS.contains(&name) {
+                let message = format!("{} have the name of an item that is there already", named.what);
+                self.report(name, message, &named, None);
+            } else if name == role.automaton.name {
+                let message = format!("{} have the name of their role", named.what);
+                self.report(name, message, &named, None);
+            }
+            self.insert(&mut items, copy.name.clone(), named);
+        }
+        if items.is_empty() {
+            return;
+        }
+        for state in std::iter::once(role).chain(&role.copies).flat_map(|owner| &owner.states) {
+            for method in &state.methods {
+                if let What::Next(next) = &method.what {
+                    let what = format!("the choice in `{}`", state.state.name);
+                    self.insert(&mut items, next.name.clone(), named(state.state.span, what));
                 }
             }
         }

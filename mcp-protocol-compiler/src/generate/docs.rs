@@ -158,6 +158,12 @@ pub(crate) fn type_of(plan: &Plan<'_>, role: &Role<'_>, what: &What) -> String {
             branches.join(" & ")
         }
         What::Refuse { request, target } => format!("!{}Error . {}", message(*request), state(*target)),
+        What::Open { message: sent, opening } => {
+            format!("*( !{} . {} )", message(*sent), state(opening.start))
+        }
+        What::OpenExchange { request, reply, target, .. } => {
+            format!("*( !{} . ?{} . {} )", message(*request), message(*reply), state(*target))
+        }
         What::Call(call) => format!("*( !{} . ?{} . End )", message(call.request), message(call.reply)),
         What::Notify { message: sent } => format!("*( !{} . End )", message(*sent)),
         What::Split { parts } => {

@@ -3,13 +3,14 @@
 //! In: the plan of a role. Out: `pub mod client`. Refuses to be empty: a role that neither replicates nor chooses
 //! has no module.
 
+use mcp_protocol_machine::protocol::MessageIndex;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 
 use super::Generator;
 use super::docs::{attributes, described, link, links, needs};
 use super::names::ident;
-use super::plan::{Next, Replicated, Role, What, notify_name, role_module};
+use super::plan::{Next, Opening, Replicated, Role, What, notify_name, open_names, role_module};
 use super::types::Scope;
 
 impl Generator<'_> {
@@ -25,17 +26,18 @@ impl Generator<'_> {
         let calls = self.call_aliases(role);
         let handle = self.has_handle(role).then(|| self.handle(role));
         let incoming = (!role.inputs.is_empty()).then(|| self.incoming(role));
-        let choices: TokenStream = role
-            .states
-            .iter()
-            .flat_map(|state| {
+        let copies: TokenStream = role.copies.iter().map(|copy| self.copy(role, copy)).collect();
+        let choices: TokenStream = std::iter::once(role)
+            .chain(&role.copies)
+            .flat_map(|owner| owner.states.iter().map(move |state| (owner, state)))
+            .flat_map(|(owner, state)| {
                 state.methods.iter().filter_map(move |method| match &method.what {
-                    What::Next(next) => Some(self.choice(role, &state.state.name, next)),
+                    What::Next(next) => Some(self.choice(owner, &state.state.name, next)),
                     _ => None,
                 })
             })
             .collect();
-        let items = quote!(#calls #handle #incoming #choices);
+        let items = quote!(#calls #copies #handle #incoming #choices);
         if items.is_empty() {
             return TokenStream::new();
         }
@@ -119,6 +121,9 @@ impl Generator<'_> {
         lines.extend([String::new(), format!("Permitted in {states}; {place}.")]);
         let written = plan.message(message).map_or(&[][..], |message| &message.documentation);
         let documentation = attributes(&super::docs::after(written, lines));
+        if let Some(opening) = &output.opening {
+            return self.handle_opening(role, message, opening, &documentation);
+        }
         match output.reply {
             Some(reply) => {
                 let name = ident(&plan.call_name(message));
@@ -143,11 +148,85 @@ impl Generator<'_> {
         }
     }
 
+    /// The methods that open a copy.
+    fn handle_opening(
+        &self,
+        role: &Role<'_>,
+        message: MessageIndex,
+        opening: &Opening,
+        documentation: &TokenStream,
+    ) -> TokenStream {
+        let (parameter, value) = self.argument(message, Scope::Nested);
+        let constant = self.constant(message);
+        let (copy, start) = (ident(role.copy_name(opening)), ident(role.state_name(opening.start)));
+        let error = &self.error;
+        let names = open_names(&self.plan, message, opening);
+        let name = ident(&names.0);
+        let open = quote! {
+            #documentation
+            pub async fn #name(&self, #parameter) -> Result<#copy<super::#start>, super::#error> {
+                self.handle.open(messages::#constant, #value).await.map(#copy::at)
+            }
+        };
+        let (Some(name), Some((reply, target))) = (names.1, opening.answer) else { return open };
+        let (name, target) = (ident(&name), ident(role.state_name(target)));
+        let (output, map) = match self.is_empty(reply) {
+            true => (quote!(#copy<super::#target>), quote!(|((), session)| #copy::at(session))),
+            false => {
+                let payload = self.payload(reply, Scope::Nested);
+                let map = quote!(|(result, session)| (result, #copy::at(session)));
+                (quote!((#payload, #copy<super::#target>)), map)
+            }
+        };
+        quote! {
+            #open
+            #documentation
+            pub async fn #name(&self, #parameter) -> Result<#output, super::#error> {
+                self.handle.open_exchange(messages::#constant, #value).await.map(#map)
+            }
+        }
+    }
+
+    /// The session type of copies.
+    fn copy(&self, role: &Role<'_>, copy: &Role<'_>) -> TokenStream {
+        let Some(written) = copy.copy else { return TokenStream::new() };
+        let name = ident(&written.name);
+        let place = self.docs.place(written.span);
+        let own = [
+            format!("A copy that runs beside a `{}`, in the state `State`.", role.automaton.name),
+            String::new(),
+            "What the peer sends for it comes to it alone. Dropping it abandons the copy.".into(),
+            String::new(),
+            format!("`{}`, {place}.", written.name),
+        ];
+        let documentation = attributes(&super::docs::after(&written.documentation, own));
+        quote! {
+            #documentation
+            #[must_use = "dropping a copy abandons it"]
+            pub struct #name<State> {
+                pub(super) session: typed::Session,
+                state: ::std::marker::PhantomData<fn() -> State>,
+            }
+
+            impl<State> ::std::fmt::Debug for #name<State> {
+                fn fmt(&self, formatter: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                    ::std::fmt::Debug::fmt(&self.session, formatter)
+                }
+            }
+
+            impl<State> #name<State> {
+                pub(super) fn at(session: typed::Session) -> Self {
+                    Self { session, state: ::std::marker::PhantomData }
+                }
+            }
+        }
+    }
+
     /// The enum of what may come at a choice.
     fn choice(&self, role: &Role<'_>, state: &str, next: &Next) -> TokenStream {
         let plan = &self.plan;
         let name = ident(&next.name);
-        let session = ident(&role.automaton.name);
+        let session = ident(role.session_name());
         let mut variants = Vec::new();
         let mut arms = Vec::new();
         if next.closed {
@@ -162,13 +241,20 @@ impl Generator<'_> {
             let constant = self.constant(*message);
             let marker = ident(role.state_name(*target));
             let documentation = attributes(&[format!(
-                "{}; the session {} {}.",
+                "{}; the {} {}.",
                 capital(&described(plan, *message)),
-                if next.here { "stays" } else { "goes on as" },
-                link(role.state_name(*target), Scope::Nested)
+                if role.copy.is_some() { "copy" } else { "session" },
+                match role.is_over(*target) {
+                    true => "is over".to_owned(),
+                    false => {
+                        let how = if next.here { "stays" } else { "goes on as" };
+                        format!("{how} {}", link(role.state_name(*target), Scope::Nested))
+                    }
+                }
             )]);
+            let over = role.is_over(*target);
             let payload = (!self.is_empty(*message)).then(|| self.payload(*message, Scope::Nested));
-            let continuation = (!next.here).then(|| quote!(#session<super::#marker>));
+            let continuation = (!next.here && !over).then(|| quote!(#session<super::#marker>));
             let fields: Vec<&TokenStream> = payload.iter().chain(&continuation).collect();
             variants.push(match fields.is_empty() {
                 true => quote!(#documentation #variant,),
@@ -177,6 +263,8 @@ impl Generator<'_> {
             let make = match (next.here, payload.is_some()) {
                 (true, true) => quote!(input.here(Self::#variant)),
                 (true, false) => quote!(input.here(|()| Self::#variant)),
+                (false, true) if over => quote!(input.then(|payload, _over| Self::#variant(payload))),
+                (false, false) if over => quote!(input.then(|(), _over| Self::#variant)),
                 (false, true) => quote! {
                     input.then(|payload, session| Self::#variant(payload, #session::at(session)))
                 },

@@ -10,7 +10,7 @@ use super::Generator;
 use super::docs::{after, attributes, described, links};
 use super::handle::capital;
 use super::names::{ident, snake};
-use super::plan::{Replicated, Role};
+use super::plan::{Opening, Replicated, Role};
 use super::types::Scope;
 
 impl Generator<'_> {
@@ -32,7 +32,8 @@ impl Generator<'_> {
                 let result = self.payload(reply, Scope::Nested);
                 quote!(typed::Responder<#result>)
             });
-            let fields: Vec<&TokenStream> = payload.iter().chain(&responder).collect();
+            let copy = input.opening.as_ref().map(|opening| self.incoming_copy(role, opening).1);
+            let fields: Vec<&TokenStream> = payload.iter().chain(&responder).chain(&copy).collect();
             match fields.is_empty() {
                 true => quote!(#documentation #variant,),
                 false => quote!(#documentation #variant(#(#fields),*),),
@@ -41,7 +42,14 @@ impl Generator<'_> {
         let arms = role.inputs.iter().map(|input| {
             let variant = ident(self.plan.message_name(input.message));
             let constant = self.constant(input.message);
+            let opened = input.opening.as_ref().map(|opening| self.incoming_copy(role, opening).0);
             let make = match (input.reply.is_some(), self.is_empty(input.message)) {
+                (_, true) if opened.is_some() => {
+                    quote!(arrival.open().map(|((), session)| Self::#variant(#opened::at(session))))
+                }
+                (_, false) if opened.is_some() => quote! {
+                    arrival.open().map(|(params, session)| Self::#variant(params, #opened::at(session)))
+                },
                 (true, true) => quote!(arrival.request().map(|((), responder)| Self::#variant(responder))),
                 (true, false) => {
                     quote!(arrival.request().map(|(params, responder)| Self::#variant(params, responder)))
@@ -72,6 +80,12 @@ impl Generator<'_> {
         }
     }
 
+    /// The type of the copy that an input opens: its name, and that with the marker.
+    fn incoming_copy(&self, role: &Role<'_>, opening: &Opening) -> (TokenStream, TokenStream) {
+        let (copy, marker) = (ident(role.copy_name(opening)), ident(role.state_name(opening.start)));
+        (quote!(#copy), quote!(#copy<super::#marker>))
+    }
+
     fn input_documentation(&self, input: &Replicated<'_>) -> TokenStream {
         let written = self.plan.message(input.message).map_or(&[][..], |message| &message.documentation);
         let states = links(input.states.iter().copied(), Scope::Nested);
@@ -88,6 +102,18 @@ impl Generator<'_> {
         let arms = role.inputs.iter().map(|input| {
             let constant = self.constant(input.message);
             let method = ident(&self.plan.call_name(input.message));
+            if let Some(opening) = &input.opening {
+                let copy = self.incoming_copy(role, opening).0;
+                let (parameter, arguments) = match self.is_empty(input.message) {
+                    true => (quote!(()), quote!(context, #copy::at(session))),
+                    false => (quote!(params), quote!(context, params, #copy::at(session))),
+                };
+                return quote! {
+                    messages::#constant => {
+                        arrival.attend(|#parameter, session| handler.#method(#arguments)).await
+                    }
+                };
+            }
             let (parameter, arguments) = match self.is_empty(input.message) {
                 true => (quote!(()), quote!(context)),
                 false => (quote!(params), quote!(context, params)),
@@ -190,6 +216,7 @@ impl Generator<'_> {
         let methods = role.inputs.iter().map(|input| {
             let documentation = self.input_documentation(input);
             let name = ident(&self.plan.call_name(input.message));
+            let comma = (!self.is_empty(input.message)).then(|| quote!(,));
             let (parameter, unused) = match self.is_empty(input.message) {
                 true => (None, quote!(context)),
                 false => {
@@ -198,6 +225,22 @@ impl Generator<'_> {
                 }
             };
             let method = self.plan.message(input.message).map_or("", |message| &message.table.method);
+            if let Some(opening) = &input.opening {
+                let copy = self.incoming_copy(role, opening).1;
+                return quote! {
+                    #documentation
+                    fn #name(
+                        &self,
+                        context: Context,
+                        #parameter #comma
+                        copy: #copy,
+                    ) -> impl ::std::future::Future<Output = ()> + ::std::marker::Send {
+                        let _ = #unused;
+                        copy.session.decline(typed::RpcError::method_not_found(#method));
+                        ::std::future::ready(())
+                    }
+                };
+            }
             let (output, default) = match input.reply {
                 Some(reply) => {
                     let result = self.payload(reply, Scope::Nested);

@@ -4,13 +4,15 @@
 //! handler, with their names and places. Refuses to write Rust, so that the check of names and the code judge and
 //! print one and the same list.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use mcp_protocol_machine::protocol::{
     Action, Direction, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
 };
 
 use super::names::snake;
 use crate::Compiled;
-use crate::automaton::{Automaton, Edge, State};
+use crate::automaton::{Automaton, CopyType, Edge, State};
 use crate::resolve::{Declarations, Message};
 use crate::source::Span;
 
@@ -43,6 +45,21 @@ pub(crate) struct Role<'a> {
     pub(crate) outputs: Vec<Replicated<'a>>,
     /// Replicated inputs of any state that a program takes by itself.
     pub(crate) inputs: Vec<Replicated<'a>>,
+    /// The session types of its copies, as roles of their own: what has states and steps is planned in one way.
+    pub(crate) copies: Vec<Role<'a>>,
+    /// For the session type of copies, which that is.
+    pub(crate) copy: Option<&'a CopyType>,
+}
+
+/// How a copy with a session type of its own starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Opening {
+    /// Its type, among the copies of the automaton.
+    pub(crate) copy: usize,
+    /// The state after the first message.
+    pub(crate) start: StateIndex,
+    /// The reply to the first message, where that comes next, and the state after it.
+    pub(crate) answer: Option<(MessageIndex, StateIndex)>,
 }
 
 /// One state and its methods.
@@ -79,6 +96,10 @@ pub(crate) enum What {
     Call(Exchange),
     /// A replicated notification.
     Notify { message: MessageIndex },
+    /// The first message of a copy; the copy is in its start state then.
+    Open { message: MessageIndex, opening: Opening },
+    /// The first request of a copy together with its reply.
+    OpenExchange { request: MessageIndex, reply: MessageIndex, target: StateIndex, opening: Opening },
     /// The value becomes one for each linear channel.
     Split { parts: Vec<StateIndex> },
     /// This role may close here.
@@ -113,6 +134,8 @@ pub(crate) struct Replicated<'a> {
     pub(crate) message: MessageIndex,
     /// The reply, if the message is a request.
     pub(crate) reply: Option<MessageIndex>,
+    /// What it opens, if that has a session type of its own; `reply` is then nothing.
+    pub(crate) opening: Option<Opening>,
     pub(crate) span: Span,
     /// The states it runs beside.
     pub(crate) states: Vec<&'a str>,
@@ -135,7 +158,10 @@ impl<'a> Plan<'a> {
         let automata: Vec<&Automaton> = compiled.client.iter().chain(&compiled.server).collect();
         let mut markers: Vec<Marker<'a>> = Vec::new();
         for automaton in &automata {
-            for state in automaton.states.iter().filter(|state| !state.body) {
+            let lives = lives(automaton);
+            let numbered = automaton.states.iter().enumerate();
+            let seen = numbered.filter(|(index, state)| !state.body || lives.contains(index));
+            for (_, state) in seen {
                 match markers.iter_mut().find(|marker| marker.name == state.name) {
                     Some(marker) => marker.states.push((automaton, state)),
                     None => markers.push(Marker { name: &state.name, states: vec![(automaton, state)] }),
@@ -211,7 +237,23 @@ impl<'a> Role<'a> {
             let table = &message.table;
             !table.answered && table.cancels.is_none() && table.reports.is_none()
         });
-        Role { automaton, states, outputs, inputs }
+        let copies = planner.copies();
+        Role { automaton, states, outputs, inputs, copies, copy: None }
+    }
+
+    /// The name of the session type.
+    pub(crate) fn session_name(&self) -> &'a str {
+        self.copy.map_or(&self.automaton.name, |copy| &copy.name)
+    }
+
+    /// The type of a copy.
+    pub(crate) fn copy_name(&self, opening: &Opening) -> &'a str {
+        self.automaton.copies.get(opening.copy).map_or("", |copy| &copy.name)
+    }
+
+    /// Whether nothing is left of a copy there: no value stands for it any more.
+    pub(crate) fn is_over(&self, index: StateIndex) -> bool {
+        self.copy.is_some() && state(self.automaton, index).is_none_or(|state| state.kind == StateKind::End)
     }
 
     /// The name of a state.
@@ -224,6 +266,27 @@ impl<'a> Role<'a> {
         let with = self.states.iter().filter(|state| state.methods.iter().any(|other| other.name == method));
         with.map(|state| state.state.name.as_str()).collect()
     }
+}
+
+/// The states of copies that have a session type, by number.
+fn lives(automaton: &Automaton) -> BTreeSet<usize> {
+    automaton.copies.iter().flat_map(|copy| copy_states(automaton, copy)).collect()
+}
+
+/// The states that copies of a type can be in, in order; the end is no such state.
+pub(crate) fn copy_states(automaton: &Automaton, copy: &CopyType) -> BTreeSet<usize> {
+    let mut seen = BTreeSet::new();
+    let mut waiting: Vec<StateIndex> = copy.starts.clone();
+    while let Some(index) = waiting.pop() {
+        let Some(state) = state(automaton, index).filter(|state| state.kind != StateKind::End) else { continue };
+        if usize::try_from(index.0).is_ok_and(|index| seen.insert(index)) {
+            waiting.extend(state.edges.iter().filter_map(|edge| match edge.action {
+                Action::Step(target) => Some(target),
+                Action::Spawn(_) => None,
+            }));
+        }
+    }
+    seen
 }
 
 pub(crate) fn state(automaton: &Automaton, index: StateIndex) -> Option<&State> {
@@ -299,6 +362,18 @@ impl<'a> Planner<'a> {
                 let refused = self.refused(state, |_| true);
                 add(format!("recv_{snake_name}"), What::Receive { message, target, refused });
             }
+            (Action::Spawn(target), Direction::Send, _) if self.opening(message, target).is_some() => {
+                let Some(opening) = self.opening(message, target) else { return };
+                let step = match kind {
+                    Kind::Request => format!("send_{snake_name}"),
+                    _ => notify_name(self.declarations, message),
+                };
+                add(step, What::Open { message, opening });
+                if let Some((reply, target)) = opening.answer {
+                    let what = What::OpenExchange { request: message, reply, target, opening };
+                    add(call_name(self.declarations, message), what);
+                }
+            }
             (Action::Spawn(target), Direction::Send, Kind::Request) => {
                 if let Body::Reply(reply) = body(self.automaton, self.declarations, target) {
                     add(
@@ -336,10 +411,16 @@ impl<'a> Planner<'a> {
             return None;
         }
         let state = state(self.automaton, waiting)?;
-        if state.may_close
-            || state.peer_may_close
-            || self.refused(state, |_| true).is_some_and(|to| to != here)
-        {
+        if self.refused(state, |_| true).is_some_and(|to| to != here) {
+            return None;
+        }
+        self.answer(request, waiting).map(|(reply, target)| What::Exchange { request, reply, target })
+    }
+
+    /// The reply to a request and the state after it, where nothing but that reply can happen in a state.
+    fn answer(&self, request: MessageIndex, waiting: StateIndex) -> Option<(MessageIndex, StateIndex)> {
+        let state = state(self.automaton, waiting)?;
+        if state.may_close || state.peer_may_close {
             return None;
         }
         let mut reply = None;
@@ -354,7 +435,51 @@ impl<'a> Planner<'a> {
                 _ => return None,
             }
         }
-        reply.map(|(reply, target)| What::Exchange { request, reply, target })
+        reply
+    }
+
+    /// What the first message of a copy opens, if that has a session type of its own.
+    fn opening(&self, message: MessageIndex, start: StateIndex) -> Option<Opening> {
+        let copy = self.automaton.copies.iter().position(|copy| copy.starts.contains(&start))?;
+        let answer = match kind(self.declarations, message) {
+            Some(Kind::Request) => self.answer(message, start),
+            _ => None,
+        };
+        Some(Opening { copy, start, answer })
+    }
+
+    /// The session types of copies.
+    fn copies(&self) -> Vec<Role<'a>> {
+        let automaton = self.automaton;
+        let mut shared: BTreeMap<usize, usize> = BTreeMap::new();
+        for state in automaton.copies.iter().flat_map(|copy| copy_states(automaton, copy)) {
+            *shared.entry(state).or_default() += 1;
+        }
+        let plan = |copy: &'a CopyType| {
+            let states = copy_states(automaton, copy).into_iter().filter_map(|number| {
+                let index = StateIndex(u32::try_from(number).ok()?);
+                let state = state(automaton, index)?;
+                let mut methods = self.methods(index, state);
+                for method in &mut methods {
+                    // A state of two types of copies has a choice in each.
+                    if let What::Next(next) = &mut method.what
+                        && shared.get(&number).is_some_and(|types| *types > 1)
+                    {
+                        next.name = format!("{}{}", copy.name, next.name);
+                    }
+                }
+                Some(StatePlan { index, state, methods })
+            });
+            Role {
+                automaton,
+                states: states.collect(),
+                outputs: Vec::new(),
+                inputs: Vec::new(),
+                copies: Vec::new(),
+                copy: Some(copy),
+            }
+        };
+        automaton.copies.iter().map(plan).collect()
     }
 
     fn next(&self, here: StateIndex, state: &State) -> Option<Method> {
@@ -395,13 +520,15 @@ impl<'a> Planner<'a> {
                     known.states.push(&state.name);
                     continue;
                 }
+                let opening = self.opening(edge.message, target);
                 let reply = match (body(self.automaton, self.declarations, target), message.table.kind) {
                     (Body::Reply(reply), Kind::Request) => Some(reply),
                     (Body::Over, Kind::Notification) => None,
+                    _ if opening.is_some() => None,
                     _ => continue,
                 };
                 let states = vec![state.name.as_str()];
-                found.push(Replicated { message: edge.message, reply, span: edge.span, states });
+                found.push(Replicated { message: edge.message, reply, opening, span: edge.span, states });
             }
         }
         found
@@ -414,5 +541,16 @@ pub(crate) fn notify_name(declarations: &Declarations, message: MessageIndex) ->
         Some(Message { call_name: Some(name), .. }) => name.text.clone(),
         Some(message) => format!("send_{}", snake(&message.table.name)),
         None => String::new(),
+    }
+}
+
+/// The names of the methods that open a copy: the one that only sends, and the one that takes the reply, too.
+pub(crate) fn open_names(plan: &Plan<'_>, message: MessageIndex, opening: &Opening) -> (String, Option<String>) {
+    match kind(plan.declarations, message) {
+        Some(Kind::Request) => (
+            format!("send_{}", snake(plan.message_name(message))),
+            opening.answer.map(|_| plan.call_name(message)),
+        ),
+        _ => (notify_name(plan.declarations, message), None),
     }
 }

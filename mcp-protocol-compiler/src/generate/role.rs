@@ -17,8 +17,13 @@ impl Generator<'_> {
         let session = self.session(role);
         let every = self.every_state(role);
         let states: TokenStream = role.states.iter().map(|state| self.state(role, state)).collect();
+        let copies: TokenStream = role
+            .copies
+            .iter()
+            .flat_map(|copy| copy.states.iter().map(|state| self.state(copy, state)))
+            .collect();
         let module = self.role_module(role);
-        quote!(#session #every #states #module)
+        quote!(#session #every #states #copies #module)
     }
 
     fn session(&self, role: &Role<'_>) -> TokenStream {
@@ -106,7 +111,7 @@ impl Generator<'_> {
 
     fn state(&self, role: &Role<'_>, state: &StatePlan<'_>) -> TokenStream {
         let allow = &self.allow;
-        let name = ident(&role.automaton.name);
+        let name = role.path();
         let marker = ident(&state.state.name);
         let start =
             (state.index == mcp_protocol_machine::protocol::Role::START).then(|| self.constructors(role));
@@ -138,6 +143,20 @@ impl Generator<'_> {
             /// Starts a session over a transport, with limits and times of one's own.
             pub fn with_options(transport: impl runtime::Transport, options: runtime::Options) -> Self {
                 Self::at(typed::Session::start(transport, &PROTOCOL, #side, options))
+            }
+        }
+    }
+}
+
+impl Role<'_> {
+    /// The session type, as it is written in the generated module: a copy's stands in the module of its role.
+    pub(super) fn path(&self) -> TokenStream {
+        let name = ident(self.session_name());
+        match self.copy {
+            None => quote!(#name),
+            Some(_) => {
+                let module = ident(role_module(self.automaton.side));
+                quote!(#module::#name)
             }
         }
     }

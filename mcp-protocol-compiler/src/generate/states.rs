@@ -10,7 +10,7 @@ use quote::quote;
 use super::Generator;
 use super::docs::{after, attributes, links, message_lines};
 use super::names::{constant, ident};
-use super::plan::{Marker, indices, state as state_at};
+use super::plan::{Marker, copy_states, indices, role_module, state as state_at};
 use super::types::Scope;
 use crate::automaton::{Automaton, State};
 
@@ -50,7 +50,12 @@ impl Generator<'_> {
                 .states
                 .iter()
                 .filter(|(of, other)| other.span == state.span && (definition || of.side == automaton.side));
-            let roles = links(here.map(|(automaton, _)| automaton.name.as_str()), Scope::Top);
+            let roles = if state.body {
+                let here = here.flat_map(|(automaton, state)| copies_with(automaton, state));
+                here.collect::<Vec<_>>().join(" and ")
+            } else {
+                links(here.map(|(automaton, _)| automaton.name.as_str()), Scope::Top)
+            };
             let place = self.docs.place(state.span);
             let aliases = match state.aliases.as_slice() {
                 [] => String::new(),
@@ -124,4 +129,13 @@ impl Generator<'_> {
             }
         }
     }
+}
+
+/// Links to the session types of copies that can be in a state.
+fn copies_with(automaton: &Automaton, state: &State) -> Vec<String> {
+    let module = role_module(automaton.side);
+    let copies = automaton.copies.iter().filter(|copy| {
+        copy_states(automaton, copy).iter().any(|index| automaton.states.get(*index) == Some(state))
+    });
+    copies.map(|copy| format!("[`{module}::{}`]", ident(&copy.name))).collect()
 }

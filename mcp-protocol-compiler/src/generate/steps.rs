@@ -10,7 +10,7 @@ use quote::{format_ident, quote};
 use super::Generator;
 use super::docs::{attributes, described, link, links, needs, type_of};
 use super::names::{constant, ident};
-use super::plan::{Method, Next, Role, StatePlan, What, role_module};
+use super::plan::{Method, Next, Opening, Role, StatePlan, What, role_module};
 use super::types::{Scope, ordinal};
 
 impl Generator<'_> {
@@ -50,6 +50,10 @@ impl Generator<'_> {
                     }
                 }
             }
+            What::Open { message, opening } => self.open(role, &name, *message, opening),
+            What::OpenExchange { request, reply, target, opening } => {
+                self.open_exchange(role, &name, (*request, *reply), *target, opening)
+            }
             What::Split { parts } => self.split(role, parts),
             What::Close => quote! {
                 pub fn close(self) -> typed::Closing {
@@ -62,32 +66,44 @@ impl Generator<'_> {
 
     fn method_lines(&self, role: &Role<'_>, state: &StatePlan<'_>, method: &Method) -> Vec<String> {
         let plan = &self.plan;
+        let subject = if role.copy.is_some() { "copy" } else { "session" };
         let said = |target: StateIndex| match target == state.index {
+            _ if role.is_over(target) => "is over".to_owned(),
             true => format!("stays {}", link(role.state_name(target), Scope::Top)),
             false => format!("goes on as {}", link(role.state_name(target), Scope::Top)),
         };
         let mut lines = vec![match &method.what {
             What::Send { message, target } => {
-                format!("Sends {}; the session {}.", described(plan, *message), said(*target))
+                format!("Sends {}; the {subject} {}.", described(plan, *message), said(*target))
             }
             What::Exchange { request, target, .. } => {
                 format!(
-                    "Sends {} and waits for its reply; the session {}.",
+                    "Sends {} and waits for its reply; the {subject} {}.",
                     described(plan, *request),
                     said(*target)
                 )
             }
             What::Receive { message, target, .. } => {
-                format!("Waits for {}; the session {}.", described(plan, *message), said(*target))
+                format!("Waits for {}; the {subject} {}.", described(plan, *message), said(*target))
             }
             What::Next(_) => "Waits for whatever the peer sends next.".into(),
             What::Refuse { request, target } => {
-                format!("Sends {}; the session {}.", self.refusal(*request), said(*target))
+                format!("Sends {}; the {subject} {}.", self.refusal(*request), said(*target))
             }
             What::Call(call) => {
                 format!("Sends {} and gives its reply; any number at once.", described(plan, call.request))
             }
             What::Notify { message } => format!("Sends {}.", described(plan, *message)),
+            What::Open { message, opening } => format!(
+                "Sends {}, which opens a copy; it is {}.",
+                described(plan, *message),
+                link(role.state_name(opening.start), Scope::Top)
+            ),
+            What::OpenExchange { request, target, .. } => format!(
+                "Sends {}, which opens a copy, and waits for its reply; the copy is {}.",
+                described(plan, *request),
+                link(role.state_name(*target), Scope::Top)
+            ),
             What::Split { .. } => "Gives each channel a value of its own.".into(),
             What::Close => "Closes the session; awaiting the result waits until all is drained.".into(),
         }];
@@ -97,11 +113,13 @@ impl Generator<'_> {
             What::Receive { refused, .. } => (None, *refused),
             What::Next(next) => (None, next.refused),
             What::Call(call) => (Some(call.request), None),
+            What::Open { message, .. } => (Some(*message), None),
+            What::OpenExchange { request, .. } => (Some(*request), None),
             What::Refuse { .. } | What::Split { .. } | What::Close => (None, None),
         };
-        if let Some(back) = refusable {
+        if let Some(back) = refusable.filter(|back| !role.is_over(*back)) {
             let back = link(role.state_name(back), Scope::Top);
-            lines.push(format!("If the peer refuses, the session is {back}."));
+            lines.push(format!("If the peer refuses, the {subject} is {back}."));
         }
         lines.extend(message.and_then(|message| needs(plan, message, role.automaton.side)));
         let place = self.docs.place(method.span);
@@ -135,13 +153,13 @@ impl Generator<'_> {
                 }
             };
         }
-        let (session, next) = self.session_in(role, target);
+        let (next, made) = self.alone(role, target);
         quote! {
             pub async fn #name(self, #parameter) -> Result<#next, typed::StepError<Self>> {
                 self.session
                     .send(messages::#constant, #value)
                     .await
-                    .map(#session::at)
+                    .map(#made)
                     .map_err(|error| error.map(Self::at))
             }
         }
@@ -166,8 +184,7 @@ impl Generator<'_> {
                 }
             };
         }
-        let (session, next) = self.session_in(role, target);
-        let (output, map) = self.with_payload(reply, &session, &next, &format_ident!("result"));
+        let (output, map) = self.with_payload(role, reply, target, &format_ident!("result"));
         quote! {
             pub async fn #name(self, #parameter) -> Result<#output, typed::StepError<Self>> {
                 self.session
@@ -198,12 +215,11 @@ impl Generator<'_> {
                 }
             };
         }
-        let (session, next) = self.session_in(role, target);
         let value = match self.plan.message(message).map(|message| message.table.kind) {
             Some(Kind::Reply { .. }) => format_ident!("result"),
             _ => format_ident!("params"),
         };
-        let (output, map) = self.with_payload(message, &session, &next, &value);
+        let (output, map) = self.with_payload(role, message, target, &value);
         let (error, map_error) = self.step_error(role, refused);
         quote! {
             pub async fn #name(self) -> Result<#output, #error> {
@@ -233,13 +249,13 @@ impl Generator<'_> {
 
     fn refuse(&self, role: &Role<'_>, request: MessageIndex, target: StateIndex) -> TokenStream {
         let constant = self.constant(request);
-        let (session, next) = self.session_in(role, target);
+        let (next, made) = self.alone(role, target);
         quote! {
             pub async fn refuse(self, error: typed::RpcError) -> Result<#next, typed::StepError<Self>> {
                 self.session
                     .refuse(messages::#constant, error)
                     .await
-                    .map(#session::at)
+                    .map(#made)
                     .map_err(|error| error.map(Self::at))
             }
         }
@@ -257,32 +273,98 @@ impl Generator<'_> {
         }
     }
 
+    /// The first message of a copy.
+    pub(super) fn open(
+        &self,
+        role: &Role<'_>,
+        name: &Ident,
+        message: MessageIndex,
+        opening: &Opening,
+    ) -> TokenStream {
+        let (parameter, value) = self.argument(message, Scope::Top);
+        let constant = self.constant(message);
+        let (copy, next) = self.copy_in(role, opening, opening.start);
+        let error = &self.error;
+        quote! {
+            pub async fn #name(&self, #parameter) -> Result<#next, #error> {
+                self.session.open(messages::#constant, #value).await.map(#copy::at)
+            }
+        }
+    }
+
+    fn open_exchange(
+        &self,
+        role: &Role<'_>,
+        name: &Ident,
+        (request, reply): (MessageIndex, MessageIndex),
+        target: StateIndex,
+        opening: &Opening,
+    ) -> TokenStream {
+        let (parameter, value) = self.argument(request, Scope::Top);
+        let constant = self.constant(request);
+        let (copy, next) = self.copy_in(role, opening, target);
+        let error = &self.error;
+        let (output, map) = match self.is_empty(reply) {
+            true => (next, quote!(|((), session)| #copy::at(session))),
+            false => {
+                let payload = self.payload(reply, Scope::Top);
+                (quote!((#payload, #next)), quote!(|(result, session)| (result, #copy::at(session))))
+            }
+        };
+        quote! {
+            pub async fn #name(&self, #parameter) -> Result<#output, #error> {
+                self.session.open_exchange(messages::#constant, #value).await.map(#map)
+            }
+        }
+    }
+
+    /// A copy in a state: its type's path, and that with the marker.
+    fn copy_in(&self, role: &Role<'_>, opening: &Opening, target: StateIndex) -> (TokenStream, TokenStream) {
+        let module = ident(role_module(role.automaton.side));
+        let (copy, marker) = (ident(role.copy_name(opening)), ident(role.state_name(target)));
+        (quote!(#module::#copy), quote!(#module::#copy<#marker>))
+    }
+
     /// The session in another state: its name, and its name with the marker.
-    fn session_in(&self, role: &Role<'_>, target: StateIndex) -> (Ident, TokenStream) {
-        let session = ident(&role.automaton.name);
+    fn session_in(&self, role: &Role<'_>, target: StateIndex) -> (TokenStream, TokenStream) {
+        let session = role.path();
         let marker = ident(role.state_name(target));
         let full = quote!(#session<#marker>);
         (session, full)
     }
 
+    /// What a step gives that brings nothing but the session, and how that is made. A copy that is over is nothing.
+    fn alone(&self, role: &Role<'_>, target: StateIndex) -> (TokenStream, TokenStream) {
+        if role.is_over(target) {
+            return (quote!(()), quote!(drop));
+        }
+        let (session, next) = self.session_in(role, target);
+        (next, quote!(#session::at))
+    }
+
     /// What a step gives that brings a payload: the payload and the session, or the session alone.
     fn with_payload(
         &self,
+        role: &Role<'_>,
         message: MessageIndex,
-        session: &Ident,
-        next: &TokenStream,
+        target: StateIndex,
         value: &Ident,
     ) -> (TokenStream, TokenStream) {
-        if self.is_empty(message) {
-            return (next.clone(), quote!(|((), session)| #session::at(session)));
-        }
         let payload = self.payload(message, Scope::Top);
-        (quote!((#payload, #next)), quote!(|(#value, session)| (#value, #session::at(session))))
+        let (session, next) = self.session_in(role, target);
+        match (self.is_empty(message), role.is_over(target)) {
+            (true, false) => (next, quote!(|((), session)| #session::at(session))),
+            (false, false) => {
+                (quote!((#payload, #next)), quote!(|(#value, session)| (#value, #session::at(session))))
+            }
+            (true, true) => (quote!(()), quote!(|((), _over)| ())),
+            (false, true) => (payload, quote!(|(#value, _over)| #value)),
+        }
     }
 
     /// The error of a step that waits: only where the peer may refuse does it give a session back.
     fn step_error(&self, role: &Role<'_>, refused: Option<StateIndex>) -> (TokenStream, TokenStream) {
-        match refused {
+        match refused.filter(|back| !role.is_over(*back)) {
             Some(back) => {
                 let (session, back) = self.session_in(role, back);
                 (quote!(typed::StepError<#back>), quote!(|error| error.map(#session::at)))
