@@ -242,6 +242,14 @@ impl Checker {
             })
     }
 
+    /// The copy that a running request belongs to, of those that a key ties together.
+    pub fn copy_of(&self, direction: Direction, id: &RequestId) -> Option<CopyNumber> {
+        match self.asked(direction).running_under(id)?.place {
+            Place::Keyed(copy) => Some(copy),
+            _ => None,
+        }
+    }
+
     /// The state of a running copy that a key ties together.
     pub fn copy_state(&self, copy: CopyNumber) -> Option<StateIndex> {
         self.copies.get(copy).map(|running| running.state)

@@ -6,8 +6,8 @@
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::MessageIndex;
-use mcp_protocol_machine::{RequestId, Token};
+use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
+use mcp_protocol_machine::{CopyNumber, RequestId, Token};
 
 use super::engine::{Engine, Phase};
 use crate::error::{Error, Reason};
@@ -22,6 +22,8 @@ pub(crate) struct Arrived {
     pub(crate) id: Option<RequestId>,
     /// The token that reports about it carry.
     pub(crate) token: Option<Token>,
+    /// The copy that it opens, and the state that this is in, if a value is to stand for it.
+    pub(crate) copy: Option<(CopyNumber, StateIndex)>,
     pub(crate) payload: Option<Box<str>>,
     pub(super) at: Instant,
 }
@@ -122,13 +124,14 @@ impl Engine {
         while self.unattended_deadline().is_some_and(|deadline| deadline <= now) {
             self.unattended = true;
             let Some(arrived) = self.incoming.pop_front() else { return };
-            self.refuse_arrived(arrived.message, arrived.id.as_ref(), Cause::Unattended);
+            self.refuse_arrived(&arrived, Cause::Unattended);
         }
     }
 
     /// An input that was accepted will not be worked on.
-    pub(crate) fn refuse_arrived(&mut self, message: MessageIndex, id: Option<&RequestId>, cause: Cause) {
-        if let Some(id) = id {
+    pub(crate) fn refuse_arrived(&mut self, arrived: &Arrived, cause: Cause) {
+        let message = arrived.message;
+        if let Some(id) = &arrived.id {
             let error = match cause {
                 Cause::QueueFull => RpcError::busy("too many requests are waiting: try again later"),
                 Cause::Unattended => RpcError::method_not_found(&self.method(message)),
@@ -136,6 +139,9 @@ impl Engine {
             };
             // The session lives: the checker has the request running. Should it not, there is nobody to answer.
             let _ = self.reply_error(id, &error);
+        }
+        if let Some((copy, _)) = arrived.copy {
+            self.leave_copy(copy);
         }
         let message = self.name(message);
         self.report(Report::Dropped { message, cause });

@@ -110,6 +110,7 @@ impl Engine {
         if !ended {
             self.linear.clear();
         }
+        self.end_copies(ended);
         self.leave_batches(!ended);
         for (_, mut owed) in self.owed.drain() {
             owed.waiting.wake(&mut self.effects);
@@ -147,6 +148,7 @@ impl Engine {
         if matches!(reason, Reason::PeerClosed) {
             // The peer may have asked and closed at once, as `echo … | server` does: it gets its answers.
             self.phase = Phase::HalfClosed(reason);
+            self.end_copies(true);
             self.fail_calls();
             self.wake_everyone();
         } else {

@@ -14,10 +14,11 @@ use mcp_protocol_machine::protocol::{
     Condition, Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text,
 };
 use mcp_protocol_machine::{
-    Capabilities, Checker, ProtocolRef, RequestId, Step, TableError, Token, Violation,
+    Capabilities, Checker, CopyNumber, ProtocolRef, RequestId, Step, TableError, Token, Violation,
 };
 
 use super::arrivals::{Arrived, LinearInput};
+use super::copies::CopySeats;
 use super::batches::{BatchKey, Batches};
 use super::names::{Names, announced};
 use super::wakers::{Effects, Waiting};
@@ -58,6 +59,8 @@ pub(crate) struct Engine {
     /// Linear inputs that no session value has taken.
     pub(super) linear: VecDeque<LinearInput>,
     pub(super) linear_waiting: Waiting,
+    /// What waits for the values of copies.
+    pub(super) copies: CopySeats,
     /// How many session values there are.
     pub(super) values: usize,
 
@@ -118,6 +121,8 @@ pub(crate) struct Pending {
 pub(crate) struct Owed {
     /// A session value answers it, no handler.
     pub(super) linear: bool,
+    /// The value of this copy answers it.
+    pub(super) copy: Option<CopyNumber>,
     pub(super) cancelled: bool,
     pub(super) waiting: Waiting,
     /// The batch that it came in.
@@ -178,6 +183,7 @@ impl Engine {
             unattended: false,
             linear: VecDeque::new(),
             linear_waiting: Waiting::default(),
+            copies: CopySeats::default(),
             values: 0,
             output: Vec::new(),
             output_start: 0,
@@ -331,6 +337,7 @@ static IDLE: Protocol = Protocol {
     messages: Cow::Borrowed(&[]),
     gates: Cow::Borrowed(&[]),
     announcements: Cow::Borrowed(&[]),
+    keys: Cow::Borrowed(&[]),
     version_field: None,
     client: Some(IDLE_ROLE),
     server: Some(IDLE_ROLE),

@@ -6,12 +6,12 @@
 
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side};
-use mcp_protocol_machine::{About, Awaiting, RequestId, StepKind};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side, StateIndex};
+use mcp_protocol_machine::{About, Awaiting, CopyNumber, RequestId, Step, StepKind, Ties};
 
 use super::arrivals::{Arrived, Body, LinearInput};
 use super::engine::{Engine, Owed, Phase, applies};
-use super::names::{id_at, to_be_read};
+use super::names::{Names, id_at, to_be_read};
 use crate::error::{Error, Reason};
 use crate::jsonrpc::{Envelope, Line, Malformed, RpcError, is_batch, parse};
 use crate::options::{Cause, Report};
@@ -99,18 +99,32 @@ impl Engine {
             return;
         }
         let token = self.token(params);
-        let judged = self.checker.request(Direction::Receive, message, &id, token.clone(), applies(params));
+        let keys = Names::keys(&self.protocol, message, Some(&id), params);
+        let ties = Ties::keys(&keys);
+        let judged = self.checker.request_tied(
+            Direction::Receive,
+            message,
+            &id,
+            token.clone(),
+            ties,
+            applies(params),
+        );
         let mut step = match judged {
             Ok(step) => step,
             Err(violation) => return self.refused(Some(&id), violation),
         };
         self.accepted(&mut step, message, params, true);
+        if step.kind == StepKind::Swallowed {
+            // It crossed the end of what it belongs to; whoever asked gets an answer all the same.
+            let error = RpcError::internal_error("what the request belongs to is over");
+            return self.write_error(Some(&id), &error);
+        }
         if step.kind.is_dropped() {
             return;
         }
         let linear = matches!(step.kind, StepKind::Linear { .. });
         let batch = self.batches.join();
-        let owed = Owed { linear, cancelled: false, waiting: Default::default(), batch };
+        let owed = Owed { linear, copy: step.copy, cancelled: false, waiting: Default::default(), batch };
         self.owed.insert(id.clone(), owed);
         if self.message(message).is_some_and(|message| message.answered) {
             // The reply of an `answered` request is empty, so it cannot fail to be written.
@@ -122,9 +136,14 @@ impl Engine {
                 let body = Body::Payload(params.map(Box::from));
                 self.linear_came(LinearInput { message, id: Some(id), body }, step.kind);
             }
+            StepKind::Copy { .. } if step.copy.is_some() => {
+                let body = Body::Payload(params.map(Box::from));
+                self.to_copy(&step, LinearInput { message, id: Some(id), body });
+            }
             _ => {
                 let payload = params.map(Box::from);
-                self.replicated_came(Arrived { message, id: Some(id), token, payload, at: now });
+                let copy = self.opened(&step);
+                self.replicated_came(Arrived { message, id: Some(id), token, copy, payload, at: now });
             }
         }
     }
@@ -148,7 +167,11 @@ impl Engine {
         };
         let reported =
             token.as_ref().and_then(|token| self.checker.reported(Direction::Receive, token)).cloned();
-        let mut step = match self.checker.notification(Direction::Receive, message, about, applies(params)) {
+        let keys = Names::keys(&self.protocol, message, None, params);
+        let ties = Ties::keys(&keys);
+        let judged =
+            self.checker.notification_tied(Direction::Receive, message, about, ties, applies(params));
+        let mut step = match judged {
             Ok(step) => step,
             Err(violation) => return self.refused(None, violation),
         };
@@ -158,6 +181,9 @@ impl Engine {
         }
         if let Some(id) = cancelled {
             self.cancel_came(&id);
+            if let Some(copy) = step.copy {
+                self.copy_ended(copy, Error::Cancelled);
+            }
         } else if token.is_some() {
             if let Some(RequestId::Number(id)) = reported {
                 self.progress_came(id, params);
@@ -165,9 +191,13 @@ impl Engine {
         } else if matches!(step.kind, StepKind::Linear { .. }) {
             let body = Body::Payload(params.map(Box::from));
             self.linear_came(LinearInput { message, id: None, body }, step.kind);
+        } else if matches!(step.kind, StepKind::Copy { .. }) && step.copy.is_some() {
+            let body = Body::Payload(params.map(Box::from));
+            self.to_copy(&step, LinearInput { message, id: None, body });
         } else {
             let payload = params.map(Box::from);
-            self.replicated_came(Arrived { message, id: None, token: None, payload, at: now });
+            let copy = self.opened(&step);
+            self.replicated_came(Arrived { message, id: None, token: None, copy, payload, at: now });
         }
     }
 
@@ -184,7 +214,11 @@ impl Engine {
         };
         // A request without a reply of this shape is a flaw of the tables; the call must end all the same.
         let judged = match message {
-            Some(message) => self.checker.reply(Direction::Receive, id, message).map(|step| (step, message)),
+            Some(message) => {
+                let keys = Names::keys(&self.protocol, message, Some(id), outcome.as_ref().ok().copied());
+                let ties = Ties::keys(&keys);
+                self.checker.reply_tied(Direction::Receive, id, message, ties).map(|step| (step, message))
+            }
             None => self.checker.stray_reply(Direction::Receive, id).map(|step| (step, request)),
         };
         let (mut step, message) = match judged {
@@ -192,6 +226,9 @@ impl Engine {
             Err(violation) => {
                 if let RequestId::Number(number) = id {
                     self.complete(*number, Err(Error::NotPermitted(violation.clone())));
+                }
+                if let Some(copy) = self.checker.copy_of(Direction::Send, id) {
+                    self.copy_ended(copy, Error::NotPermitted(violation.clone()));
                 }
                 return self.refused(None, violation);
             }
@@ -214,8 +251,33 @@ impl Engine {
                 Err(error) => Body::Refusal(error),
             };
             self.linear_came(LinearInput { message, id: None, body }, step.kind);
+        } else if let Some(copy) = step.copy {
+            let refused = outcome.as_ref().err().map(|error| Error::Refused(error.clone()));
+            let body = match outcome {
+                Ok(result) => Body::Payload(Some(result.into())),
+                Err(error) => Body::Refusal(error),
+            };
+            self.to_copy(&step, LinearInput { message, id: None, body });
+            if let (Some(error), StepKind::Copy { ended: true }) = (refused, step.kind) {
+                // The refusal may have come where its value waits for something else.
+                self.copy_ended(copy, error);
+            }
         }
         // Otherwise the call was dropped while it ran; nobody waits for its reply.
+    }
+
+    /// An input of a copy was accepted.
+    fn to_copy(&mut self, step: &Step, input: LinearInput) {
+        if let Some(copy) = step.copy {
+            self.copy_came(copy, input);
+        }
+    }
+
+    /// What a message of the peer has opened, if a value is to stand for it.
+    fn opened(&mut self, step: &Step) -> Option<(CopyNumber, StateIndex)> {
+        let (Some(copy), StepKind::Spawned { state }) = (step.copy, step.kind) else { return None };
+        self.seat_copy(copy, None);
+        Some((copy, state))
     }
 
     /// A linear input was accepted.
@@ -245,7 +307,7 @@ impl Engine {
             None
         };
         if let Some(cause) = cause {
-            self.refuse_arrived(arrived.message, arrived.id.as_ref(), cause);
+            self.refuse_arrived(&arrived, cause);
             return;
         }
         self.incoming.push_back(arrived);
@@ -263,8 +325,11 @@ impl Engine {
         self.leave_batch(batch);
         if let Some(place) = self.incoming.iter().position(|arrived| arrived.id.as_ref() == Some(id)) {
             // Nobody has begun to work on it.
-            self.incoming.remove(place);
+            let removed = self.incoming.remove(place);
             self.owed.remove(id);
+            if let Some((copy, _)) = removed.and_then(|arrived| arrived.copy) {
+                self.leave_copy(copy);
+            }
         } else if let Some(owed) = self.owed.get_mut(id) {
             owed.cancelled = true;
             owed.waiting.wake(&mut self.effects);

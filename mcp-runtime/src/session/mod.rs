@@ -12,11 +12,13 @@
 //! - `engine.rs`: the state, and what both directions share.
 //! - `outgoing.rs`: calls, notifications, replies, cancellations of this side.
 //! - `incoming.rs`: lines of the peer; `batches.rs`: several messages on one; `arrivals.rs`: what they become.
+//! - `copies.rs`: copies with a life of their own.
 //! - `ending.rs`: closing, abandoning, ends of the transport, time.
 //! - `names.rs`: from methods to messages; `wakers.rs`: what is done outside of the lock.
 
 mod arrivals;
 mod batches;
+mod copies;
 mod ending;
 mod engine;
 mod incoming;

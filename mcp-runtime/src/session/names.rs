@@ -4,9 +4,9 @@
 //! message, and keeps two bytes or four for each message of the protocol, because there is one index a session.
 
 use mcp_protocol_machine::protocol::{
-    Announcement, Condition, Direction, Kind, Message, MessageIndex, Path, Payload, Protocol, Role,
+    Announcement, Condition, Direction, KeyIndex, KeyPlace, Kind, Message, MessageIndex, MessageKey, Path, Payload, Protocol, Role,
 };
-use mcp_protocol_machine::{RequestId, Token};
+use mcp_protocol_machine::{KeyValue, RequestId, Token};
 
 use crate::jsonrpc::parse_id;
 use crate::jsonrpc::path::{find, holds};
@@ -134,6 +134,30 @@ impl Names {
     pub(crate) fn token_path<'p>(&self, protocol: &'p Protocol) -> Option<&'p Path> {
         let reports = self.reporting.iter().find_map(|index| protocol.message(*index)?.reports.as_ref())?;
         reports.of.first()
+    }
+
+    /// The values of the keys that a message carries. Most messages carry none, and this costs nothing then.
+    pub(crate) fn keys(
+        protocol: &Protocol,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+        payload: Option<&str>,
+    ) -> Vec<(KeyIndex, KeyValue)> {
+        let Some(table) = protocol.message(message) else { return Vec::new() };
+        let mut values: Vec<(KeyIndex, KeyValue)> = Vec::new();
+        for MessageKey { key, place } in table.keys.iter() {
+            let value = match place {
+                KeyPlace::Path(path) => id_at(payload, path),
+                KeyPlace::Id => id.cloned(),
+            };
+            // Where a key has several places in one message, the first that is there counts.
+            if let Some(value) = value
+                && !values.iter().any(|(known, _)| known == key)
+            {
+                values.push((*key, value));
+            }
+        }
+        values
     }
 
     /// The notification that takes a request back, and where it names the request.

@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
-use mcp_protocol_machine::{About, Awaiting, RequestId, Token, Violation};
+use mcp_protocol_machine::{About, Awaiting, CopyNumber, RequestId, Step, Ties, Token, Violation};
 
 use super::batches::BatchKey;
 use super::engine::{Engine, Pending, Phase, applies};
-use super::names::on_the_wire;
+use super::names::{Names, on_the_wire};
 use crate::error::Error;
 use crate::jsonrpc::{RpcError, path, write};
 
@@ -33,6 +33,18 @@ impl Engine {
         progress: bool,
         call: bool,
     ) -> Result<i64, Error> {
+        self.ask(message, written, progress, call, None).map(|(id, _)| id)
+    }
+
+    /// The same for a request of a copy, if one is named; tells what it did as well.
+    pub(crate) fn ask(
+        &mut self,
+        message: MessageIndex,
+        written: &str,
+        progress: bool,
+        call: bool,
+        copy: Option<CopyNumber>,
+    ) -> Result<(i64, Step), Error> {
         if let Some(error) = self.closed() {
             return Err(error);
         }
@@ -52,7 +64,14 @@ impl Engine {
         let token = token.or_else(|| self.token(params));
         // A refused request has used its id up as far as the checker is concerned.
         self.next_id = self.next_id.wrapping_add(1);
-        let mut step = self.checker.request(Direction::Send, message, &id, token, applies(params))?;
+        let keys = Names::keys(&protocol, message, Some(&id), params);
+        let ties = Ties { keys: &keys, copy };
+        let mut step =
+            self.checker.request_tied(Direction::Send, message, &id, token, ties, applies(params))?;
+        if step.kind.is_dropped() {
+            // What it belongs to is over on the wire, so nobody would answer.
+            return Err(self.closed().unwrap_or(Error::Cancelled));
+        }
         self.accepted(&mut step, message, params, false);
         write::request(&mut self.output, &id, &table.method, params);
         if call {
@@ -60,7 +79,7 @@ impl Engine {
             self.calls.insert(number, Pending { message, waker: None, result: None, progress });
         }
         self.appended();
-        Ok(number)
+        Ok((number, step))
     }
 
     /// Writes a notification. What belongs to an exchange that is over is swallowed; that is the `false`.
@@ -70,6 +89,17 @@ impl Engine {
         written: &str,
         about: About<'_>,
     ) -> Result<bool, Error> {
+        self.tell(message, written, about, None).map(|step| !step.kind.is_dropped())
+    }
+
+    /// The same for a notification of a copy, if one is named; tells what it did.
+    pub(crate) fn tell(
+        &mut self,
+        message: MessageIndex,
+        written: &str,
+        about: About<'_>,
+        copy: Option<CopyNumber>,
+    ) -> Result<Step, Error> {
         // Once the peer has said everything, replies are still owed to it, and so may be reports on them.
         if let Some(error) = self.closed()
             && (self.finished || !matches!(self.phase, Phase::HalfClosed(_)))
@@ -79,14 +109,16 @@ impl Engine {
         let protocol = self.protocol.clone();
         let Some(table) = protocol.message(message) else { return Err(Error::Closed) };
         let params = on_the_wire(table, written);
-        let mut step = self.checker.notification(Direction::Send, message, about, applies(params))?;
+        let keys = Names::keys(&protocol, message, None, params);
+        let ties = Ties { keys: &keys, copy };
+        let mut step =
+            self.checker.notification_tied(Direction::Send, message, about, ties, applies(params))?;
         self.accepted(&mut step, message, params, false);
-        let wanted = !step.kind.is_dropped();
-        if wanted {
+        if !step.kind.is_dropped() {
             write::notification(&mut self.output, &table.method, params);
             self.appended();
         }
-        Ok(wanted)
+        Ok(step)
     }
 
     /// Reports on a request of the peer that carried a token.
@@ -190,7 +222,8 @@ impl Engine {
             return Ok(());
         };
         let result = on_the_wire(table, written).unwrap_or("{}");
-        let mut step = self.checker.reply(Direction::Send, id, message)?;
+        let keys = Names::keys(&protocol, message, Some(id), Some(result));
+        let mut step = self.checker.reply_tied(Direction::Send, id, message, Ties::keys(&keys))?;
         self.accepted(&mut step, message, Some(result), false);
         if !step.kind.is_dropped() {
             self.write_reply(batch, |into| write::result(into, id, result));

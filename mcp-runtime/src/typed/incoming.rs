@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::inputs::Unread;
-use super::{Context, Responder};
+use super::{Context, Responder, Session};
 use crate::jsonrpc::{RpcError, undecodable};
 use crate::options::{Cause, Report};
 use crate::session::{Arrived, Link, to_be_read};
@@ -55,13 +55,20 @@ impl IncomingQueue {
     {
         let most = self.link.options().max_handlers.max(1);
         let mut running = JoinSet::new();
+        // Copies live as long as they live; they take nobody's place.
+        let mut copies = JoinSet::new();
         // Resolves when the handler of the notification before is done, or has panicked.
         let mut before: Option<oneshot::Receiver<()>> = None;
         loop {
             tokio::select! {
                 Some(_) = running.join_next(), if !running.is_empty() => {}
+                Some(_) = copies.join_next(), if !copies.is_empty() => {}
                 arrival = self.arrival(), if running.len() < most => {
                     let Some(arrival) = arrival else { break };
+                    if arrival.opens() {
+                        copies.spawn(dispatch(arrival));
+                        continue;
+                    }
                     if arrival.is_request() {
                         // A handler that panics drops its responder, which answers.
                         running.spawn(dispatch(arrival));
@@ -82,6 +89,7 @@ impl IncomingQueue {
             }
         }
         while running.join_next().await.is_some() {}
+        while copies.join_next().await.is_some() {}
         poll_fn(|context| self.link.with(|engine| engine.poll_drained(context))).await;
     }
 }
@@ -109,6 +117,10 @@ impl Arrival {
 
     fn is_request(&self) -> bool {
         self.arrived.as_ref().is_some_and(|arrived| arrived.id.is_some())
+    }
+
+    fn opens(&self) -> bool {
+        self.arrived.as_ref().is_some_and(|arrived| arrived.copy.is_some())
     }
 
     /// What a handler knows besides the message.
@@ -149,10 +161,35 @@ impl Arrival {
         })
     }
 
+    /// Reads the first message of a copy, and gives the value that stands for it.
+    pub fn open<P: DeserializeOwned>(mut self) -> Result<(P, Session), Unread> {
+        let Some(Arrived { message, id, payload, copy: Some((copy, state)), .. }) = self.arrived.take() else {
+            return Err(Unread::skipped());
+        };
+        match read(&self.link, message, payload.as_deref()) {
+            Ok(params) => {
+                let open = id.map(|id| (message, id)).into_iter().collect();
+                Ok((params, Session::of_copy(self.link.clone(), copy, state, open)))
+            }
+            Err(error) => {
+                let answer = self.link.with(|engine| undecodable(&engine.method(message), &error));
+                self.link.with(|engine| {
+                    if let Some(id) = &id {
+                        // If the session is over, there is nobody to tell.
+                        let _ = engine.reply_error(id, &answer);
+                    }
+                    engine.leave_copy(copy);
+                });
+                report_undecodable(&self.link, message, &error);
+                Err(Unread::skipped())
+            }
+        }
+    }
+
     /// Nobody knows this message: a request is answered with *method not found*.
     pub fn unexpected(mut self) -> Unread {
-        if let Some(Arrived { message, id, .. }) = self.arrived.take() {
-            self.link.with(|engine| engine.refuse_arrived(message, id.as_ref(), Cause::Unattended));
+        if let Some(arrived) = self.arrived.take() {
+            self.link.with(|engine| engine.refuse_arrived(&arrived, Cause::Unattended));
         }
         Unread::skipped()
     }
@@ -174,6 +211,18 @@ impl Arrival {
         }
     }
 
+    /// Reads the first message of a copy and has the copy attended to.
+    pub async fn attend<P, F, Fut>(self, work: F)
+    where
+        P: DeserializeOwned,
+        F: FnOnce(P, Session) -> Fut,
+        Fut: Future<Output = ()>,
+    {
+        if let Ok((params, session)) = self.open::<P>() {
+            work(params, session).await;
+        }
+    }
+
     /// Reads a notification and has it worked on.
     pub async fn deliver<P, F, Fut>(self, work: F)
     where
@@ -189,8 +238,9 @@ impl Arrival {
 
 impl Drop for Arrival {
     fn drop(&mut self) {
-        if let Some(Arrived { message, id: Some(id), .. }) = self.arrived.take() {
-            self.link.with(|engine| engine.refuse_arrived(message, Some(&id), Cause::Abandoned));
+        if let Some(arrived) = self.arrived.take().filter(|arrived| arrived.id.is_some() || arrived.copy.is_some())
+        {
+            self.link.with(|engine| engine.refuse_arrived(&arrived, Cause::Abandoned));
         }
     }
 }

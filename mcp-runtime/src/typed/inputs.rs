@@ -125,7 +125,10 @@ impl Session {
     async fn take(&mut self, wanted: Wanted) -> Result<Option<LinearInput>, Error> {
         let seat = &self.seat;
         let taken = poll_fn(|context| {
-            seat.link.with(|engine| engine.poll_linear(context, |input| seat.judge(wanted, input)))
+            seat.link.with(|engine| match seat.copy {
+                Some(copy) => engine.poll_copy(context, copy, |input| seat.judge(wanted, input)),
+                None => engine.poll_linear(context, |input| seat.judge(wanted, input)),
+            })
         })
         .await?;
         match taken {

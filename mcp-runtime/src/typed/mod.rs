@@ -7,11 +7,13 @@
 //! - `session.rs`: the value of a linear channel; `steps.rs`: what it sends; `inputs.rs`: what it takes.
 //! - `call.rs`: calls and notifications beside the linear channels; `handle.rs`: the same for tasks of their own.
 //! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides.
+//! - `copies.rs`: values of copies with a life of their own.
 //! - `closing.rs`: the end.
 
 mod call;
 mod closing;
 mod context;
+mod copies;
 mod handle;
 mod incoming;
 mod inputs;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use mcp_protocol_machine::protocol::{
     Action, Direction, Kind, MessageIndex, Origin, Protocol, Role, Side, State, StateIndex, StateKind,
 };
-use mcp_protocol_machine::{Checker, ProtocolRef, RequestId, Violation};
+use mcp_protocol_machine::{Checker, CopyNumber, ProtocolRef, RequestId, Violation};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -36,12 +36,17 @@ pub(super) struct Seat {
     pub(super) state: StateIndex,
     /// The messages that come in on this channel, where there are several channels.
     pub(super) channel: Option<Arc<[MessageIndex]>>,
+    /// The copy that the value stands for, if it stands for no linear channel.
+    pub(super) copy: Option<CopyNumber>,
     /// The value was closed or split: its drop means nothing.
     left: bool,
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
+        if let Some(copy) = self.copy {
+            return self.link.with(|engine| engine.leave_copy(copy));
+        }
         if self.left {
             return;
         }
@@ -52,6 +57,10 @@ impl Drop for Seat {
 }
 
 impl Seat {
+    pub(super) fn of_copy(link: Link, copy: CopyNumber, state: StateIndex) -> Seat {
+        Seat { link, state, channel: None, copy: Some(copy), left: false }
+    }
+
     pub(super) fn role(&self) -> Option<&Role> {
         self.link.role()
     }
@@ -103,7 +112,7 @@ impl Session {
             runtime.spawn(transport.run(link.clone()));
         }
         Session {
-            seat: Seat { link, state: Role::START, channel: None, left: false },
+            seat: Seat { link, state: Role::START, channel: None, copy: None, left: false },
             open: Vec::new(),
             debt: None,
         }
@@ -148,7 +157,7 @@ impl Session {
             let state = parts.get(place).copied().unwrap_or(self.seat.state);
             let channel = Some(inputs(link.protocol(), link.role(), state));
             Session {
-                seat: Seat { link: link.clone(), state, channel, left: false },
+                seat: Seat { link: link.clone(), state, channel, copy: None, left: false },
                 open: Vec::new(),
                 debt: None,
             }

@@ -115,12 +115,16 @@ impl Session {
         let Some(target) = self.seat.target(Direction::Send, message) else {
             return Err(self.not_here(message));
         };
+        if let Some(error) = self.seat.copy.and_then(|copy| self.seat.link.with(|engine| engine.copy_over(copy))) {
+            return Err(error);
+        }
         let kind = self.seat.link.protocol().message(message).map(|message| message.kind);
         let link = &self.seat.link;
         let mut id = None;
         match kind {
             Some(Kind::Request) => {
-                id = Some(link.with(|engine| engine.request(message, &written, false, false))?);
+                let copy = self.seat.copy;
+                id = Some(link.with(|engine| engine.ask(message, &written, false, false, copy))?.0);
             }
             Some(Kind::Reply { request } | Kind::Refusal { request }) => {
                 let Some(place) = self.open.iter().position(|(open, _)| *open == request) else {
@@ -141,7 +145,8 @@ impl Session {
                 }
             }
             _ => {
-                link.with(|engine| engine.notification(message, &written, About::Nothing))?;
+                let copy = self.seat.copy;
+                link.with(|engine| engine.tell(message, &written, About::Nothing, copy))?;
             }
         }
         self.seat.state = target;

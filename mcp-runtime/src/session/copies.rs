@@ -1,0 +1,182 @@
+//! Copies with a life of their own: what is kept for the values that stand for them.
+//!
+//! In: accepted messages of a copy, and its value's steps. Out: a queue for each value. Refuses to keep anything for
+//! a copy whose value is gone: requests are answered with an error, what else comes is dropped with a report.
+
+use std::collections::{HashMap, VecDeque};
+use std::task::{Context, Poll};
+
+use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
+use mcp_protocol_machine::{CopyNumber, RequestId, StepKind};
+
+use super::arrivals::{LinearInput, Verdict};
+use super::engine::{Engine, Phase};
+use super::wakers::Waiting;
+use crate::error::{Error, Reason};
+use crate::jsonrpc::RpcError;
+use crate::options::{Cause, Report};
+
+/// How many queues of the longest permitted length all copies may fill together.
+const TOGETHER: usize = 64;
+
+/// What waits for the value of one copy.
+#[derive(Debug, Default)]
+pub(crate) struct CopySeat {
+    inputs: VecDeque<LinearInput>,
+    waiting: Waiting,
+    /// The copy is over, or has lost an input: what is left to be said once the queue is empty.
+    over: Option<Error>,
+    /// The request of this side that opened it.
+    opener: Option<(MessageIndex, i64)>,
+}
+
+/// The seats of all copies.
+#[derive(Debug, Default)]
+pub(crate) struct CopySeats {
+    seats: HashMap<CopyNumber, CopySeat>,
+    /// How many inputs wait in all of them.
+    queued: usize,
+}
+
+impl Engine {
+    /// A copy was opened, and a value will stand for it.
+    pub(super) fn seat_copy(&mut self, copy: CopyNumber, opener: Option<(MessageIndex, i64)>) {
+        self.copies.seats.insert(copy, CopySeat { opener, ..CopySeat::default() });
+    }
+
+    /// Opens a copy: writes its first message, and gives the copy and the state that it is in.
+    pub(crate) fn open_copy(
+        &mut self,
+        message: MessageIndex,
+        written: &str,
+        request: bool,
+    ) -> Result<(CopyNumber, StateIndex), Error> {
+        let (id, step) = if request {
+            let (id, step) = self.ask(message, written, false, false, None)?;
+            (Some((message, id)), step)
+        } else {
+            (None, self.tell(message, written, mcp_protocol_machine::About::Nothing, None)?)
+        };
+        match (step.copy, step.kind) {
+            (Some(copy), StepKind::Spawned { state }) => {
+                self.seat_copy(copy, id);
+                Ok((copy, state))
+            }
+            // The tables say that this opens no copy of its own; generated code never asks for that.
+            _ => Err(self.closed().unwrap_or(Error::Closed)),
+        }
+    }
+
+    /// Why the value of a copy can send nothing any more, if that is so.
+    pub(crate) fn copy_over(&self, copy: CopyNumber) -> Option<Error> {
+        match self.copies.seats.get(&copy) {
+            Some(seat) => seat.over.clone(),
+            None => Some(Error::Closed),
+        }
+    }
+
+    /// An input of a copy was accepted.
+    pub(super) fn copy_came(&mut self, copy: CopyNumber, input: LinearInput) {
+        let (most, all) = (self.options.max_linear, self.options.max_linear.saturating_mul(TOGETHER));
+        let full = self.copies.queued >= all;
+        let name = self.name(input.message);
+        let cause = match self.copies.seats.get_mut(&copy) {
+            Some(seat) if seat.over.is_none() && seat.inputs.len() < most && !full => {
+                seat.inputs.push_back(input);
+                self.copies.queued += 1;
+                seat.waiting.wake(&mut self.effects);
+                return;
+            }
+            Some(seat) => {
+                // The value cannot follow without this input.
+                let waiting = seat.inputs.len();
+                seat.over.get_or_insert(Error::Disconnected { reason: Reason::InputFull(waiting) });
+                seat.waiting.wake(&mut self.effects);
+                Cause::QueueFull
+            }
+            None => Cause::Abandoned,
+        };
+        if let Some(id) = input.id {
+            let error = RpcError::internal_error("what the request belongs to was dropped");
+            let _ = self.reply_error(&id, &error);
+        }
+        self.report(Report::Dropped { message: name, cause });
+    }
+
+    /// A copy was ended by something that is no input of its value.
+    pub(super) fn copy_ended(&mut self, copy: CopyNumber, error: Error) {
+        if let Some(seat) = self.copies.seats.get_mut(&copy) {
+            seat.over.get_or_insert(error);
+            seat.waiting.wake(&mut self.effects);
+        }
+    }
+
+    /// Takes the first input of a copy that `judge` wants.
+    pub(crate) fn poll_copy(
+        &mut self,
+        context: &Context<'_>,
+        copy: CopyNumber,
+        mut judge: impl FnMut(&LinearInput) -> Verdict,
+    ) -> Poll<Result<Option<LinearInput>, Error>> {
+        let Some(seat) = self.copies.seats.get_mut(&copy) else {
+            return Poll::Ready(Err(self.closed().unwrap_or(Error::Closed)));
+        };
+        for place in 0..seat.inputs.len() {
+            match seat.inputs.get(place).map(&mut judge) {
+                Some(Verdict::Take) => {
+                    self.copies.queued = self.copies.queued.saturating_sub(1);
+                    return Poll::Ready(Ok(seat.inputs.remove(place)));
+                }
+                Some(Verdict::Stop(error)) => return Poll::Ready(Err(error)),
+                Some(Verdict::Skip) | None => {}
+            }
+        }
+        if let Some(error) = &seat.over {
+            return Poll::Ready(Err(error.clone()));
+        }
+        match &self.phase {
+            Phase::Open => {
+                seat.waiting.register(context);
+                Poll::Pending
+            }
+            _ => Poll::Ready(Err(self.closed().unwrap_or(Error::Closed))),
+        }
+    }
+
+    /// The value of a copy is gone. What it owed is answered with an error; if the copy goes on and may be taken
+    /// back, it is.
+    pub(crate) fn leave_copy(&mut self, copy: CopyNumber) {
+        let Some(seat) = self.copies.seats.remove(&copy) else { return };
+        self.copies.queued = self.copies.queued.saturating_sub(seat.inputs.len());
+        let mut owed: Vec<RequestId> =
+            self.owed.iter().filter(|(_, owed)| owed.copy == Some(copy)).map(|(id, _)| id.clone()).collect();
+        owed.sort_unstable();
+        for id in owed {
+            // The peer may have ended the copy meanwhile, and wait for nothing any more.
+            let _ = self.reply_error(&id, &RpcError::internal_error("the request was dropped unanswered"));
+        }
+        for input in seat.inputs {
+            let message = self.name(input.message);
+            self.report(Report::Dropped { message, cause: Cause::Abandoned });
+        }
+        let lives = self.checker.copy_state(copy).is_some() && matches!(self.phase, Phase::Open);
+        if let Some((message, id)) = seat.opener.filter(|_| lives)
+            && self.message(message).is_some_and(|message| message.cancellable)
+        {
+            let _ = self.cancel(id, None);
+        }
+    }
+
+    /// The session is over: whoever waits learns of it. What the peer sent before still counts if `kept`.
+    pub(super) fn end_copies(&mut self, kept: bool) {
+        for seat in self.copies.seats.values_mut() {
+            if !kept {
+                seat.inputs.clear();
+            }
+            seat.waiting.wake(&mut self.effects);
+        }
+        if !kept {
+            self.copies.queued = 0;
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Values of copies: a copy that lives longer than a request and its reply is stepped like a session.
+//!
+//! In: its first message, sent or taken. Out: a [`Session`] that stands for the copy alone: its inputs are those of
+//! the copy, its steps are judged by the copy's state. Refuses to keep the session open, and to outlive it.
+
+use std::future::{Future, poll_fn};
+
+use mcp_protocol_machine::protocol::{Kind, MessageIndex, StateIndex};
+use mcp_protocol_machine::{CopyNumber, RequestId};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::call::written;
+use super::inputs::Wanted;
+use super::session::{Seat, Session};
+use crate::error::Error;
+use crate::jsonrpc::RpcError;
+use crate::session::Link;
+
+/// Sends the first message of a copy.
+pub(super) fn open<P: Serialize + ?Sized>(
+    link: Link,
+    message: MessageIndex,
+    params: &P,
+) -> impl Future<Output = Result<Session, Error>> + Send + use<P> {
+    let written = written(&link, message, params);
+    async move {
+        let written = written?;
+        poll_fn(|context| link.with(|engine| engine.poll_room(context))).await;
+        let request = link.protocol().message(message).is_some_and(|message| message.kind == Kind::Request);
+        let (copy, state) = link.with(|engine| engine.open_copy(message, &written, request))?;
+        Ok(Session::of_copy(link, copy, state, Vec::new()))
+    }
+}
+
+/// Sends the request that opens a copy, and takes its reply. Dropping the future abandons the copy.
+pub(super) fn open_exchange<P: Serialize + ?Sized, T: DeserializeOwned>(
+    link: Link,
+    request: MessageIndex,
+    params: &P,
+) -> impl Future<Output = Result<(T, Session), Error>> + Send + use<P, T> {
+    let opened = open(link, request, params);
+    async move { Ok(opened.await?.receive_wanted(Wanted::ReplyTo(request)).await?) }
+}
+
+impl Session {
+    /// The value of a copy, with the requests that it owes answers to.
+    pub(super) fn of_copy(
+        link: Link,
+        copy: CopyNumber,
+        state: StateIndex,
+        open: Vec<(MessageIndex, RequestId)>,
+    ) -> Session {
+        Session { seat: Seat::of_copy(link, copy, state), open, debt: None }
+    }
+
+    /// Opens a copy beside the linear channels; the value stands for it.
+    pub fn open<P: Serialize + ?Sized>(
+        &self,
+        message: MessageIndex,
+        params: &P,
+    ) -> impl Future<Output = Result<Session, Error>> + Send + use<P> {
+        open(self.seat.link.clone(), message, params)
+    }
+
+    /// Opens a copy by a request, and takes the reply.
+    pub fn open_exchange<P: Serialize + ?Sized, T: DeserializeOwned>(
+        &self,
+        request: MessageIndex,
+        params: &P,
+    ) -> impl Future<Output = Result<(T, Session), Error>> + Send + use<P, T> {
+        open_exchange(self.seat.link.clone(), request, params)
+    }
+
+    /// Answers whatever this value owes an answer to with an error, and lets go of it.
+    pub fn decline(mut self, error: RpcError) {
+        for (_, id) in std::mem::take(&mut self.open) {
+            // If the session is over, there is nobody to tell.
+            let _ = self.seat.link.with(|engine| engine.reply_error(&id, &error));
+        }
+    }
+}
