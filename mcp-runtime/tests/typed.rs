@@ -8,8 +8,14 @@ mod desk {
     mcp_runtime::protocol!("tests/sessions/desk.session");
 }
 
+mod watching {
+    mcp_runtime::protocol!("tests/sessions/watching.session");
+}
+
 #[path = "typed/cancelling.rs"]
 mod cancelling;
+#[path = "typed/copies.rs"]
+mod copies;
 #[path = "typed/ending.rs"]
 mod ending;
 #[path = "typed/halves.rs"]
