@@ -26,7 +26,9 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnosti
         }
         for edge in place.edges.iter().filter(|edge| !edge.spawn) {
             let Some(message) = declarations.message(edge.message) else { continue };
-            if matches!(message.table.kind, Kind::Reply { .. } | Kind::Refusal { .. }) || seen.contains(&edge.span) {
+            if matches!(message.table.kind, Kind::Reply { .. } | Kind::Refusal { .. })
+                || seen.contains(&edge.span)
+            {
                 continue;
             }
             let action = format!("{}{}", sign(edge.direction), message.table.name);
@@ -37,7 +39,8 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnosti
                 diagnostics.push(not_supported(edge.span, "cancels and reports as steps of a `*` body"));
             } else if !carried.iter().any(|key| held.is_some_and(|held| held.contains(key))) {
                 seen.insert(edge.span);
-                let known: Vec<&str> = held.into_iter().flatten().map(|key| declarations.key_name(*key)).collect();
+                let known: Vec<&str> =
+                    held.into_iter().flatten().map(|key| declarations.key_name(*key)).collect();
                 diagnostics.push(channels::untied_step(edge.span, &action, &known));
             } else if let Some(first) = openers.get(&(edge.direction, edge.message)) {
                 seen.insert(edge.span);
@@ -130,7 +133,9 @@ fn starts(raw: &Raw) -> impl Iterator<Item = &super::explore::RawEdge> {
 pub(super) fn types(raw: &Raw, resolution: &Resolution) -> Vec<CopyType> {
     let mut found: Vec<CopyType> = Vec::new();
     for edge in starts(raw) {
-        let Some(definition) = edge.copy.and_then(|index| resolution.definitions.get(index)) else { continue };
+        let Some(definition) = edge.copy.and_then(|index| resolution.definitions.get(index)) else {
+            continue;
+        };
         let start = StateIndex(u32::try_from(edge.target).unwrap_or(u32::MAX));
         if let Some(known) = found.iter_mut().find(|known| known.name == definition.name.text) {
             if !known.starts.contains(&start) && life(raw, &resolution.declarations, edge.target).is_some() {

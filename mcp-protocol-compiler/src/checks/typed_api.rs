@@ -55,13 +55,12 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
                     .map_or("", |message| &message.table.name);
                 if goes_on(automaton, declarations, target) {
                     found.push(
-                        Diagnostic::error(
-                            LONG_COPY,
-                            edge.span,
-                            "a copy with a life of its own needs a name",
-                        )
-                        .label(format!("what `{name}` opens is more than a request and its reply"))
-                        .help(format!("make it a definition: `Name = {}{name} . …`, and write `*Name` here", sign(edge))),
+                        Diagnostic::error(LONG_COPY, edge.span, "a copy with a life of its own needs a name")
+                            .label(format!("what `{name}` opens is more than a request and its reply"))
+                            .help(format!(
+                                "make it a definition: `Name = {}{name} . …`, and write `*Name` here",
+                                sign(edge)
+                            )),
                     );
                     continue;
                 }

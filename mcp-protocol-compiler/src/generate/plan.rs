@@ -278,7 +278,9 @@ pub(crate) fn copy_states(automaton: &Automaton, copy: &CopyType) -> BTreeSet<us
     let mut seen = BTreeSet::new();
     let mut waiting: Vec<StateIndex> = copy.starts.clone();
     while let Some(index) = waiting.pop() {
-        let Some(state) = state(automaton, index).filter(|state| state.kind != StateKind::End) else { continue };
+        let Some(state) = state(automaton, index).filter(|state| state.kind != StateKind::End) else {
+            continue;
+        };
         if usize::try_from(index.0).is_ok_and(|index| seen.insert(index)) {
             waiting.extend(state.edges.iter().filter_map(|edge| match edge.action {
                 Action::Step(target) => Some(target),
@@ -545,7 +547,11 @@ pub(crate) fn notify_name(declarations: &Declarations, message: MessageIndex) ->
 }
 
 /// The names of the methods that open a copy: the one that only sends, and the one that takes the reply, too.
-pub(crate) fn open_names(plan: &Plan<'_>, message: MessageIndex, opening: &Opening) -> (String, Option<String>) {
+pub(crate) fn open_names(
+    plan: &Plan<'_>,
+    message: MessageIndex,
+    opening: &Opening,
+) -> (String, Option<String>) {
     match kind(plan.declarations, message) {
         Some(Kind::Request) => (
             format!("send_{}", snake(plan.message_name(message))),

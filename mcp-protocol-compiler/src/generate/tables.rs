@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{
-    Action, Advice, Announcement, Condition, Direction, Edge, Field, Gate, Holder, Key, KeyPlace, Kind, Level, List,
-    Message, MessageIndex, MessageKey, Origin, Path, Payload, Protocol, Reports, Requirement, Role, Side, State,
-    StateIndex, StateKind, Strictness, Text,
+    Action, Advice, Announcement, Condition, Direction, Edge, Field, Gate, Holder, Key, KeyPlace, Kind,
+    Level, List, Message, MessageIndex, MessageKey, Origin, Path, Payload, Protocol, Reports, Requirement,
+    Role, Side, State, StateIndex, StateKind, Strictness, Text,
 };
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote};

@@ -18,8 +18,8 @@ use mcp_protocol_machine::{
 };
 
 use super::arrivals::{Arrived, LinearInput};
-use super::copies::CopySeats;
 use super::batches::{BatchKey, Batches};
+use super::copies::CopySeats;
 use super::names::{Names, announced};
 use super::wakers::{Effects, Waiting};
 use crate::driver::Outcome;

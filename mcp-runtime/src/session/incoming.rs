@@ -101,14 +101,8 @@ impl Engine {
         let token = self.token(params);
         let keys = Names::keys(&self.protocol, message, Some(&id), params);
         let ties = Ties::keys(&keys);
-        let judged = self.checker.request_tied(
-            Direction::Receive,
-            message,
-            &id,
-            token.clone(),
-            ties,
-            applies(params),
-        );
+        let judged =
+            self.checker.request_tied(Direction::Receive, message, &id, token.clone(), ties, applies(params));
         let mut step = match judged {
             Ok(step) => step,
             Err(violation) => return self.refused(Some(&id), violation),

@@ -4,7 +4,8 @@
 //! message, and keeps two bytes or four for each message of the protocol, because there is one index a session.
 
 use mcp_protocol_machine::protocol::{
-    Announcement, Condition, Direction, KeyIndex, KeyPlace, Kind, Message, MessageIndex, MessageKey, Path, Payload, Protocol, Role,
+    Announcement, Condition, Direction, KeyIndex, KeyPlace, Kind, Message, MessageIndex, MessageKey, Path,
+    Payload, Protocol, Role,
 };
 use mcp_protocol_machine::{KeyValue, RequestId, Token};
 

@@ -163,7 +163,8 @@ impl Arrival {
 
     /// Reads the first message of a copy, and gives the value that stands for it.
     pub fn open<P: DeserializeOwned>(mut self) -> Result<(P, Session), Unread> {
-        let Some(Arrived { message, id, payload, copy: Some((copy, state)), .. }) = self.arrived.take() else {
+        let Some(Arrived { message, id, payload, copy: Some((copy, state)), .. }) = self.arrived.take()
+        else {
             return Err(Unread::skipped());
         };
         match read(&self.link, message, payload.as_deref()) {
@@ -238,7 +239,8 @@ impl Arrival {
 
 impl Drop for Arrival {
     fn drop(&mut self) {
-        if let Some(arrived) = self.arrived.take().filter(|arrived| arrived.id.is_some() || arrived.copy.is_some())
+        if let Some(arrived) =
+            self.arrived.take().filter(|arrived| arrived.id.is_some() || arrived.copy.is_some())
         {
             self.link.with(|engine| engine.refuse_arrived(&arrived, Cause::Abandoned));
         }

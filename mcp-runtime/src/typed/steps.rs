@@ -115,7 +115,9 @@ impl Session {
         let Some(target) = self.seat.target(Direction::Send, message) else {
             return Err(self.not_here(message));
         };
-        if let Some(error) = self.seat.copy.and_then(|copy| self.seat.link.with(|engine| engine.copy_over(copy))) {
+        if let Some(error) =
+            self.seat.copy.and_then(|copy| self.seat.link.with(|engine| engine.copy_over(copy)))
+        {
             return Err(error);
         }
         let kind = self.seat.link.protocol().message(message).map(|message| message.kind);

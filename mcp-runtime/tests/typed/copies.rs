@@ -37,9 +37,7 @@ fn uri(uri: &str) -> Value {
 }
 
 /// The next subscription that the client opens.
-async fn subscribed(
-    incoming: &server::IncomingQueue,
-) -> (Value, server::Subscription<BeforeSubscribed>) {
+async fn subscribed(incoming: &server::IncomingQueue) -> (Value, server::Subscription<BeforeSubscribed>) {
     match incoming.next().await.unwrap() {
         server::Incoming::Subscribe(params, subscription) => (params, subscription),
         other => panic!("{other:?}"),
@@ -179,7 +177,9 @@ async fn another_key_than_the_copy_s_own_is_refused_before_it_is_written() {
         again.to_string(),
         "`resources/subscribe` carries the uri \"a\", under which something is running already"
     );
-    let StepError::NotSent { error, session: a } = a.unsubscribe(uri("b")).await.unwrap_err() else { panic!() };
+    let StepError::NotSent { error, session: a } = a.unsubscribe(uri("b")).await.unwrap_err() else {
+        panic!()
+    };
     assert!(matches!(error, Error::NotPermitted(_)), "{error}");
     let StepError::NotSent { error, .. } = a.unsubscribe(uri("z")).await.unwrap_err() else { panic!() };
     assert!(error.to_string().contains("nothing is running under it"), "{error}");
