@@ -9,8 +9,8 @@ use mcp_protocol_machine::protocol::{Direction, Kind, Level, MessageIndex, State
 
 use super::graph::{ActionNode, Graph, NodeId};
 use super::head::{ChoiceHead, Head, Heads};
-use crate::checks::{channels, choices, declarations, replies};
 use crate::checks::unsupported::not_supported;
+use crate::checks::{channels, choices, declarations, replies};
 use crate::diagnostic::Diagnostic;
 use crate::resolve::{Meaning, Resolution};
 use crate::source::Span;
@@ -26,6 +26,8 @@ pub(super) struct Raw {
 pub(super) struct RawState {
     pub(super) kind: StateKind,
     pub(super) edges: Vec<RawEdge>,
+    /// How many of the edges are the channel's own; those of `*` channels beside it come behind.
+    pub(super) own: usize,
     pub(super) parts: Vec<usize>,
     pub(super) may_close: bool,
     pub(super) peer_may_close: bool,
@@ -108,8 +110,9 @@ pub(super) fn explore(
     };
     let start = explorer.target(start, Vec::new(), 0, None, None)?;
     explorer.run();
-    // What follows looks along the edges, and an action in error has none: it would only repeat what is known.
-    if errors(explorer.diagnostics) == before {
+    // What follows looks along the edges, and what is in error has none, be it an action or a name that means
+    // nothing: it would only repeat what is known.
+    if errors(explorer.diagnostics) == 0 {
         explorer.unanswered();
         explorer.overlaps();
     }
@@ -122,9 +125,11 @@ impl Explorer<'_> {
         while let Some((state, key)) = self.waiting.pop() {
             let Head::Choice(choice) = self.heads.head(key.node, self.diagnostics) else { continue };
             let mut edges = self.edges(&choice, &key);
+            let own = edges.len();
             edges.extend(self.spawns(key.running));
             if let Some(place) = self.states.get_mut(state) {
                 place.edges = edges;
+                place.own = own;
             }
         }
     }
@@ -225,6 +230,7 @@ impl Explorer<'_> {
         self.states.push(RawState {
             kind,
             edges: Vec::new(),
+            own: 0,
             parts,
             may_close,
             peer_may_close,
@@ -299,6 +305,23 @@ impl Explorer<'_> {
                 });
             }
         }
+        for (body, span) in &choice.replicated {
+            let body = self.heads.place(*body).node;
+            if key.body.is_some() {
+                self.diagnostics.push(channels::channels_in_body(*span));
+                continue;
+            }
+            self.body(body, *span);
+            for edge in self.bodies.get(&body).cloned().unwrap_or_default() {
+                match seen.insert((edge.direction, edge.message), edge.span) {
+                    Some(first) => {
+                        let text = self.action(edge.direction, edge.message);
+                        self.diagnostics.push(choices::same_first_action(&text, edge.span, first));
+                    }
+                    None => edges.push(edge),
+                }
+            }
+        }
         edges
     }
 
@@ -325,8 +348,10 @@ impl Explorer<'_> {
                     None
                 }
                 several => {
-                    let names: Vec<String> =
-                        several.iter().map(|message| declarations.message_name(*message).to_owned()).collect();
+                    let names: Vec<String> = several
+                        .iter()
+                        .map(|message| declarations.message_name(*message).to_owned())
+                        .collect();
                     self.diagnostics.push(replies::ambiguous(action.span, &names));
                     None
                 }
@@ -369,7 +394,9 @@ impl Explorer<'_> {
                     // A request that is open both ways was probably written where its reply was meant.
                     let meant = after.contains(&(action.direction.flip(), message)).then(|| {
                         let reply = self.resolution.declarations.replies(message).next();
-                        reply.map_or("reply", |reply| self.resolution.declarations.message_name(reply)).to_owned()
+                        reply
+                            .map_or("reply", |reply| self.resolution.declarations.message_name(reply))
+                            .to_owned()
                     });
                     self.diagnostics.push(replies::open_already(&text, action.span, meant.as_deref()));
                     return None;
@@ -521,7 +548,8 @@ impl Explorer<'_> {
             }
             if let Some(opener) = place.body {
                 for edge in &place.edges {
-                    let of_opener = match declarations.message(edge.message).map(|message| message.table.kind) {
+                    let of_opener = match declarations.message(edge.message).map(|message| message.table.kind)
+                    {
                         Some(Kind::Reply { request } | Kind::Refusal { request }) => Some(request) == opener,
                         _ => false,
                     };
@@ -585,7 +613,7 @@ impl Explorer<'_> {
                 continue;
             }
             let Some(place) = self.states.get(state) else { continue };
-            for edge in place.edges.iter().filter(|edge| !edge.spawn) {
+            for edge in place.edges.iter().take(place.own) {
                 alphabet.entry((edge.direction, edge.message)).or_insert(edge.span);
                 waiting.push(edge.target);
             }

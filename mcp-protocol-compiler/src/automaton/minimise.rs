@@ -55,7 +55,9 @@ pub(super) fn minimise(raw: &Raw) -> Raw {
                 }
                 // Two `*` bodies that behave alike are one, wherever they stand in the text.
                 let mut seen = std::collections::HashSet::new();
-                place.edges.retain(|edge| seen.insert((edge.direction, edge.message, edge.spawn, edge.target)));
+                place
+                    .edges
+                    .retain(|edge| seen.insert((edge.direction, edge.message, edge.spawn, edge.target)));
                 *slot = Some(place);
             }
         }
@@ -161,9 +163,8 @@ impl Partition {
     /// Parts every block in those that are named and those that are not; gives the old and the new number of each
     /// block that was parted. The work is that of the states named.
     fn split(&mut self, named: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {
-        let mut touched: Vec<(usize, usize)> = named
-            .filter_map(|state| self.places.get(state).map(|(block, _)| (*block, state)))
-            .collect();
+        let mut touched: Vec<(usize, usize)> =
+            named.filter_map(|state| self.places.get(state).map(|(block, _)| (*block, state))).collect();
         touched.sort_unstable();
         let mut parted = Vec::new();
         for group in touched.chunk_by(|left, right| left.0 == right.0) {

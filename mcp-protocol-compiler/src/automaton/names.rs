@@ -92,9 +92,7 @@ fn made_up(place: &RawState, before: Option<&str>, resolution: &Resolution) -> S
         place
             .edges
             .iter()
-            .filter(move |edge| {
-                !edge.spawn && edge.origin == Origin::Written && edge.direction == direction
-            })
+            .filter(move |edge| !edge.spawn && edge.origin == Origin::Written && edge.direction == direction)
             .map(|edge| resolution.declarations.message_name(edge.message))
             .collect::<Vec<_>>()
     };
