@@ -51,10 +51,7 @@ pub struct Compiled {
 /// Compiles a file and everything it imports.
 ///
 /// Fails only if the first file cannot be read; whatever is wrong inside is in [`Compilation::diagnostics`].
-pub fn compile(
-    entry: &Path,
-    read: &mut dyn FnMut(&Path) -> io::Result<Vec<u8>>,
-) -> io::Result<Compilation> {
+pub fn compile(entry: &Path, read: &mut dyn FnMut(&Path) -> io::Result<Vec<u8>>) -> io::Result<Compilation> {
     let mut sources = SourceMap::new();
     let mut diagnostics = Vec::new();
     let files = load::load(entry, read, &mut sources, &mut diagnostics)?;

@@ -89,11 +89,17 @@ fn what_can_be_wrong_with_files() {
     insta::assert_snapshot!("missing_import", findings(&[("main.session", "import \"gone.session\"\n")]));
     insta::assert_snapshot!(
         "cyclic_import",
-        findings(&[("main.session", "import \"other.session\"\n"), ("other.session", "import \"main.session\"\n")])
+        findings(&[
+            ("main.session", "import \"other.session\"\n"),
+            ("other.session", "import \"main.session\"\n")
+        ])
     );
     insta::assert_snapshot!(
         "declared_in_both_files",
-        findings(&[("main.session", "import \"base.session\"\nnotification Told \"t\"\n"), ("base.session", BASE)])
+        findings(&[
+            ("main.session", "import \"base.session\"\nnotification Told \"t\"\n"),
+            ("base.session", BASE)
+        ])
     );
     insta::assert_snapshot!(
         "nothing_to_override",

@@ -25,9 +25,13 @@ pub fn overlap(action: &str, first: Span, second: Span) -> Diagnostic {
 
 /// `*( ?Result . … )`
 pub fn body_starts_with_reply(span: Span, action: &str) -> Diagnostic {
-    Diagnostic::error(BODY_STARTS_WITH_REPLY, span, format!("a copy of this `*` would start with the reply `{action}`"))
-        .label("no request is open yet")
-        .help("start the body with the request, `*( !Request . ?reply . End )`, or with a notification")
+    Diagnostic::error(
+        BODY_STARTS_WITH_REPLY,
+        span,
+        format!("a copy of this `*` would start with the reply `{action}`"),
+    )
+    .label("no request is open yet")
+    .help("start the body with the request, `*( !Request . ?reply . End )`, or with a notification")
 }
 
 /// `*( !A . S ⊕ End )`, `*End`
@@ -51,4 +55,3 @@ pub fn contains_itself(span: Span) -> Diagnostic {
         .label("a part leads back here without a message")
         .help("write `*( … )` for any number of copies side by side")
 }
-

@@ -65,7 +65,8 @@ impl Declarations {
     /// The refusal of a request.
     pub fn refusal(&self, request: MessageIndex) -> Option<MessageIndex> {
         self.indices().find(|index| {
-            self.message(*index).is_some_and(|message| message.table.kind == machine::Kind::Refusal { request })
+            self.message(*index)
+                .is_some_and(|message| message.table.kind == machine::Kind::Refusal { request })
         })
     }
 
