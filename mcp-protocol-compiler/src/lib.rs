@@ -10,6 +10,7 @@ pub mod checks;
 mod compile;
 pub mod diagnostic;
 pub mod diagram;
+pub mod explain;
 pub mod format;
 pub mod generate;
 pub mod lexer;
@@ -19,5 +20,5 @@ pub mod resolve;
 pub mod source;
 pub mod suggest;
 
-pub use compile::{Compilation, Compiled, compile};
+pub use compile::{Compilation, Compiled, Settings, compile, compile_with};
 pub use generate::stubs::Outline;

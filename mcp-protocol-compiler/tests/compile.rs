@@ -1,5 +1,12 @@
 //! The whole front of the compiler on files that live in memory.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests say what they expect by panicking"
+)]
+
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
@@ -89,11 +96,17 @@ fn what_can_be_wrong_with_files() {
     insta::assert_snapshot!("missing_import", findings(&[("main.session", "import \"gone.session\"\n")]));
     insta::assert_snapshot!(
         "cyclic_import",
-        findings(&[("main.session", "import \"other.session\"\n"), ("other.session", "import \"main.session\"\n")])
+        findings(&[
+            ("main.session", "import \"other.session\"\n"),
+            ("other.session", "import \"main.session\"\n")
+        ])
     );
     insta::assert_snapshot!(
         "declared_in_both_files",
-        findings(&[("main.session", "import \"base.session\"\nnotification Told \"t\"\n"), ("base.session", BASE)])
+        findings(&[
+            ("main.session", "import \"base.session\"\nnotification Told \"t\"\n"),
+            ("base.session", BASE)
+        ])
     );
     insta::assert_snapshot!(
         "nothing_to_override",

@@ -13,7 +13,7 @@ use quote::{quote, quote_spanned};
 
 use crate::arguments::Arguments;
 use crate::locate::Places;
-use crate::{debug, findings};
+use crate::{debug, findings, receivers};
 
 /// Everything that a call of the macro becomes.
 pub(crate) fn expand(arguments: &Arguments) -> TokenStream {
@@ -64,6 +64,7 @@ fn code(arguments: &Arguments, places: &Places, file: &Path, compilation: &Compi
     let import = generate::import(&arguments.runtime);
     let items = generate::items(protocol, &compilation.sources);
     if !arguments.debug {
+        let items = receivers::at(items, span);
         return quote!(#import #warnings #items);
     }
     // The file must do without the path of the runtime: `$crate` cannot be written down.

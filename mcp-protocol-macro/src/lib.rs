@@ -17,6 +17,7 @@ mod debug;
 mod expand;
 mod findings;
 mod locate;
+mod receivers;
 
 use proc_macro::TokenStream;
 

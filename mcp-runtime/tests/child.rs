@@ -287,3 +287,31 @@ async fn many_children_leave_nothing_open() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_child_that_exits_unheard_is_told_apart_from_a_broken_pipe() {
+    guarded(async {
+        // Its input is closed before it says so, hence what is sent then cannot be written.
+        let (script, _) = start(shell("exec <&-; echo ready; exit 3"), PATIENT);
+        script.until(|seen| seen.input == b"ready\n").await;
+        script.send("is anybody there?");
+        let (status, after) = exited(script.until_terminated().await);
+        assert_eq!((status.code(), after), (Some(3), Means::Nothing));
+        assert!(script.look(|seen| seen.output_error.is_none()), "the exit says more than the pipe");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_child_that_takes_no_more_input_and_stays_is_told_of_in_time() {
+    guarded(async {
+        let times = ShutdownTimes { linger: MOMENT, after_eof: MOMENT, ..PATIENT };
+        let (script, _) = start(shell("exec <&-; echo ready; exec sleep 3600"), times);
+        script.until(|seen| seen.input == b"ready\n").await;
+        script.send("is anybody there?");
+        script.until(|seen| seen.output_error.is_some()).await;
+        script.abandon();
+        exited(script.until_terminated().await);
+    })
+    .await;
+}

@@ -25,6 +25,8 @@ pub(super) struct Raw {
 pub(super) struct RawState {
     pub(super) kind: StateKind,
     pub(super) edges: Vec<RawEdge>,
+    /// How many of the edges are the channel's own; those of `*` channels beside it come behind.
+    pub(super) own: usize,
     pub(super) parts: Vec<usize>,
     pub(super) may_close: bool,
     pub(super) peer_may_close: bool,
@@ -109,8 +111,9 @@ pub(super) fn explore(
     };
     let start = explorer.target(start, Vec::new(), 0, None, None)?;
     explorer.run();
-    // What follows looks along the edges, and an action in error has none: it would only repeat what is known.
-    if errors(explorer.diagnostics) == before {
+    // What follows looks along the edges, and what is in error has none, be it an action or a name that means
+    // nothing: it would only repeat what is known.
+    if errors(explorer.diagnostics) == 0 {
         explorer.unanswered();
         super::copies::untied(&explorer.states, &resolution.declarations, explorer.diagnostics);
         explorer.overlaps();
@@ -124,9 +127,11 @@ impl Explorer<'_> {
         while let Some((state, key)) = self.waiting.pop() {
             let Head::Choice(choice) = self.heads.head(key.node, self.diagnostics) else { continue };
             let mut edges = self.edges(&choice, &key);
+            let own = edges.len();
             edges.extend(self.spawns(key.running));
             if let Some(place) = self.states.get_mut(state) {
                 place.edges = edges;
+                place.own = own;
             }
         }
     }
@@ -227,6 +232,7 @@ impl Explorer<'_> {
         self.states.push(RawState {
             kind,
             edges: Vec::new(),
+            own: 0,
             parts,
             may_close,
             peer_may_close,
@@ -302,6 +308,24 @@ impl Explorer<'_> {
                 });
             }
         }
+        for (body, span) in &choice.replicated {
+            let place = self.heads.place(*body);
+            let body = place.node;
+            if key.body.is_some() {
+                self.diagnostics.push(channels::channels_in_body(*span));
+                continue;
+            }
+            self.body(body, *span, place.definitions.first().copied());
+            for edge in self.bodies.get(&body).cloned().unwrap_or_default() {
+                match seen.insert((edge.direction, edge.message), edge.span) {
+                    Some(first) => {
+                        let text = self.action(edge.direction, edge.message);
+                        self.diagnostics.push(choices::same_first_action(&text, edge.span, first));
+                    }
+                    None => edges.push(edge),
+                }
+            }
+        }
         edges
     }
 
@@ -328,8 +352,10 @@ impl Explorer<'_> {
                     None
                 }
                 several => {
-                    let names: Vec<String> =
-                        several.iter().map(|message| declarations.message_name(*message).to_owned()).collect();
+                    let names: Vec<String> = several
+                        .iter()
+                        .map(|message| declarations.message_name(*message).to_owned())
+                        .collect();
                     self.diagnostics.push(replies::ambiguous(action.span, &names));
                     None
                 }
@@ -372,7 +398,9 @@ impl Explorer<'_> {
                     // A request that is open both ways was probably written where its reply was meant.
                     let meant = after.contains(&(action.direction.flip(), message)).then(|| {
                         let reply = self.resolution.declarations.replies(message).next();
-                        reply.map_or("reply", |reply| self.resolution.declarations.message_name(reply)).to_owned()
+                        reply
+                            .map_or("reply", |reply| self.resolution.declarations.message_name(reply))
+                            .to_owned()
                     });
                     self.diagnostics.push(replies::open_already(&text, action.span, meant.as_deref()));
                     return None;
@@ -575,7 +603,7 @@ impl Explorer<'_> {
                 continue;
             }
             let Some(place) = self.states.get(state) else { continue };
-            for edge in place.edges.iter().filter(|edge| !edge.spawn) {
+            for edge in place.edges.iter().take(place.own) {
                 alphabet.entry((edge.direction, edge.message)).or_insert(edge.span);
                 waiting.push(edge.target);
             }

@@ -29,11 +29,7 @@ pub(super) enum Node {
     /// `End`
     End(Span),
     /// One action or several branches.
-    Choice {
-        branches: Vec<Branch>,
-        operator: Option<Operator>,
-        span: Span,
-    },
+    Choice { branches: Vec<Branch>, operator: Option<Operator>, span: Span },
     /// `(A, B)`
     Parallel(Vec<NodeId>, Span),
     /// `*S`

@@ -7,8 +7,7 @@ use std::rc::Rc;
 
 use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use crate::ast::Operator;
-use crate::checks::{channels, choices, recursion};
-use crate::checks::unsupported::not_supported;
+use crate::checks::{choices, recursion};
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Resolution;
 use crate::source::Span;
@@ -30,6 +29,8 @@ pub(super) enum Head {
 #[derive(Default)]
 pub(super) struct ChoiceHead {
     pub(super) actions: Vec<ActionNode>,
+    /// The bodies of `*` branches: copies may start as long as the choice stands.
+    pub(super) replicated: Vec<(NodeId, Span)>,
     /// A bare `End` under `⊕`.
     pub(super) may_close: bool,
     /// A bare `End` under `&`.
@@ -136,7 +137,7 @@ impl<'a> Heads<'a> {
                 diagnostics.push(choices::against_operator(*operator, *span));
             }
         }
-        match (result.actions.is_empty(), result.end) {
+        match (result.actions.is_empty() && result.replicated.is_empty(), result.end) {
             (true, _) if broken => Head::Broken,
             (true, Some(_)) => Head::End,
             _ => Head::Choice(Rc::new(result)),
@@ -207,9 +208,12 @@ impl<'a> Heads<'a> {
                     *broken = true;
                     diagnostics.push(choices::no_first_action(at, "several channels"));
                 }
-                Node::Replicated(..) => {
-                    *broken = true;
-                    diagnostics.push(not_supported(at, "`*` branches of a choice"));
+                Node::Replicated(body, span) => {
+                    into.replicated.push((*body, *span));
+                    // Its copies start with either side's action, so it fits under either operator.
+                    if let Some(level) = level.and_then(|level| into.levels.get_mut(level)) {
+                        level.3 = true;
+                    }
                 }
                 Node::Reference(_) => {
                     *broken = true;
@@ -228,15 +232,16 @@ impl<'a> Heads<'a> {
             let place = self.place(node).node;
             match self.graph.get(place) {
                 Node::Parallel(parts, span) => {
+                    // Channels that contain themselves have been refused as a loop across `( , )`.
                     if seen.contains(&place) {
-                        diagnostics.push(channels::contains_itself(*span));
                         return Head::Broken;
                     }
                     seen.push(place);
                     waiting.extend(parts.iter().rev().map(|part| (*part, *span)));
                 }
                 Node::Replicated(body, span) => result.replicated.push((*body, *span)),
-                Node::Broken | Node::Pending => return Head::Broken,
+                // The other channels are still looked at: they may have errors of their own.
+                Node::Broken | Node::Pending => {}
                 Node::Reference(_) => {
                     self.unguarded(place, diagnostics);
                     return Head::Broken;

@@ -4,7 +4,9 @@
 //! appearance, named, with the place in the text that each edge comes from. Refuses to relate roles: that is
 //! `relation`.
 
-use mcp_protocol_machine::protocol::{Action, Direction, Level, MessageIndex, Origin, Side, StateIndex, StateKind};
+use mcp_protocol_machine::protocol::{
+    Action, Direction, Level, MessageIndex, Origin, Side, StateIndex, StateKind,
+};
 
 use crate::source::Span;
 

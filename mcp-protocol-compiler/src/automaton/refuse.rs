@@ -117,7 +117,9 @@ impl Refuser<'_> {
             return key.senders.clone();
         }
         let answered = match kind {
-            Some(Kind::Reply { request } | Kind::Refusal { request }) => Some((edge.direction.flip(), request)),
+            Some(Kind::Reply { request } | Kind::Refusal { request }) => {
+                Some((edge.direction.flip(), request))
+            }
             _ => None,
         };
         let mut senders: Vec<(Open, Sender)> = key
@@ -194,11 +196,10 @@ impl Refuser<'_> {
         if let Some(over) = self.over {
             return over;
         }
-        let written = self
-            .raw
-            .states
-            .iter()
-            .position(|state| state.body.is_some() && state.kind == StateKind::End && state.edges.is_empty());
+        let written =
+            self.raw.states.iter().position(|state| {
+                state.body.is_some() && state.kind == StateKind::End && state.edges.is_empty()
+            });
         let over = match written {
             Some(state) => self.state(Key { state, senders: Vec::new() }),
             // A body that never ends by itself still ends when its request is refused.
@@ -206,6 +207,7 @@ impl Refuser<'_> {
                 self.states.push(RawState {
                     kind: StateKind::End,
                     edges: Vec::new(),
+                    own: 0,
                     parts: Vec::new(),
                     may_close: false,
                     peer_may_close: false,
@@ -258,7 +260,9 @@ fn cancel(
             let Some(first) = answers.first() else { continue };
             let same = answers.iter().all(|edge| class(edge.target) == class(first.target));
             let taken = |message| {
-                added.iter().any(|(at, edge)| *at == state && edge.direction == direction && edge.message == message)
+                added
+                    .iter()
+                    .any(|(at, edge)| *at == state && edge.direction == direction && edge.message == message)
             };
             match cancels {
                 None => {}
@@ -275,12 +279,11 @@ fn cancel(
                         level: None,
                     },
                 )),
-                Some(_) => {
-                    if reported.insert(request) {
-                        let name = &declared.table.name;
-                        diagnostics.push(refusals::states_could_part(name, declared.span, first.span));
-                    }
+                Some(_) if reported.insert(request) => {
+                    let name = &declared.table.name;
+                    diagnostics.push(refusals::states_could_part(name, declared.span, first.span));
                 }
+                Some(_) => {}
             }
         }
     }

@@ -176,6 +176,31 @@ fn a_cancel_edge_stands_where_reply_and_refusal_meet() {
     assert!(text.contains("!Cancelled → Start (cancel)"), "{text}");
 }
 
+const SERVING: &str = "
+request Ask \"ask\" -> Answer
+notification Log \"log\"
+notification Stop \"stop\"
+notification Bye \"bye\"
+client C
+server S = dual C
+C = Serving
+Serving = *( !Ask . ?reply . End ) ⊕ *( ?Log . End ) ⊕ !Stop . Stopping
+Stopping = ?Bye . End
+";
+
+#[test]
+fn copies_start_as_long_as_their_choice_stands() {
+    let text = client(SERVING);
+    assert!(
+        text.starts_with("Serving\n  !Stop → Stopping\n  !Ask * [AwaitingAnswer]\n  ?Log * [AfterLog]\n"),
+        "{text}"
+    );
+    let stopping = text.split("\nStopping\n").nth(1).unwrap();
+    assert!(!stopping.contains("!Ask"), "no new copies after `Stop`: {text}");
+    // What was on its way when `Stop` was said still arrives.
+    assert!(stopping.contains("?Log * [AfterLog] (closure)"), "{text}");
+}
+
 #[test]
 fn what_the_language_does_not_allow() {
     let declarations = "request A \"a\" -> R\nrequest B \"b\" -> S cancellable\nnotification M \"m\"\n\
@@ -210,10 +235,25 @@ fn what_the_language_does_not_allow() {
         ("misspelt message", "C = !Cancelld . End"),
         ("branch of the loop", "C = rec x . ( !M . x ) ⊕ !N . End"),
         ("long copy", "C = *( !A . ?R . !M . End )"),
+        ("star branch like another", "C = *( !M . End ) ⊕ !M . !N . End"),
+        ("star branch beside its like", "C = (*( !M . End ) ⊕ !N . End, *( !M . End ))"),
         ("unused", "C = !M . End  D = !N . End"),
         ("server without type", "C = !M . End  server S"),
         ("not dual", "C = !M . !N . End  server S = ?M . ?Cancelled . End"),
     ] {
-        insta::assert_snapshot!(format!("findings_{}", name.replace(' ', "_")), findings(&format!("{declarations}{body}\n")));
+        insta::assert_snapshot!(
+            format!("findings_{}", name.replace(' ', "_")),
+            findings(&format!("{declarations}{body}\n"))
+        );
     }
+}
+
+#[test]
+fn an_undefined_channel_hides_nothing_and_adds_nothing() {
+    let text = findings(
+        "request Ask \"ask\" -> Answer\nclient C\nserver S = dual C\n\
+         C = !Ask . ?reply . Active\nActive = (*( !Pang . End ), Missing)\n",
+    );
+    assert_eq!(text.matches("error[").count(), 2, "{text}");
+    assert!(text.contains("`Pang`") && text.contains("`Missing`"), "{text}");
 }

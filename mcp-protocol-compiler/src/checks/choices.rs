@@ -31,8 +31,9 @@ pub fn no_first_action(span: Span, what: &str) -> Diagnostic {
 
 /// Two branches `!M`.
 pub fn same_first_action(action: &str, again: Span, first: Span) -> Diagnostic {
-    let diagnostic = Diagnostic::error(SAME_FIRST_ACTION, again, format!("two branches start with `{action}`"))
-        .label("nobody could tell which of the two is meant");
+    let diagnostic =
+        Diagnostic::error(SAME_FIRST_ACTION, again, format!("two branches start with `{action}`"))
+            .label("nobody could tell which of the two is meant");
     if again == first {
         return diagnostic.help("name each message once in the group, or use the message itself");
     }

@@ -123,9 +123,8 @@ pub fn name_of_refusal(name: &Name, request: Span) -> Diagnostic {
 
 /// A name before `::` or in a gate that is no role.
 pub fn unknown_role(name: &Name, known: &[String]) -> Diagnostic {
-    let diagnostic =
-        Diagnostic::error(UNKNOWN_ROLE, name.span, format!("no role is called `{}`", name.text))
-            .label("not a role");
+    let diagnostic = Diagnostic::error(UNKNOWN_ROLE, name.span, format!("no role is called `{}`", name.text))
+        .label("not a role");
     match nearest(&name.text, known.iter().map(String::as_str)) {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
         None => diagnostic.help(format!("write one of {}", list(known))),
@@ -170,10 +169,7 @@ pub fn same_on_the_wire(message: &Message, first: &Message) -> Diagnostic {
     Diagnostic::error(
         SAME_ON_THE_WIRE,
         message.span,
-        format!(
-            "`{}` and `{}` cannot be told apart on the wire",
-            first.table.name, message.table.name
-        ),
+        format!("`{}` and `{}` cannot be told apart on the wire", first.table.name, message.table.name),
     )
     .label(format!("`{}` again", message.table.method))
     .also(first.span, format!("`{}` first", first.table.method))
@@ -182,9 +178,8 @@ pub fn same_on_the_wire(message: &Message, first: &Message) -> Diagnostic {
 
 /// `group G += …` where there is no G.
 pub fn undefined_group<'a>(name: &Name, known: impl Iterator<Item = &'a str>) -> Diagnostic {
-    let diagnostic =
-        Diagnostic::error(BAD_GROUP, name.span, format!("no group is called `{}`", name.text))
-            .label("not a group");
+    let diagnostic = Diagnostic::error(BAD_GROUP, name.span, format!("no group is called `{}`", name.text))
+        .label("not a group");
     match nearest(&name.text, known) {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
         None => diagnostic.help(format!("define it first: `group {} = …`", name.text)),
@@ -194,13 +189,9 @@ pub fn undefined_group<'a>(name: &Name, known: impl Iterator<Item = &'a str>) ->
 /// `group G -= M` where M is not in G.
 pub fn not_in_group(member: &GroupMember, group: &Name) -> Diagnostic {
     let name = member_name(member);
-    Diagnostic::error(
-        BAD_GROUP,
-        name.span,
-        format!("`{}` is not in the group `{}`", name.text, group.text),
-    )
-    .label("nothing to remove")
-    .help("remove it from this line, or name a member as the group's definition does")
+    Diagnostic::error(BAD_GROUP, name.span, format!("`{}` is not in the group `{}`", name.text, group.text))
+        .label("nothing to remove")
+        .help("remove it from this line, or name a member as the group's definition does")
 }
 
 /// `group G += M` where M is in G.
@@ -291,13 +282,9 @@ pub fn too_many_messages(span: Span) -> Diagnostic {
 
 /// A definition that nothing reaches.
 pub fn unused_definition(name: &Name) -> Diagnostic {
-    Diagnostic::warning(
-        UNUSED_DEFINITION,
-        name.span,
-        format!("the definition `{}` is never used", name.text),
-    )
-    .label("no role reaches it")
-    .help("remove it, or use its name in a session type that a role reaches")
+    Diagnostic::warning(UNUSED_DEFINITION, name.span, format!("the definition `{}` is never used", name.text))
+        .label("no role reaches it")
+        .help("remove it, or use its name in a session type that a role reaches")
 }
 
 /// `a`, `b` and `c`.
@@ -309,4 +296,3 @@ pub fn list(names: &[String]) -> String {
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
     }
 }
-

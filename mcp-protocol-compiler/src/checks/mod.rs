@@ -6,9 +6,9 @@
 pub mod channels;
 pub mod choices;
 pub mod declarations;
+pub mod names;
 pub mod recursion;
 pub mod refusals;
 pub mod replies;
-pub mod unsupported;
-pub mod names;
 pub mod typed_api;
+pub mod unsupported;

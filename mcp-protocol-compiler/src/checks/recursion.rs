@@ -34,24 +34,32 @@ impl Barrier {
 /// A variable used on the other side of `( , )` or `*`.
 pub fn across(name: &Name, bound: Span, barrier: Barrier, at: Span) -> Diagnostic {
     let text = barrier.text();
-    Diagnostic::error(ACROSS, name.span, format!("recursion across {text}: `{}` is bound outside of it", name.text))
-        .label("would start the outer loop again from within")
-        .also(bound, "bound here")
-        .also(at, format!("this {text} lies between"))
-        .with_note("a loop that starts new channels each time round would need states without end")
-        .help(match barrier {
-            Barrier::Parallel => "put the part that repeats in `*( … )`, beside the loop instead of inside it",
-            Barrier::Replicated => "`*` repeats by itself: end the copy in `End`",
-        })
+    Diagnostic::error(
+        ACROSS,
+        name.span,
+        format!("recursion across {text}: `{}` is bound outside of it", name.text),
+    )
+    .label("would start the outer loop again from within")
+    .also(bound, "bound here")
+    .also(at, format!("this {text} lies between"))
+    .with_note("a loop that starts new channels each time round would need states without end")
+    .help(match barrier {
+        Barrier::Parallel => "put the part that repeats in `*( … )`, beside the loop instead of inside it",
+        Barrier::Replicated => "`*` repeats by itself: end the copy in `End`",
+    })
 }
 
 /// A definition that comes back to itself across `( , )` or `*`.
 pub fn definition_across(name: &str, used: Span, barrier: Barrier) -> Diagnostic {
     let text = barrier.text();
-    Diagnostic::error(ACROSS, used, format!("recursion across {text}: `{name}` leads back to itself through it"))
-        .label(format!("this {text} would be reached again and again"))
-        .with_note("a loop that starts new channels each time round would need states without end")
-        .help("put the part that repeats in `*( … )`, beside the loop instead of inside it")
+    Diagnostic::error(
+        ACROSS,
+        used,
+        format!("recursion across {text}: `{name}` leads back to itself through it"),
+    )
+    .label(format!("this {text} would be reached again and again"))
+    .with_note("a loop that starts new channels each time round would need states without end")
+    .help("put the part that repeats in `*( … )`, beside the loop instead of inside it")
 }
 
 /// `rec X . X`, `A = A`.

@@ -17,9 +17,12 @@ pub const NEVER_ANSWERED: Code = Code("S0305");
 
 /// `?reply` or `?Result` with no request open.
 pub fn without_request(action: &str, span: Span, request: Option<&str>, other_way: bool) -> Diagnostic {
-    let diagnostic =
-        Diagnostic::error(WITHOUT_REQUEST, span, format!("the reply `{action}` has no request on the way here"))
-            .label("nothing is open to be answered");
+    let diagnostic = Diagnostic::error(
+        WITHOUT_REQUEST,
+        span,
+        format!("the reply `{action}` has no request on the way here"),
+    )
+    .label("nothing is open to be answered");
     match request {
         Some(request) if other_way => diagnostic.help(format!(
             "the reply to `{request}` goes the other way than the request: turn `!` and `?` round in one of them"
@@ -46,7 +49,9 @@ pub fn open_already(action: &str, span: Span, reply: Option<&str>) -> Diagnostic
             .with_note(format!("`!{request}` and `?{request}` are two requests, one of each side"))
             .help(format!("to answer `{request}` write its reply, `{reply}` or `reply`"));
     }
-    diagnostic.help("receive the reply first; for any number at once put the exchange in `*( … )` beside this channel")
+    diagnostic.help(
+        "receive the reply first; for any number at once put the exchange in `*( … )` beside this channel",
+    )
 }
 
 /// `!A . (B, C)`
@@ -58,7 +63,11 @@ pub fn open_across_channels(action: &str, span: Span) -> Diagnostic {
 
 /// `!A . End`, `rec x . !A . x`
 pub fn never_answered(action: &str, span: Span, ends: bool) -> Diagnostic {
-    let how = if ends { "the session type ends without its reply" } else { "it goes on for ever without its reply" };
+    let how = if ends {
+        "the session type ends without its reply"
+    } else {
+        "it goes on for ever without its reply"
+    };
     Diagnostic::error(NEVER_ANSWERED, span, format!("some path never answers `{action}`"))
         .label(how)
         .with_note("JSON-RPC answers every request; a message that wants no answer is a notification")

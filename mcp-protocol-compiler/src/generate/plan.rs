@@ -4,7 +4,7 @@
 //! handler, with their names and places. Refuses to write Rust, so that the check of names and the code judge and
 //! print one and the same list.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mcp_protocol_machine::protocol::{
     Action, Direction, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
@@ -41,6 +41,8 @@ pub(crate) struct Role<'a> {
     pub(crate) automaton: &'a Automaton,
     /// Its states without those of `*` bodies.
     pub(crate) states: Vec<StatePlan<'a>>,
+    /// The states that have a method, by its name.
+    methods: HashMap<String, Vec<&'a str>>,
     /// Replicated outputs of any state, in order of appearance.
     pub(crate) outputs: Vec<Replicated<'a>>,
     /// Replicated inputs of any state that a program takes by itself.
@@ -157,12 +159,14 @@ impl<'a> Plan<'a> {
         let declarations = &compiled.declarations;
         let automata: Vec<&Automaton> = compiled.client.iter().chain(&compiled.server).collect();
         let mut markers: Vec<Marker<'a>> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
         for automaton in &automata {
             let lives = lives(automaton);
             let numbered = automaton.states.iter().enumerate();
-            let seen = numbered.filter(|(index, state)| !state.body || lives.contains(index));
-            for (_, state) in seen {
-                match markers.iter_mut().find(|marker| marker.name == state.name) {
+            for (_, state) in numbered.filter(|(index, state)| !state.body || lives.contains(index)) {
+                let next = markers.len();
+                let place = *places.entry(state.name.as_str()).or_insert(next);
+                match markers.get_mut(place) {
                     Some(marker) => marker.states.push((automaton, state)),
                     None => markers.push(Marker { name: &state.name, states: vec![(automaton, state)] }),
                 }
@@ -225,7 +229,7 @@ impl<'a> Role<'a> {
     fn new(automaton: &'a Automaton, declarations: &'a Declarations) -> Self {
         let planner = Planner { automaton, declarations };
         let numbered = automaton.states.iter().enumerate();
-        let states = numbered
+        let states: Vec<StatePlan<'a>> = numbered
             .filter(|(_, state)| !state.body)
             .filter_map(|(index, state)| {
                 let index = StateIndex(u32::try_from(index).ok()?);
@@ -238,7 +242,8 @@ impl<'a> Role<'a> {
             !table.answered && table.cancels.is_none() && table.reports.is_none()
         });
         let copies = planner.copies();
-        Role { automaton, states, outputs, inputs, copies, copy: None }
+        let methods = by_name(&states);
+        Role { automaton, states, methods, outputs, inputs, copies, copy: None }
     }
 
     /// The name of the session type.
@@ -262,10 +267,23 @@ impl<'a> Role<'a> {
     }
 
     /// The states that have a method of this name.
-    pub(crate) fn states_with(&self, method: &str) -> Vec<&'a str> {
-        let with = self.states.iter().filter(|state| state.methods.iter().any(|other| other.name == method));
-        with.map(|state| state.state.name.as_str()).collect()
+    pub(crate) fn states_with(&self, method: &str) -> &[&'a str] {
+        self.methods.get(method).map(Vec::as_slice).unwrap_or_default()
     }
+}
+
+/// The states that have each method.
+fn by_name<'a>(states: &[StatePlan<'a>]) -> HashMap<String, Vec<&'a str>> {
+    let mut methods: HashMap<String, Vec<&'a str>> = HashMap::new();
+    for plan in states {
+        for method in &plan.methods {
+            let with = methods.entry(method.name.clone()).or_default();
+            if with.last() != Some(&plan.state.name.as_str()) {
+                with.push(&plan.state.name);
+            }
+        }
+    }
+    methods
 }
 
 /// The states of copies that have a session type, by number.
@@ -331,8 +349,9 @@ impl<'a> Planner<'a> {
             let what = What::Split { parts: state.parts.clone() };
             methods.push(Method { name: "split".into(), what, span: state.span });
         }
+        let refused = self.refused(state, |_| true);
         for edge in &state.edges {
-            self.methods_of_edge(index, state, edge, &mut methods);
+            self.methods_of_edge(index, refused, edge, &mut methods);
         }
         methods.extend(self.next(index, state));
         if state.may_close || matches!(state.kind, StateKind::End | StateKind::Replicated) {
@@ -341,7 +360,13 @@ impl<'a> Planner<'a> {
         methods
     }
 
-    fn methods_of_edge(&self, here: StateIndex, state: &State, edge: &Edge, methods: &mut Vec<Method>) {
+    fn methods_of_edge(
+        &self,
+        here: StateIndex,
+        refused: Option<StateIndex>,
+        edge: &Edge,
+        methods: &mut Vec<Method>,
+    ) {
         let Some(kind) = kind(self.declarations, edge.message) else { return };
         let mut add = |name: String, what: What| methods.push(Method { name, what, span: edge.span });
         let message = edge.message;
@@ -361,7 +386,6 @@ impl<'a> Planner<'a> {
                 }
             }
             (Action::Step(target), Direction::Receive, _) => {
-                let refused = self.refused(state, |_| true);
                 add(format!("recv_{snake_name}"), What::Receive { message, target, refused });
             }
             (Action::Spawn(target), Direction::Send, _) if self.opening(message, target).is_some() => {
@@ -472,9 +496,11 @@ impl<'a> Planner<'a> {
                 }
                 Some(StatePlan { index, state, methods })
             });
+            let states: Vec<StatePlan<'a>> = states.collect();
             Role {
                 automaton,
-                states: states.collect(),
+                methods: by_name(&states),
+                states,
                 outputs: Vec::new(),
                 inputs: Vec::new(),
                 copies: Vec::new(),

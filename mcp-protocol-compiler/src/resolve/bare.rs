@@ -52,7 +52,9 @@ pub(super) fn make_up(resolution: &mut Resolution) {
 
 fn collect(choice: &Choice, names: &mut Vec<Name>) {
     for branch in &choice.branches {
-        names.extend(branch.actions.iter().map(|action| action.message.clone()).filter(|name| name.text != "reply"));
+        names.extend(
+            branch.actions.iter().map(|action| action.message.clone()).filter(|name| name.text != "reply"),
+        );
         collect_tail(&branch.tail, names);
     }
 }

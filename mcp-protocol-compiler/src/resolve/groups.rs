@@ -25,7 +25,8 @@ pub(super) fn flatten(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
                 continue;
             }
             order.push(name);
-            groups.insert(&name.text, Group { name, members: members.iter().collect(), state: State::Waiting });
+            groups
+                .insert(&name.text, Group { name, members: members.iter().collect(), state: State::Waiting });
             continue;
         }
         let Some(group) = groups.get_mut(name.text.as_str()) else {

@@ -53,7 +53,11 @@ pub(super) fn collect<'a>(files: &'a [LoadedFile], diagnostics: &mut Vec<Diagnos
                 }
                 (Some(earlier), None) => {
                     let first = slot_name(earlier.item).map_or(earlier.item.span, |name| name.span);
-                    diagnostics.push(check::declared_twice(name, first, earlier.imported && !placed.imported));
+                    diagnostics.push(check::declared_twice(
+                        name,
+                        first,
+                        earlier.imported && !placed.imported,
+                    ));
                 }
                 (None, overrides) => {
                     if let Some(span) = overrides {
@@ -132,7 +136,9 @@ pub(super) fn message_field(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<machine::Field> {
     match resolution.names.get(&field.message.text) {
-        Some(Meaning::Message(message)) => Some(machine::Field { message: *message, path: path(&field.path) }),
+        Some(Meaning::Message(message)) => {
+            Some(machine::Field { message: *message, path: path(&field.path) })
+        }
         _ => {
             diagnostics.push(check::undefined_message(&field.message, resolution));
             None

@@ -90,7 +90,11 @@ impl Loader<'_> {
             let Some(import) = top.imports.next() else {
                 if let Some(done) = open.pop() {
                     self.places.insert(normal(&done.path), true);
-                    self.finished.push(LoadedFile { file: done.file, tree: done.tree, imported: done.imported });
+                    self.finished.push(LoadedFile {
+                        file: done.file,
+                        tree: done.tree,
+                        imported: done.imported,
+                    });
                 }
                 continue;
             };
@@ -140,7 +144,10 @@ fn normal(path: &Path) -> PathBuf {
         match component {
             Component::CurDir => {}
             Component::ParentDir
-                if result.components().next_back().is_some_and(|last| matches!(last, Component::Normal(_))) =>
+                if result
+                    .components()
+                    .next_back()
+                    .is_some_and(|last| matches!(last, Component::Normal(_))) =>
             {
                 result.pop();
             }

@@ -9,8 +9,8 @@ use crate::diagnostic::Diagnostic;
 
 /// Names that are themselves wherever they are written, because Rust's prelude or the language has them.
 const PRIMITIVES: &[&str] = &[
-    "String", "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64",
-    "u128", "usize",
+    "String", "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32",
+    "u64", "u128", "usize",
 ];
 
 /// Prelude types whose arguments are payload types in their own right.

@@ -154,7 +154,8 @@ impl Checker {
         }
     }
 
-    /// The level that applies: the message's own before the state's. What JSON-RPC itself demands has none.
+    /// The level that applies: the message's own before the state's. What JSON-RPC itself demands has none, and what
+    /// the rules on exchanges refuse is refused in every state alike.
     fn level(
         &self,
         states: &[&State],
@@ -173,8 +174,11 @@ impl Checker {
         }
         let own =
             message.and_then(|message| self.protocol.message(message)).and_then(|table| table.level.clone());
-        if own.is_some() || *kind != ViolationKind::NotPermitted {
+        if own.is_some() {
             return own;
+        }
+        if !matches!(kind, ViolationKind::NotPermitted | ViolationKind::NotNegotiated { .. }) {
+            return None;
         }
         let levels = states.iter().map(|state| match direction {
             Direction::Send => &state.outward,

@@ -51,7 +51,8 @@ impl Limits {
 pub enum PumpEvent {
     /// The session has said everything; what is left is being written.
     Finishing,
-    /// The writer is closed: all was written, or it failed, which the endpoint has been told.
+    /// The writer is closed: all was written, or it failed. The endpoint has not been told of a failure yet: the
+    /// transport may know a better reason, or passes it on with [`Pump::report_failure`].
     OutputClosed,
     /// The reader has ended. The endpoint has not been told yet: the transport may know a better reason, and passes
     /// it on with [`Pump::report_end`].
@@ -81,6 +82,8 @@ pub struct Pump<E: Endpoint, R, W> {
     end_reported: bool,
     timer: Option<Pin<Box<Sleep>>>,
     failure: Option<Arc<io::Error>>,
+    /// Writing failed, and the endpoint has not been told.
+    failure_untold: Option<io::Error>,
     terminated: bool,
 }
 
@@ -102,9 +105,13 @@ where
             Some(PumpEvent::Finishing) => {
                 deadline = after(if pump.writer.is_some() { limits.flush } else { limits.drain });
             }
-            Some(PumpEvent::OutputClosed) if pump.finished => deadline = after(limits.drain),
-            // The writer has failed while the session goes on: what the peer still says is wanted all the same.
-            Some(PumpEvent::OutputClosed) => {}
+            // Where the writer has failed while the session goes on, what the peer still says is wanted all the same.
+            Some(PumpEvent::OutputClosed) => {
+                pump.report_failure();
+                if pump.finished {
+                    deadline = after(limits.drain);
+                }
+            }
             Some(PumpEvent::InputEnded(end)) => pump.report_end(end),
             Some(PumpEvent::Abandoned) => break,
             None if pump.writer.is_some() => {
@@ -142,6 +149,7 @@ impl<E: Endpoint, R, W> Pump<E, R, W> {
             end_reported: false,
             timer: None,
             failure: None,
+            failure_untold: None,
             terminated: false,
         }
     }
@@ -179,6 +187,13 @@ impl<E: Endpoint, R, W> Pump<E, R, W> {
         self.endpoint.input_ended(end);
     }
 
+    /// Tells the endpoint that writing has failed, if it has and this was not told.
+    pub fn report_failure(&mut self) {
+        if let Some(error) = self.failure_untold.take() {
+            self.endpoint.output_failed(error);
+        }
+    }
+
     /// Stops waiting for the writer, drops it, and tells the endpoint that its last bytes were not taken in time.
     pub fn give_up_writing(&mut self) {
         if self.writer.is_some() {
@@ -187,6 +202,7 @@ impl<E: Endpoint, R, W> Pump<E, R, W> {
                 "the peer did not take the last messages in time",
             ));
             self.closed_untold = false;
+            self.report_failure();
         }
     }
 
@@ -212,7 +228,7 @@ impl<E: Endpoint, R, W> Pump<E, R, W> {
         self.unflushed = false;
         self.closed_untold = true;
         self.note(&error);
-        self.endpoint.output_failed(error);
+        self.failure_untold = Some(error);
     }
 }
 

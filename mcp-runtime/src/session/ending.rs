@@ -105,9 +105,12 @@ impl Engine {
         self.phase = phase;
         self.checker.close();
         self.fail_calls();
-        self.incoming.clear();
         let ended = matches!(self.phase, Phase::Ended(_));
-        if !ended {
+        if ended {
+            // What the peer has told before its end still counts; what it has asked cannot be answered any more.
+            self.incoming.retain(|arrived| arrived.id.is_none());
+        } else {
+            self.incoming.clear();
             self.linear.clear();
         }
         self.end_copies(ended);

@@ -32,7 +32,8 @@ pub struct ShutdownTimes {
     /// there are no signals: there the child is killed at once.
     pub after_terminate: Duration,
     /// For what is left in the output of a child that has exited. Usually nothing is waited for: only a process that
-    /// the child has started, and that still holds the pipe, can take this long. Default 500 ms.
+    /// the child has started, and that still holds the pipe, can take this long. As long is a child that takes no
+    /// more input given to exit, so that the session can be told of that and not of a broken pipe. Default 500 ms.
     pub linger: Duration,
 }
 
@@ -140,6 +141,8 @@ enum Wake {
     GraceOver,
     /// The child has exited, and something else still holds its output.
     LingerOver,
+    /// The child takes no more input and has not exited since.
+    FailureOver,
 }
 
 /// Runs the session and the shutdown; returns once the child was waited for and its output is drained.
@@ -152,6 +155,7 @@ async fn carry<E: Endpoint>(
     let mut stage_over = None;
     let mut grace_over = None;
     let mut linger_over = None;
+    let mut failure_over = None;
     let mut ended = None;
     let mut exited: Option<(Exit, Means)> = None;
     let mut abandoned = false;
@@ -169,6 +173,7 @@ async fn carry<E: Endpoint>(
             () = until(stage_over), if exited.is_none() => Wake::StageOver,
             () = until(grace_over) => Wake::GraceOver,
             () = until(linger_over) => Wake::LingerOver,
+            () = until(failure_over) => Wake::FailureOver,
         };
         match wake {
             Wake::Pump(PumpEvent::Finishing) => {
@@ -179,10 +184,11 @@ async fn carry<E: Endpoint>(
                 };
             }
             Wake::Pump(PumpEvent::OutputClosed) if stage == Stage::Flushing => {
+                pump.report_failure();
                 (stage, stage_over) = (Stage::Closed, after(Some(times.after_eof)));
             }
             // Writing has failed while the session goes on; the child may still have something to say.
-            Wake::Pump(PumpEvent::OutputClosed) => {}
+            Wake::Pump(PumpEvent::OutputClosed) => failure_over = after(Some(times.linger)),
             Wake::Pump(PumpEvent::InputEnded(end)) => {
                 ended = Some(end);
                 grace_over = after(Some(GRACE));
@@ -214,6 +220,10 @@ async fn carry<E: Endpoint>(
             Wake::GraceOver => {
                 grace_over = None;
                 pump.report_end(ended.take().unwrap_or(End::Eof));
+            }
+            Wake::FailureOver => {
+                failure_over = None;
+                pump.report_failure();
             }
             Wake::LingerOver => {
                 linger_over = None;

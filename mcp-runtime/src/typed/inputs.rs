@@ -121,7 +121,8 @@ impl Session {
         }
     }
 
-    /// Takes an input as it is, and moves the value; `None` where the peer has closed and was permitted to.
+    /// Takes an input as it is, and moves the value; `None` where the peer has closed and was permitted to. That the
+    /// peer has closed is told once everything that was said to it is written.
     async fn take(&mut self, wanted: Wanted) -> Result<Option<LinearInput>, Error> {
         let seat = &self.seat;
         let taken = poll_fn(|context| {
@@ -131,6 +132,11 @@ impl Session {
             })
         })
         .await?;
+        if taken.is_none() {
+            // Whoever learns that the peer has said everything may well end the process next, so that the peer would
+            // never see what it is owed. A peer that neither reads nor goes away can hold this up.
+            poll_fn(|context| seat.link.with(|engine| engine.poll_drained(context))).await;
+        }
         match taken {
             Some(input) => {
                 if let Some(target) = seat.target(Direction::Receive, input.message) {

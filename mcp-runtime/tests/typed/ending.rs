@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::desk::{Clerk, Visitor, server};
 use super::open;
-use super::raw::raw;
+use super::raw::{raw, raw_with_room};
 
 #[tokio::test]
 async fn closing_fails_what_a_handle_still_runs() {
@@ -55,6 +55,23 @@ async fn a_peer_that_closes_where_it_may_not_is_an_error() {
     let error = clerk.recv_hello().await.unwrap_err();
     assert!(matches!(error, Error::Disconnected { reason: Reason::PeerClosed }), "{error}");
     assert_eq!(peer.hear().await, None);
+}
+
+#[tokio::test]
+async fn that_the_peer_has_closed_is_told_after_the_last_answer() {
+    let (wire, mut peer) = raw_with_room(100);
+    let clerk = Clerk::new(wire);
+    peer.say(json!({"jsonrpc":"2.0","id":"a","method":"hello","params":{}})).await;
+    peer.hush().await;
+    let (_, clerk) = clerk.recv_hello().await.unwrap();
+    let clerk = clerk.send_welcome(json!({"long": "w".repeat(1000)})).await.unwrap();
+    let waiting = tokio::spawn(clerk.recv_ready());
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!waiting.is_finished(), "a program that ended now would take the answer with it");
+    assert_eq!(peer.hear().await.unwrap()["id"], json!("a"));
+    assert!(waiting.await.unwrap().is_err());
 }
 
 #[tokio::test]

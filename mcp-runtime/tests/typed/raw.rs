@@ -24,7 +24,12 @@ pub(crate) struct Raw {
 }
 
 pub(crate) fn raw() -> (Wire, Raw) {
-    let (wire, raw) = duplex(1 << 16);
+    raw_with_room(1 << 16)
+}
+
+/// The same where so many bytes fit into each direction.
+pub(crate) fn raw_with_room(bytes: usize) -> (Wire, Raw) {
+    let (wire, raw) = duplex(bytes);
     let (reader, writer) = split(raw);
     (Wire(wire), Raw { lines: BufReader::new(reader).lines(), writer })
 }

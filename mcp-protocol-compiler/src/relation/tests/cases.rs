@@ -447,3 +447,70 @@ fn loops_of_different_lengths_do_not_multiply() {
     let roles = Roles::new("", &ring('!', 10_007), &ring('?', 10_009));
     assert!(roles.dual());
 }
+
+#[test]
+fn a_copy_that_is_over_for_the_server_is_over_for_the_client() {
+    let roles = Roles::new("", "0 = Replicated; 0 ?m *1; 1 ?r 1", "0 = Replicated; 0 !m *1; 1 !r 2");
+    assert!(!roles.safe());
+    assert!(
+        roles.finding(Wanted::Compatible).ends_with("the client accepts `r`, which the server never sends")
+    );
+}
+
+#[test]
+fn a_right_that_another_channel_never_grants_makes_no_difference() {
+    // The second channel lets nobody close, so what the first one offers is the same to both.
+    let client = "0 = (1, 2); 1 !a 1; 1 & End; 2 !b 2; 2 !c 3";
+    let roles = Roles::new("", client, "0 = (1, 2); 1 ?a 1; 1 + End; 1 & End; 2 ?b 2; 2 ?c 3");
+    assert!(!roles.dual(), "once the second channel is at its end it does");
+    let client = "0 = (1, 2); 1 !a 1; 1 & End; 2 !b 2; 2 & End";
+    let roles = Roles::new("", client, "0 = (1, 2); 1 ?a 1; 1 + End; 1 & End; 2 ?b 2; 2 + End");
+    assert!(roles.dual());
+}
+
+#[test]
+fn a_client_may_not_rely_on_a_close_that_no_one_may_do() {
+    // One channel is the server's to close, the other one the client's: together nobody's.
+    let client = "0 = (1, 2); 1 ?log 1; 1 & End; 2 ?d 2; 2 + End";
+    let server = "0 = (1, 2); 1 !log 1; 1 ?b 1; 1 + End; 2 !d 2; 2 & End";
+    let roles = Roles::new("", client, server);
+    assert!(!roles.safe());
+    assert!(
+        roles.finding(Wanted::Compatible).ends_with("the server waits for `b`, and the client sends nothing")
+    );
+    // Where both are the server's to close it is fine.
+    let both = (client.replace("2 + End", "2 & End"), server.replace("2 & End", "2 + End"));
+    let roles = Roles::new("", &both.0, &both.1);
+    assert!(roles.compatible() && roles.safe());
+}
+
+#[test]
+fn a_loop_at_a_fork_is_taken_on_by_one_channel_on_each_side() {
+    let mut roles = Roles::with_dual("", "0 ?log 0; 0 !go 1; 1 = (2, 4); 2 !a 3; 4 ?b 5");
+    assert!(!roles.safe());
+    assert_eq!(roles.added(Side::Client), ["S2 ?log", "S3 ?log"]);
+    assert!(roles.races().is_empty() && roles.safe());
+}
+
+#[test]
+fn what_only_one_role_runs_for_good_is_compared_where_the_other_has_it() {
+    // The client always takes `m`; the server sends it later, and its copies say what the client's do not expect.
+    let client = "0 = (1, 3); 1 !a 2; 3 !b 3; 1 ?m *4; 2 ?m *4; 3 ?m *4; 4 ?r 5";
+    let server = "0 = (1, 3); 1 ?a 2; 3 ?b 3; 2 !m *4; 4 !s 5";
+    let roles = Roles::new("", client, server);
+    assert!(roles.finding(Wanted::Compatible).contains("after `!a`, `?m`, the server may send `s`"));
+    assert!(Roles::new("", client, &server.replace("!s", "!r")).compatible());
+}
+
+#[test]
+fn an_edge_that_one_role_gets_is_given_to_the_other_wherever_they_meet() {
+    // The client's last state meets two of the server's; only in the first one can a log be late.
+    let mut roles = Roles::new(
+        "",
+        "0 ?direct 2; 0 ?enter 1; 1 !log 1; 1 ?stop 2",
+        "0 !direct 3; 0 !enter 1; 1 ?log 1; 1 !stop 2; 2 ?e 2; 3 ?f 3; 2 & End; 3 & End",
+    );
+    assert!(roles.compatible());
+    assert_eq!(roles.added(Side::Server), ["S2 ?log", "S3 ?log"]);
+    assert!(roles.races().is_empty() && roles.safe());
+}

@@ -171,7 +171,14 @@ pub(in crate::relation) fn automaton(side: Side, text: &str, messages: &mut Vec<
     let name = if side == Side::Client { "Client" } else { "Server" };
     let span = span(side, 0, text.len());
     let states = states.into_values().collect();
-    let mut automaton = Automaton { side, name: name.to_owned(), span, documentation: Vec::new(), states, copies: Vec::new() };
+    let mut automaton = Automaton {
+        side,
+        name: name.to_owned(),
+        span,
+        documentation: Vec::new(),
+        states,
+        copies: Vec::new(),
+    };
     complete(&mut automaton);
     automaton
 }

@@ -377,6 +377,23 @@ fn a_message_has_its_level_before_the_state() {
 }
 
 #[test]
+fn a_closed_gate_is_refused_by_the_rule_of_the_state() {
+    let mut tables = Tables::default();
+    let gated = tables.notification("gated");
+    let gate = tables.gate(&["news"]);
+    tables.requires(gated, Holder::Sender, gate, None);
+    let state = tables.state("Only", StateKind::Linear, &[(Send, gated, To::Step("Only"))]);
+    state.outward = level(Strictness::Should, Some("L7"), None);
+    let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    let closed = checker.tell(Send, gated).unwrap_err();
+    assert_eq!(
+        closed.to_string(),
+        "`gated` needs the capability `news`, which the client has not announced (rule L7, should)"
+    );
+    assert_eq!(closed.error_code(), -32_601);
+}
+
+#[test]
 fn tables_are_examined() {
     let small = small();
     assert_eq!(

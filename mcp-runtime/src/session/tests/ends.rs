@@ -42,6 +42,25 @@ fn closing_writes_what_is_left_and_drops_what_comes() {
 }
 
 #[test]
+fn what_the_peer_has_told_before_its_end_still_counts() {
+    let server = End::ready_server(Options::default());
+    server.feed(r#"{"jsonrpc":"2.0","method":"bell","params":1}"#);
+    server.link.input_ended(InputEnd::Eof);
+    assert_eq!(server.output().1, Poll::Ready(Output::Finished), "nothing is owed, so the transport may go");
+    server.link.terminated(Outcome::Closed);
+    assert_eq!(server.incoming().map(|arrived| arrived.message), Some(BELL));
+    assert!(server.incoming().is_none());
+
+    // What it has asked cannot be answered once nothing can be written.
+    let server = End::ready_server(Options::default());
+    server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"look"}"#);
+    server.feed(r#"{"jsonrpc":"2.0","method":"bell","params":1}"#);
+    server.link.output_failed(io::ErrorKind::BrokenPipe.into());
+    assert_eq!(server.incoming().map(|arrived| arrived.message), Some(BELL));
+    assert!(server.incoming().is_none());
+}
+
+#[test]
 fn a_peer_that_asks_and_closes_gets_its_answers() {
     let server = End::ready_server(Options::default());
     server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"look"}"#);

@@ -1,0 +1,117 @@
+//! A transport with a window: what one side reads and writes, message by message, for tests that look at the wire.
+
+use mcp_runtime::Transport;
+use mcp_runtime::driver::{End, Endpoint, Outcome, Output};
+use serde_json::Value;
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Instant;
+use tokio::sync::watch;
+
+/// One message on the wire.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Line {
+    /// This side has read it.
+    Read(Value),
+    /// This side has written it.
+    Wrote(Value),
+}
+
+/// Everything that has passed so far, in the order in which this side saw it.
+#[derive(Clone)]
+pub(crate) struct Window(watch::Sender<Vec<Line>>);
+
+impl Window {
+    /// All messages so far.
+    pub(crate) fn lines(&self) -> Vec<Line> {
+        self.0.borrow().clone()
+    }
+
+    /// Waits until the messages so far are as `wanted` says.
+    pub(crate) async fn until(&self, wanted: impl FnMut(&Vec<Line>) -> bool) {
+        // The sender is in our own hands, so the channel cannot close.
+        self.0.subscribe().wait_for(wanted).await.unwrap();
+    }
+}
+
+/// A transport that shows what it carries.
+pub(crate) struct Tap<T> {
+    transport: T,
+    window: Window,
+}
+
+/// Puts a window into a transport.
+pub(crate) fn tap<T>(transport: T) -> (Tap<T>, Window) {
+    let window = Window(watch::Sender::new(Vec::new()));
+    (Tap { transport, window: window.clone() }, window)
+}
+
+impl<T: Transport> Transport for Tap<T> {
+    async fn run<E: Endpoint>(self, endpoint: E) {
+        let read = Arc::default();
+        self.transport.run(Watched { endpoint, window: self.window, read }).await;
+    }
+}
+
+/// The engine's side of the transport, with somebody looking over its shoulder.
+struct Watched<E> {
+    endpoint: E,
+    window: Window,
+    /// The beginning of a line that has not come to its end.
+    read: Arc<Mutex<Vec<u8>>>,
+}
+
+impl<E: Endpoint> Endpoint for Watched<E> {
+    fn receive(&self, bytes: &[u8], now: Instant) {
+        let mut read = self.read.lock().unwrap();
+        read.extend_from_slice(bytes);
+        let whole = read.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let lines = read.drain(..whole).collect::<Vec<_>>();
+        drop(read);
+        // The engine sees the bytes first: who waits for a line may rely on the session having it.
+        self.endpoint.receive(bytes, now);
+        self.show(&lines, Line::Read);
+    }
+
+    fn input_ended(&self, why: End) {
+        self.endpoint.input_ended(why);
+    }
+
+    fn poll_output(&self, context: &mut Context<'_>, into: &mut Vec<u8>, room: usize) -> Poll<Output> {
+        let before = into.len();
+        let polled = self.endpoint.poll_output(context, into, room);
+        self.show(&into[before..], Line::Wrote);
+        polled
+    }
+
+    fn wrote(&self) {
+        self.endpoint.wrote();
+    }
+
+    fn output_failed(&self, error: io::Error) {
+        self.endpoint.output_failed(error);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.endpoint.next_deadline()
+    }
+
+    fn tick(&self, now: Instant) {
+        self.endpoint.tick(now);
+    }
+
+    fn terminated(&self, outcome: Outcome) {
+        self.endpoint.terminated(outcome);
+    }
+}
+
+impl<E> Watched<E> {
+    fn show(&self, lines: &[u8], as_line: fn(Value) -> Line) {
+        let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let messages: Vec<Line> = lines.map(|line| as_line(serde_json::from_slice(line).unwrap())).collect();
+        if !messages.is_empty() {
+            self.window.0.send_modify(|all| all.extend(messages));
+        }
+    }
+}

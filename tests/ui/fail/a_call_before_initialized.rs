@@ -1,0 +1,13 @@
+//! Violation A: a tool is called before the session was initialized.
+
+use mcp_protocols::mcp_2025_03_26::{McpClient, McpError};
+use mcp_runtime::Transport;
+use tower_mcp_types::protocol::CallToolParams;
+
+pub async fn premature(transport: impl Transport, params: CallToolParams) -> Result<(), McpError> {
+    let client = McpClient::new(transport);
+    let _result = client.call_tool(params).await?;
+    Ok(())
+}
+
+fn main() {}

@@ -1,0 +1,12 @@
+//! A request is answered a second time.
+
+use mcp_protocols::mcp_2025_03_26::McpError;
+use mcp_runtime::typed::Responder;
+use tower_mcp_types::protocol::CallToolResult;
+
+pub fn twice(responder: Responder<CallToolResult>, result: CallToolResult) -> Result<(), McpError> {
+    responder.respond(&result)?;
+    responder.respond(&result)
+}
+
+fn main() {}

@@ -1,0 +1,13 @@
+//! `initialize` is answered, and then refused.
+
+use mcp_protocols::mcp_2025_03_26::{AwaitingResult, McpError, McpServer};
+use mcp_runtime::RpcError;
+use tower_mcp_types::protocol::InitializeResult;
+
+pub async fn twice(server: McpServer<AwaitingResult>, result: InitializeResult) -> Result<(), McpError> {
+    let answered = server.send_initialize_result(result).await?;
+    server.refuse(RpcError::internal_error("not today")).await?;
+    Ok(answered.abort())
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+//! `initialize` cannot be taken back: neither form of it gives a canceller.
+
+use mcp_protocols::mcp_2025_03_26::{McpClient, Uninit};
+use tower_mcp_types::protocol::InitializeParams;
+
+pub fn in_steps(client: McpClient<Uninit>, params: InitializeParams) {
+    client.send_initialize(params).canceller();
+}
+
+pub fn in_one(client: McpClient<Uninit>, params: InitializeParams) {
+    client.initialize(params).canceller();
+}
+
+fn main() {}

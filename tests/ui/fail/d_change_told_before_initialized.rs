@@ -1,0 +1,11 @@
+//! Violation D: a server tells of changed tools before the client has said `initialized`.
+
+use mcp_protocols::mcp_2025_03_26::{AwaitingResult, McpError, McpServer};
+use tower_mcp_types::protocol::InitializeResult;
+
+pub async fn hasty(server: McpServer<AwaitingResult>, result: InitializeResult) -> Result<(), McpError> {
+    let server = server.send_initialize_result(result).await?;
+    server.send_tools_list_changed().await
+}
+
+fn main() {}

@@ -1,0 +1,53 @@
+//! Every method of a client, in the state that has it.
+//!
+//! Nothing here is called: it is enough that it compiles. `tests/ui.rs` holds it against the generated code, so that
+//! no method is left out.
+
+use mcp_protocols::mcp_2025_03_26::{Active, AwaitingNotif, AwaitingResult, McpClient, Uninit};
+use mcp_runtime::Options;
+use mcp_runtime::transport::Duplex;
+
+pub(crate) fn in_every_state<State>() {
+    let _ = McpClient::<State>::handle;
+    let _ = McpClient::<State>::incoming;
+    let _ = McpClient::<State>::permits;
+    let _ = McpClient::<State>::permitted;
+    let _ = McpClient::<State>::ended;
+    let _ = McpClient::<State>::abort;
+}
+
+pub(crate) fn uninit() {
+    let _ = |transport: Duplex| McpClient::<Uninit>::new(transport);
+    let _ = |transport: Duplex, options: Options| McpClient::<Uninit>::with_options(transport, options);
+    let _ = McpClient::<Uninit>::send_initialize;
+    let _ = McpClient::<Uninit>::initialize;
+    let _ = McpClient::<Uninit>::ping;
+}
+
+pub(crate) fn awaiting_result() {
+    let _ = McpClient::<AwaitingResult>::recv_initialize_result;
+    let _ = McpClient::<AwaitingResult>::ping;
+}
+
+pub(crate) fn awaiting_notif() {
+    let _ = McpClient::<AwaitingNotif>::send_initialized;
+    let _ = McpClient::<AwaitingNotif>::ping;
+    let _ = McpClient::<AwaitingNotif>::close;
+}
+
+pub(crate) fn active() {
+    let _ = McpClient::<Active>::ping;
+    let _ = McpClient::<Active>::list_tools;
+    let _ = McpClient::<Active>::call_tool;
+    let _ = McpClient::<Active>::list_resources;
+    let _ = McpClient::<Active>::list_resource_templates;
+    let _ = McpClient::<Active>::read_resource;
+    let _ = McpClient::<Active>::subscribe;
+    let _ = McpClient::<Active>::unsubscribe;
+    let _ = McpClient::<Active>::list_prompts;
+    let _ = McpClient::<Active>::get_prompt;
+    let _ = McpClient::<Active>::complete;
+    let _ = McpClient::<Active>::set_level;
+    let _ = McpClient::<Active>::send_roots_list_changed;
+    let _ = McpClient::<Active>::close;
+}

@@ -1,0 +1,51 @@
+//! Every method of a server, in the state that has it.
+//!
+//! Nothing here is called: it is enough that it compiles. `tests/ui.rs` holds it against the generated code, so that
+//! no method is left out.
+
+use mcp_protocols::mcp_2025_03_26::{Active, AwaitingNotif, AwaitingResult, McpServer, Uninit};
+use mcp_runtime::Options;
+use mcp_runtime::transport::Duplex;
+
+pub(crate) fn in_every_state<State>() {
+    let _ = McpServer::<State>::handle;
+    let _ = McpServer::<State>::incoming;
+    let _ = McpServer::<State>::permits;
+    let _ = McpServer::<State>::permitted;
+    let _ = McpServer::<State>::ended;
+    let _ = McpServer::<State>::abort;
+}
+
+pub(crate) fn uninit() {
+    let _ = |transport: Duplex| McpServer::<Uninit>::new(transport);
+    let _ = |transport: Duplex, options: Options| McpServer::<Uninit>::with_options(transport, options);
+    let _ = McpServer::<Uninit>::recv_initialize;
+    let _ = McpServer::<Uninit>::ping;
+    let _ = McpServer::<Uninit>::send_log_message;
+}
+
+pub(crate) fn awaiting_result() {
+    let _ = McpServer::<AwaitingResult>::send_initialize_result;
+    let _ = McpServer::<AwaitingResult>::ping;
+    let _ = McpServer::<AwaitingResult>::send_log_message;
+    let _ = McpServer::<AwaitingResult>::refuse;
+}
+
+pub(crate) fn awaiting_notif() {
+    let _ = McpServer::<AwaitingNotif>::recv_initialized;
+    let _ = McpServer::<AwaitingNotif>::ping;
+    let _ = McpServer::<AwaitingNotif>::send_log_message;
+    let _ = McpServer::<AwaitingNotif>::next;
+}
+
+pub(crate) fn active() {
+    let _ = McpServer::<Active>::ping;
+    let _ = McpServer::<Active>::send_log_message;
+    let _ = McpServer::<Active>::create_message;
+    let _ = McpServer::<Active>::list_roots;
+    let _ = McpServer::<Active>::send_tools_list_changed;
+    let _ = McpServer::<Active>::send_resources_list_changed;
+    let _ = McpServer::<Active>::send_prompts_list_changed;
+    let _ = McpServer::<Active>::send_resource_updated;
+    let _ = McpServer::<Active>::close;
+}
