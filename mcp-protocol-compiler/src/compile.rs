@@ -106,11 +106,7 @@ fn without_consequences(diagnostics: &mut Vec<Diagnostic>, sources: &SourceMap) 
 }
 
 /// Builds, relates and closes the machines.
-fn check(
-    resolution: &Resolution,
-    settings: Settings,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<Compiled> {
+fn check(resolution: &Resolution, settings: Settings, diagnostics: &mut Vec<Diagnostic>) -> Option<Compiled> {
     automaton::check_definitions(resolution, diagnostics);
     let build = |side: Side| {
         let mut found = Vec::new();
