@@ -271,12 +271,15 @@ mod tests {
                 continue;
             }
             let (one, other) = (&raw.states[left], &raw.states[right]);
-            if (one.kind, one.may_close) != (other.kind, other.may_close) || one.edges.len() != other.edges.len() {
+            if (one.kind, one.may_close) != (other.kind, other.may_close)
+                || one.edges.len() != other.edges.len()
+            {
                 return false;
             }
             for edge in &one.edges {
                 let like = |found: &&RawEdge| {
-                    (found.direction, found.message, found.spawn) == (edge.direction, edge.message, edge.spawn)
+                    (found.direction, found.message, found.spawn)
+                        == (edge.direction, edge.message, edge.spawn)
                 };
                 match other.edges.iter().find(like) {
                     Some(found) => waiting.push((edge.target, found.target)),
