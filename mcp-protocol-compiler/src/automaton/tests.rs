@@ -257,3 +257,34 @@ fn an_undefined_channel_hides_nothing_and_adds_nothing() {
     assert_eq!(text.matches("error[").count(), 2, "{text}");
     assert!(text.contains("`Pang`") && text.contains("`Missing`"), "{text}");
 }
+
+#[test]
+fn what_ties_the_steps_of_a_copy() {
+    let declarations = "request A \"a\" (_) -> R (_)\nrequest B \"b\" (_) -> S\nnotification M \"m\" (_)\n\
+                        notification N \"n\" (_)\nnotification P \"p\" (_) reports t of u\nclient C\n";
+    for (name, body) in [
+        ("tied by path", "key k = A.x | M.y  C = *D  D = !A . ?R . rec w . ( ?M . w & !N . End )"),
+        ("tied by id", "key k = id of A | M.y | N.y  C = *D  D = !A . ?R . rec w . ( ?M . w & !N . End )"),
+        (
+            "tied by the reply",
+            "key k = R.x | M.y | B.x  C = *D  D = !A . ?R . rec w . ( ?M . w & !B . ?reply . End )",
+        ),
+        (
+            "tied on one way only",
+            "key k = R.x | M.y  C = *D  D = !A . ( ?R . Go & ?AError . Go )  Go = ?M . End",
+        ),
+        ("tied by another key", "key k = A.x  key l = M.x  C = *D  D = !A . ?R . ?M . End"),
+        ("goes on and opens", "key k = A.x | M.x  C = *D  D = ?M . rec w . ?M . w"),
+        ("stops in silence", "key k = A.x | M.x  C = *D  D = !A . ?R . rec w . ( ?M . w & End )"),
+        ("reports in a copy", "key k = A.x | P.x  C = *D  D = !A . ?R . ?P . End"),
+        ("key of nothing", "key k = A.x | Nothing.x | id of Neither  C = !N . End"),
+        ("key twice", "key k = A.x  key k = B.x  C = !N . End"),
+    ] {
+        let text = format!("{declarations}{body}\n");
+        let shown = match compile_text(&text).protocol {
+            Some(protocol) => describe(&protocol.client.unwrap(), &protocol.declarations) + &findings(&text),
+            None => findings(&text),
+        };
+        insta::assert_snapshot!(format!("copies_{}", name.replace(' ', "_")), shown);
+    }
+}

@@ -111,13 +111,8 @@ impl Checker {
                 Ok(Step { kind: StepKind::Copy { ended: true }, message: Some(message), copy: None, advice })
             }
             Place::Keyed(copy) => {
-                let opener = self.keyed_under(direction, id) == Some(copy);
-                if !opener {
-                    let request = self.protocol.message(request).map(|table| table.method.clone());
-                    return refuse(
-                        self,
-                        ViolationKind::NotCancellable { request: request.unwrap_or_default() },
-                    );
+                if self.keyed_under(direction, id) != Some(copy) {
+                    return self.cancellation_within(copy, direction, message, id, applies);
                 }
                 self.judge_gates(direction, message, applies)?;
                 let state = self.copy_state(copy);
@@ -143,6 +138,33 @@ impl Checker {
                 Ok(Step { kind, message: Some(message), copy: None, advice })
             }
         }
+    }
+
+    /// A later request of a copy is taken back: by an edge, as in a linear channel.
+    fn cancellation_within(
+        &mut self,
+        copy: CopyNumber,
+        direction: Direction,
+        message: MessageIndex,
+        id: &RequestId,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<Step, Violation> {
+        let from = self.copy_state(copy);
+        let edge = from.and_then(|state| self.state(state)).and_then(|table| table.edge(direction, message));
+        let (Some(from), Some(Action::Step(to))) = (from, edge.map(|edge| edge.action)) else {
+            return Err(self.violation(direction, message, Some(id), ViolationKind::NotPermitted));
+        };
+        self.judge_gates(direction, message, applies)?;
+        let advice = self.advice(direction, message, from, Some(id));
+        let limits = self.limits;
+        self.asked_mut(direction).cancel(id, &limits);
+        self.copies.answered(copy, direction, id);
+        self.copies.advance(copy, to, &[]);
+        let ended = self.is_end(to);
+        if ended {
+            self.end_copy(copy, direction);
+        }
+        Ok(Step { kind: StepKind::Copy { ended }, message: Some(message), copy: Some(copy), advice })
     }
 
     /// The copy that a request opened, of those that a key ties together.

@@ -133,7 +133,7 @@ impl Engine {
             }
             StepKind::Copy { .. } if step.copy.is_some() => {
                 let body = Body::Payload(params.map(Box::from));
-                self.to_copy(&step, LinearInput { message, id: Some(id), body });
+                self.hand_to_copy(&step, LinearInput { message, id: Some(id), body });
             }
             _ => {
                 let payload = params.map(Box::from);
@@ -176,7 +176,7 @@ impl Engine {
         }
         if let Some(id) = cancelled {
             self.cancel_came(&id);
-            if let Some(copy) = step.copy {
+            if let (Some(copy), StepKind::Copy { ended: true }) = (step.copy, step.kind) {
                 self.copy_ended(copy, Error::Cancelled);
             }
         } else if token.is_some() {
@@ -188,7 +188,7 @@ impl Engine {
             self.linear_came(LinearInput { message, id: None, body }, step.kind);
         } else if matches!(step.kind, StepKind::Copy { .. }) && step.copy.is_some() {
             let body = Body::Payload(params.map(Box::from));
-            self.to_copy(&step, LinearInput { message, id: None, body });
+            self.hand_to_copy(&step, LinearInput { message, id: None, body });
         } else {
             let payload = params.map(Box::from);
             let copy = self.opened(&step);
@@ -252,7 +252,7 @@ impl Engine {
                 Ok(result) => Body::Payload(Some(result.into())),
                 Err(error) => Body::Refusal(error),
             };
-            self.to_copy(&step, LinearInput { message, id: None, body });
+            self.hand_to_copy(&step, LinearInput { message, id: None, body });
             if let (Some(error), StepKind::Copy { ended: true }) = (refused, step.kind) {
                 // The refusal may have come where its value waits for something else.
                 self.copy_ended(copy, error);
@@ -262,7 +262,7 @@ impl Engine {
     }
 
     /// An input of a copy was accepted.
-    fn to_copy(&mut self, step: &Step, input: LinearInput) {
+    fn hand_to_copy(&mut self, step: &Step, input: LinearInput) {
         if let Some(copy) = step.copy {
             self.copy_came(copy, input);
         }
