@@ -1,5 +1,7 @@
 //! Copies with a life of their own: side by side, each with its inputs, dropped, refused, cancelled, from both sides.
 
+#![allow(clippy::indexing_slicing, reason = "the payloads are the test's own")]
+
 use std::sync::{Arc, Mutex};
 
 use mcp_runtime::transport::duplex;
