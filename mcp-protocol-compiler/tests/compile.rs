@@ -1,5 +1,12 @@
 //! The whole front of the compiler on files that live in memory.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests say what they expect by panicking"
+)]
+
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use mcp_protocol_compiler::diagnostic::Severity;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::{Compilation, compile, generate};
 
@@ -68,10 +69,12 @@ fn conditions() {
     insta::assert_snapshot!(expanded(CONDITIONS));
 }
 
-/// The findings on a protocol without errors that keep it from being generated, as text.
+/// What keeps a protocol from being generated, as text.
 fn refused(text: &str) -> String {
-    let compilation = compiled(text);
-    let found = generate::check(compilation.protocol.as_ref().unwrap());
+    let compilation = compile(Path::new("small.session"), &mut |_| Ok(text.as_bytes().to_vec())).unwrap();
+    let mut found = compilation.diagnostics;
+    found.retain(|diagnostic| diagnostic.severity == Severity::Error);
+    found.extend(compilation.protocol.iter().flat_map(generate::check));
     render_all(&compilation.sources, &found, Style::Plain)
 }
 

@@ -20,6 +20,8 @@ pub(crate) enum Command {
     Expand(Expand),
     /// Draws the state machine of a role
     Diagram(Diagram),
+    /// Says what a code means, with a wrong and a right example
+    Explain(Explain),
 }
 
 #[derive(Args)]
@@ -85,4 +87,11 @@ pub(crate) enum DiagramFormat {
     Dot,
     /// A picture as it is
     Svg,
+}
+
+#[derive(Args)]
+pub(crate) struct Explain {
+    /// The code of a finding, for instance S0301; without it, all codes are listed
+    #[arg(value_name = "CODE")]
+    pub(crate) code: Option<String>,
 }

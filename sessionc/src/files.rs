@@ -18,6 +18,8 @@ pub(crate) enum Failure {
     NoRole(PathBuf, &'static str),
     /// A payload type is no Rust type.
     Code(PathBuf, String),
+    /// No finding has this code; perhaps the other was meant.
+    NoCode(String, Option<&'static str>),
 }
 
 impl fmt::Display for Failure {
@@ -32,6 +34,13 @@ impl fmt::Display for Failure {
             ),
             Failure::Code(path, error) => {
                 write!(formatter, "no code can be made from `{}`: {error}", path.display())
+            }
+            Failure::NoCode(typed, near) => {
+                write!(formatter, "no finding has the code `{typed}`")?;
+                match near {
+                    Some(near) => write!(formatter, "; did you mean `{near}`?"),
+                    None => Ok(()),
+                }
             }
         }
     }

@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Expand(arguments) => commands::expand::run(&arguments),
         Command::Diagram(arguments) => commands::diagram::run(&arguments),
+        Command::Explain(arguments) => commands::explain::run(&arguments),
     };
     match result {
         Ok(End::Clean) => ExitCode::SUCCESS,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use crate::ast::Operator;
-use crate::checks::{channels, choices, recursion};
+use crate::checks::{choices, recursion};
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Resolution;
 use crate::source::Span;
@@ -232,8 +232,8 @@ impl<'a> Heads<'a> {
             let place = self.place(node).node;
             match self.graph.get(place) {
                 Node::Parallel(parts, span) => {
+                    // Channels that contain themselves have been refused as a loop across `( , )`.
                     if seen.contains(&place) {
-                        diagnostics.push(channels::contains_itself(*span));
                         return Head::Broken;
                     }
                     seen.push(place);

@@ -66,17 +66,24 @@ pub fn check_definitions(resolution: &Resolution, diagnostics: &mut Vec<Diagnost
             }
         }
     }
-    for (index, definition) in resolution.definitions.iter().enumerate() {
-        if reached.get(index).copied().unwrap_or_default() {
-            continue;
-        }
-        let mut lowering = Lowering::new(resolution, diagnostics);
-        let view = View { side: definition.side.unwrap_or(Side::Client), flipped: false };
-        lowering.definition(index, view);
-        lowering.run();
-        if !definition.imported && !resolution.roles.is_empty() {
-            diagnostics.push(declarations::unused_definition(&definition.name));
-        }
+    // One lowering for all of them: what several share is looked at once.
+    let unreached = || {
+        resolution
+            .definitions
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| !reached.get(*index).copied().unwrap_or_default())
+    };
+    let mut lowering = Lowering::new(resolution, diagnostics);
+    for (index, definition) in unreached() {
+        lowering.definition(index, View { side: definition.side.unwrap_or(Side::Client), flipped: false });
+    }
+    lowering.run();
+    if resolution.roles.is_empty() {
+        return;
+    }
+    for (_, definition) in unreached().filter(|(_, definition)| !definition.imported) {
+        diagnostics.push(declarations::unused_definition(&definition.name));
     }
 }
 
@@ -110,23 +117,12 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// The definition a name means for a side, its own before the common one.
-    fn find(&self, name: &str, side: Side) -> Option<usize> {
-        let find = |wanted: Option<Side>| {
-            self.resolution
-                .definitions
-                .iter()
-                .position(|definition| definition.name.text == name && definition.side == wanted)
-        };
-        find(Some(side)).or_else(|| find(None))
-    }
-
     /// A name that is no variable.
     fn named(&mut self, name: &Name, view: View, dual: bool) -> NodeId {
         // A role's type is read with that role's definitions, whoever reads it.
         let role = self.resolution.roles.iter().find(|role| role.name.text == name.text);
         let side = role.map_or(view.side, |role| role.side);
-        match self.find(&name.text, side) {
+        match self.resolution.definition(&name.text, side) {
             Some(index) => self.definition(index, View { side, flipped: view.flipped != dual }),
             None => {
                 // A role without a type has been reported where the role is declared.
@@ -229,7 +225,7 @@ impl<'a> Lowering<'a> {
                 self.diagnostics.push(recursion::across(name, bound.span, barrier, span));
                 self.graph.add(Node::Broken)
             }
-            None if self.find(&name.text, view.side).is_none()
+            None if self.resolution.definition(&name.text, view.side).is_none()
                 && !self.resolution.roles.iter().any(|role| role.name.text == name.text) =>
             {
                 let variables: Vec<&str> = scope

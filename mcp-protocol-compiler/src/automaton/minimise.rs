@@ -203,3 +203,125 @@ impl Partition {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::automaton::explore::RawEdge;
+    use crate::source::Span;
+
+    /// Random numbers that are the same in every run of one seed.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, bound: usize) -> usize {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 % bound as u64) as usize
+        }
+    }
+
+    /// A deterministic automaton with few messages, so that many states behave alike.
+    fn random(random: &mut Random) -> Raw {
+        let count = 1 + random.below(12);
+        let states = (0..count)
+            .map(|_| {
+                let mut edges: Vec<RawEdge> = Vec::new();
+                for _ in 0..random.below(4) {
+                    let direction = if random.below(2) == 0 { Direction::Send } else { Direction::Receive };
+                    let message = MessageIndex(random.below(3) as u16);
+                    if edges.iter().any(|edge| (edge.direction, edge.message) == (direction, message)) {
+                        continue;
+                    }
+                    edges.push(RawEdge {
+                        direction,
+                        message,
+                        target: random.below(count),
+                        spawn: random.below(5) == 0,
+                        origin: Origin::Written,
+                        span: Span::default(),
+                        level: None,
+                    });
+                }
+                RawState {
+                    kind: if edges.is_empty() { StateKind::End } else { StateKind::Linear },
+                    own: edges.len(),
+                    edges,
+                    parts: Vec::new(),
+                    may_close: random.below(6) == 0,
+                    peer_may_close: false,
+                    outward: None,
+                    inward: None,
+                    body: None,
+                    definitions: Vec::new(),
+                    span: Span::default(),
+                }
+            })
+            .collect();
+        Raw { states, start: 0 }
+    }
+
+    /// Whether two states behave alike, by walking every pair that can be reached from them.
+    fn alike(raw: &Raw, left: usize, right: usize) -> bool {
+        let mut seen = std::collections::HashSet::new();
+        let mut waiting = vec![(left, right)];
+        while let Some((left, right)) = waiting.pop() {
+            if !seen.insert((left, right)) {
+                continue;
+            }
+            let (one, other) = (&raw.states[left], &raw.states[right]);
+            if (one.kind, one.may_close) != (other.kind, other.may_close)
+                || one.edges.len() != other.edges.len()
+            {
+                return false;
+            }
+            for edge in &one.edges {
+                let like = |found: &&RawEdge| {
+                    (found.direction, found.message, found.spawn)
+                        == (edge.direction, edge.message, edge.spawn)
+                };
+                match other.edges.iter().find(like) {
+                    Some(found) => waiting.push((edge.target, found.target)),
+                    None => return false,
+                }
+            }
+        }
+        true
+    }
+
+    #[test]
+    fn states_are_one_exactly_if_they_behave_alike() {
+        for seed in 1..=5_000u64 {
+            let raw = random(&mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+            let classes = classes(&raw);
+            for left in 0..raw.states.len() {
+                for right in 0..left {
+                    assert_eq!(
+                        classes[left] == classes[right],
+                        alike(&raw, left, right),
+                        "seed {seed}: states {right} and {left} of {raw:#?}"
+                    );
+                }
+            }
+            // What is left behaves as before, and no two of it behave alike.
+            let small = minimise(&raw);
+            let both = Raw {
+                states: raw
+                    .states
+                    .iter()
+                    .cloned()
+                    .chain(small.states.iter().cloned().map(|mut state| {
+                        state.edges.iter_mut().for_each(|edge| edge.target += raw.states.len());
+                        state
+                    }))
+                    .collect(),
+                start: 0,
+            };
+            assert!(alike(&both, raw.start, raw.states.len() + small.start), "seed {seed}");
+            for left in 0..small.states.len() {
+                assert!((0..left).all(|right| !alike(&small, left, right)), "seed {seed}");
+            }
+        }
+    }
+}

@@ -4,7 +4,7 @@
 //! definition to reach a state names it; an unnamed state is named after what it waits for, what it sends, or what
 //! came before it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use mcp_protocol_machine::protocol::{Direction, Origin, StateKind};
 
@@ -21,8 +21,8 @@ pub(super) struct Names {
 
 /// Names all states; they are in order of appearance.
 pub(super) fn name(raw: &Raw, resolution: &Resolution) -> Vec<Names> {
-    let mut taken: HashSet<String> = HashSet::new();
-    let mut taken_in_bodies: HashSet<String> = HashSet::new();
+    let mut taken = Taken::default();
+    let mut taken_in_bodies = Taken::default();
     let mut before: Vec<Option<String>> = vec![None; raw.states.len()];
     for place in &raw.states {
         for edge in &place.edges {
@@ -39,7 +39,7 @@ pub(super) fn name(raw: &Raw, resolution: &Resolution) -> Vec<Names> {
     let given: Vec<Vec<usize>> = raw.states.iter().map(|place| definitions(place, resolution)).collect();
     for definitions in &given {
         if let Some(definition) = definitions.first().and_then(|index| resolution.definitions.get(*index)) {
-            taken.insert(definition.name.text.clone());
+            taken.names.insert(definition.name.text.clone());
         }
     }
     let mut used: HashSet<&str> = HashSet::new();
@@ -50,11 +50,11 @@ pub(super) fn name(raw: &Raw, resolution: &Resolution) -> Vec<Names> {
         let name = match definitions.first().and_then(text) {
             Some(name) if used.insert(name) => name.to_owned(),
             // The same definition with other channels beside it is another state.
-            Some(name) => numbered(name, &mut taken),
+            Some(name) => taken.numbered(name),
             None => {
                 let previous = before.get(state).and_then(Option::as_deref);
                 let made = made_up(place, previous, resolution);
-                numbered(&made, if place.body.is_some() { &mut taken_in_bodies } else { &mut taken })
+                if place.body.is_some() { &mut taken_in_bodies } else { &mut taken }.numbered(&made)
             }
         };
         names.push(Names { name, aliases, definition: definitions.first().copied() });
@@ -105,13 +105,26 @@ fn made_up(place: &RawState, before: Option<&str>, resolution: &Resolution) -> S
     }
 }
 
-/// The name itself if it is free, else with the first number that makes it so.
-fn numbered(name: &str, taken: &mut HashSet<String>) -> String {
-    let mut candidate = name.to_owned();
-    let mut number = 2usize;
-    while !taken.insert(candidate.clone()) {
-        candidate = format!("{name}{number}");
-        number += 1;
+/// Names that are given away, and how far the numbers behind each have come.
+#[derive(Default)]
+struct Taken {
+    names: HashSet<String>,
+    numbers: HashMap<String, usize>,
+}
+
+impl Taken {
+    /// The name itself if it is free, else with the first number that makes it so.
+    fn numbered(&mut self, name: &str) -> String {
+        if self.names.insert(name.to_owned()) {
+            return name.to_owned();
+        }
+        let number = self.numbers.entry(name.to_owned()).or_insert(1);
+        loop {
+            *number += 1;
+            let candidate = format!("{name}{number}");
+            if self.names.insert(candidate.clone()) {
+                return candidate;
+            }
+        }
     }
-    candidate
 }

@@ -277,12 +277,11 @@ fn cancel(
                         level: None,
                     },
                 )),
-                Some(_) => {
-                    if reported.insert(request) {
-                        let name = &declared.table.name;
-                        diagnostics.push(refusals::states_could_part(name, declared.span, first.span));
-                    }
+                Some(_) if reported.insert(request) => {
+                    let name = &declared.table.name;
+                    diagnostics.push(refusals::states_could_part(name, declared.span, first.span));
                 }
+                Some(_) => {}
             }
         }
     }

@@ -11,8 +11,6 @@ pub const BODY_STARTS_WITH_REPLY: Code = Code("S0402");
 pub const BODY_MAY_BE_EMPTY: Code = Code("S0403");
 /// Channels in the body of a `*`.
 pub const CHANNELS_IN_BODY: Code = Code("S0404");
-/// `( , )` that is a part of itself.
-pub const CONTAINS_ITSELF: Code = Code("S0405");
 
 /// Two channels that run side by side and share messages in one direction.
 pub fn overlap(action: &str, first: Span, second: Span) -> Diagnostic {
@@ -47,11 +45,4 @@ pub fn channels_in_body(span: Span) -> Diagnostic {
     Diagnostic::error(CHANNELS_IN_BODY, span, "the body of a `*` starts channels of its own")
         .label("a copy is one channel")
         .help("write the channels beside one another, `*( … ), *( … )`")
-}
-
-/// `A = (A, B)`
-pub fn contains_itself(span: Span) -> Diagnostic {
-    Diagnostic::error(CONTAINS_ITSELF, span, "these channels contain themselves")
-        .label("a part leads back here without a message")
-        .help("write `*( … )` for any number of copies side by side")
 }

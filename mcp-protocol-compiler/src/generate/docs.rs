@@ -88,13 +88,21 @@ pub(crate) fn link(name: &str, scope: Scope) -> String {
     }
 }
 
+/// More states than this are counted, not named: nobody reads a list of a hundred.
+const MOST_LINKS: usize = 12;
+
 /// `[`A`], [`B`] and [`C`]`
 pub(crate) fn links<'n>(names: impl IntoIterator<Item = &'n str>, scope: Scope) -> String {
-    let mut names: Vec<String> = names.into_iter().map(|name| link(name, scope)).collect();
-    match names.pop() {
+    let mut names = names.into_iter();
+    let mut shown: Vec<String> = names.by_ref().take(MOST_LINKS).map(|name| link(name, scope)).collect();
+    let more = names.count();
+    if more > 0 {
+        return format!("{} and {more} more", shown.join(", "));
+    }
+    match shown.pop() {
         None => String::new(),
-        Some(last) if names.is_empty() => last,
-        Some(last) => format!("{} and {last}", names.join(", ")),
+        Some(last) if shown.is_empty() => last,
+        Some(last) => format!("{} and {last}", shown.join(", ")),
     }
 }
 

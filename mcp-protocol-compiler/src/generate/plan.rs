@@ -4,6 +4,8 @@
 //! handler, with their names and places. Refuses to write Rust, so that the check of names and the code judge and
 //! print one and the same list.
 
+use std::collections::HashMap;
+
 use mcp_protocol_machine::protocol::{
     Action, Direction, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
 };
@@ -39,6 +41,8 @@ pub(crate) struct Role<'a> {
     pub(crate) automaton: &'a Automaton,
     /// Its states without those of `*` bodies.
     pub(crate) states: Vec<StatePlan<'a>>,
+    /// The states that have a method, by its name.
+    methods: HashMap<String, Vec<&'a str>>,
     /// Replicated outputs of any state, in order of appearance.
     pub(crate) outputs: Vec<Replicated<'a>>,
     /// Replicated inputs of any state that a program takes by itself.
@@ -150,9 +154,12 @@ impl<'a> Plan<'a> {
         let declarations = &compiled.declarations;
         let automata: Vec<&Automaton> = compiled.client.iter().chain(&compiled.server).collect();
         let mut markers: Vec<Marker<'a>> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
         for automaton in &automata {
             for state in automaton.states.iter().filter(|state| !state.body) {
-                match markers.iter_mut().find(|marker| marker.name == state.name) {
+                let next = markers.len();
+                let place = *places.entry(state.name.as_str()).or_insert(next);
+                match markers.get_mut(place) {
                     Some(marker) => marker.states.push((automaton, state)),
                     None => markers.push(Marker { name: &state.name, states: vec![(automaton, state)] }),
                 }
@@ -228,7 +235,16 @@ impl<'a> Role<'a> {
             !table.answered && table.cancels.is_none() && table.reports.is_none()
         });
         let answers = answers(&states, &outputs, &inputs);
-        Role { automaton, states, outputs, inputs, answers }
+        let mut methods: HashMap<String, Vec<&'a str>> = HashMap::new();
+        for plan in &states {
+            for method in &plan.methods {
+                let with = methods.entry(method.name.clone()).or_default();
+                if with.last() != Some(&plan.state.name.as_str()) {
+                    with.push(&plan.state.name);
+                }
+            }
+        }
+        Role { automaton, states, methods, outputs, inputs, answers }
     }
 
     /// The name of a state.
@@ -237,9 +253,8 @@ impl<'a> Role<'a> {
     }
 
     /// The states that have a method of this name.
-    pub(crate) fn states_with(&self, method: &str) -> Vec<&'a str> {
-        let with = self.states.iter().filter(|state| state.methods.iter().any(|other| other.name == method));
-        with.map(|state| state.state.name.as_str()).collect()
+    pub(crate) fn states_with(&self, method: &str) -> &[&'a str] {
+        self.methods.get(method).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
@@ -329,8 +344,9 @@ impl<'a> Planner<'a> {
             let what = What::Split { parts: state.parts.clone() };
             methods.push(Method { name: "split".into(), what, span: state.span });
         }
+        let refused = self.refused(state, |_| true);
         for edge in &state.edges {
-            self.methods_of_edge(index, state, edge, &mut methods);
+            self.methods_of_edge(index, refused, edge, &mut methods);
         }
         methods.extend(self.next(index, state));
         if state.may_close || matches!(state.kind, StateKind::End | StateKind::Replicated) {
@@ -339,7 +355,13 @@ impl<'a> Planner<'a> {
         methods
     }
 
-    fn methods_of_edge(&self, here: StateIndex, state: &State, edge: &Edge, methods: &mut Vec<Method>) {
+    fn methods_of_edge(
+        &self,
+        here: StateIndex,
+        refused: Option<StateIndex>,
+        edge: &Edge,
+        methods: &mut Vec<Method>,
+    ) {
         let Some(kind) = kind(self.declarations, edge.message) else { return };
         let mut add = |name: String, what: What| methods.push(Method { name, what, span: edge.span });
         let message = edge.message;
@@ -359,7 +381,6 @@ impl<'a> Planner<'a> {
                 }
             }
             (Action::Step(target), Direction::Receive, _) => {
-                let refused = self.refused(state, |_| true);
                 add(format!("recv_{snake_name}"), What::Receive { message, target, refused });
             }
             (Action::Spawn(target), Direction::Send, Kind::Request) => {

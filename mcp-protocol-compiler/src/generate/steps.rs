@@ -114,7 +114,7 @@ impl Generator<'_> {
         }
         lines.extend(message.and_then(|message| needs(plan, message, role.automaton.side)));
         let place = self.docs.place(method.span);
-        let states = links(role.states_with(&method.name), Scope::Top);
+        let states = links(role.states_with(&method.name).iter().copied(), Scope::Top);
         lines.push(String::new());
         lines.push(format!("`{}`, {place}; in {states}.", type_of(plan, role, &method.what)));
         let written = message.and_then(|message| plan.message(message)).map(|message| &message.documentation);

@@ -176,7 +176,14 @@ fn role_tables(role: &Role, which: Side, names: &Names) -> TokenStream {
     let names = Names { messages: names.messages.clone(), states };
     let module = ident(role_module(which));
     let name = text(&role.name);
-    let places = names.states.iter().zip(0u32..).map(|(name, index)| {
+    // A state that nothing leads to is named nowhere, be it the first one or a fork that is gone through at once.
+    let targets = role.states.iter().flat_map(|state| state.edges.iter()).map(|edge| match edge.action {
+        Action::Step(target) | Action::Spawn(target) => target,
+    });
+    let parts = role.states.iter().flat_map(|state| state.parts.iter().copied());
+    let named: BTreeSet<StateIndex> = targets.chain(parts).collect();
+    let places = names.states.iter().zip(0u32..).filter(|(_, index)| named.contains(&StateIndex(*index)));
+    let places = places.map(|(name, index)| {
         let index = Literal::u32_unsuffixed(index);
         quote!(const #name: StateIndex = StateIndex(#index);)
     });

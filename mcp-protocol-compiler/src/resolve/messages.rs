@@ -13,6 +13,7 @@ use super::{Meaning, Message, PayloadType, Resolution};
 use crate::ast::{self, ItemKind, JsonPath, Modifier, Name};
 use crate::checks::alternatives;
 use crate::checks::declarations as check;
+use crate::checks::refusals;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
@@ -28,6 +29,7 @@ pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
     }
     identities(&declare.resolution.declarations.messages, declare.diagnostics);
     declare.diagnostics.extend(alternatives::check(&declare.resolution.declarations));
+    cancellable(&declare.resolution.declarations.messages, declare.diagnostics);
 }
 
 struct Declare<'a> {
@@ -213,6 +215,16 @@ fn identities(messages: &[Message], diagnostics: &mut Vec<Diagnostic>) {
         } else {
             seen.insert(identity, message);
         }
+    }
+}
+
+/// A request that may be taken back needs a notification that does it.
+fn cancellable(messages: &[Message], diagnostics: &mut Vec<Diagnostic>) {
+    if messages.iter().any(|message| message.table.cancels.is_some()) {
+        return;
+    }
+    for message in messages.iter().filter(|message| message.table.cancellable) {
+        diagnostics.push(refusals::nothing_cancels(&message.table.name, message.span));
     }
 }
 

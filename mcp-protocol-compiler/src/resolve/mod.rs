@@ -118,8 +118,18 @@ pub struct Resolution {
     pub names: HashMap<String, Meaning>,
     /// Definitions in order of appearance; an overridden one is replaced.
     pub definitions: Vec<Definition>,
+    /// Where a name is in `definitions`: for one side only, or for both.
+    pub definition_places: HashMap<(Option<Side>, String), usize>,
     /// The roles, at most one a side.
     pub roles: Vec<Role>,
+}
+
+impl Resolution {
+    /// The definition that a name means for a side: its own before the common one.
+    pub fn definition(&self, name: &str, side: Side) -> Option<usize> {
+        let find = |wanted| self.definition_places.get(&(wanted, name.to_owned())).copied();
+        find(Some(side)).or_else(|| find(None))
+    }
 }
 
 /// What a name in an action stands for.
@@ -170,5 +180,9 @@ pub fn resolve(files: &[LoadedFile], diagnostics: &mut Vec<Diagnostic>) -> Resol
     items::announce(&items, &mut resolution, diagnostics);
     items::define(&items, &mut resolution, diagnostics);
     bare::make_up(&mut resolution);
+    for (index, definition) in resolution.definitions.iter().enumerate() {
+        let place = (definition.side, definition.name.text.clone());
+        resolution.definition_places.entry(place).or_insert(index);
+    }
     resolution
 }

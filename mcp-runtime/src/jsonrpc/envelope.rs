@@ -35,8 +35,9 @@ pub(crate) enum Envelope<'a> {
 /// What is wrong with a line, and whom to tell.
 #[derive(Debug)]
 pub(crate) struct Malformed {
-    /// What to answer, or to report where there is nobody to answer.
-    pub(crate) error: RpcError,
+    /// What to answer, or to report where there is nobody to answer. Boxed, for good messages should not be slower
+    /// because bad ones have much to say.
+    pub(crate) error: Box<RpcError>,
     /// The id, if it can be read.
     pub(crate) id: Option<RequestId>,
     /// An id that is a number or a text and still cannot be used, as it came.
@@ -50,7 +51,7 @@ pub(crate) struct Malformed {
 impl Malformed {
     pub(super) fn from_sketch(error: RpcError, sketch: Sketch) -> Malformed {
         Malformed {
-            error,
+            error: Box::new(error),
             is_reply: sketch.outcome && !sketch.method && !sketch.list,
             structured: sketch.structured,
             id: sketch.id,
@@ -227,7 +228,7 @@ impl<'a> Parts<'a> {
             None
         };
         Malformed {
-            error: RpcError::invalid_request(problem),
+            error: Box::new(RpcError::invalid_request(problem)),
             id,
             raw_id,
             is_reply: self.method.is_none() && (self.result.is_some() || self.error.is_some()),

@@ -64,6 +64,7 @@ impl Engine {
 
     pub(super) fn malformed_came(&mut self, malformed: Malformed) {
         let Malformed { error, id, raw_id, is_reply, structured } = malformed;
+        let error = *error;
         self.report(Report::Malformed { error: error.clone(), id: id.clone() });
         if is_reply {
             // Replies are not answered, but whoever waits for this one should not wait for ever.

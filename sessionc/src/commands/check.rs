@@ -2,7 +2,7 @@
 
 use std::io;
 
-use mcp_protocol_compiler::diagnostic::{Severity, json, render};
+use mcp_protocol_compiler::diagnostic::{Code, Severity, json, render};
 
 use crate::End;
 use crate::arguments::{Check, FindingFormat};
@@ -12,6 +12,7 @@ use crate::files::{Failure, compile_file, style};
 pub(crate) fn run(arguments: &Check) -> Result<End, Failure> {
     let mut end = End::Clean;
     let mut failure = None;
+    let mut worst: Option<(Severity, Code)> = None;
     for file in &arguments.files {
         let compilation = match compile_file(file) {
             Ok(compilation) => compilation,
@@ -26,12 +27,21 @@ pub(crate) fn run(arguments: &Check) -> Result<End, Failure> {
                 FindingFormat::Text => {
                     println!("{}", render::render(&compilation.sources, diagnostic, style(&io::stdout())));
                 }
-                FindingFormat::Json => println!("{}", json::line(&compilation.sources, diagnostic).trim_end()),
+                FindingFormat::Json => {
+                    println!("{}", json::line(&compilation.sources, diagnostic).trim_end())
+                }
             }
             if diagnostic.severity > Severity::Note {
                 end = End::Findings;
+                if worst.is_none_or(|(severity, _)| diagnostic.severity > severity) {
+                    worst = Some((diagnostic.severity, diagnostic.code));
+                }
             }
         }
+    }
+    if let (Some((severity, code)), FindingFormat::Text) = (worst, arguments.format) {
+        let what = if severity == Severity::Error { "an error" } else { "a warning" };
+        println!("for more information about {what}, try `sessionc explain {}`", code.0);
     }
     match failure {
         Some(failure) => Err(failure),

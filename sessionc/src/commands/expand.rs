@@ -24,8 +24,7 @@ pub(crate) fn run(arguments: &Expand) -> Result<End, Failure> {
     match &arguments.output {
         None => print!("{code}"),
         Some(output) if arguments.check => {
-            let there =
-                fs::read_to_string(output).map_err(|error| Failure::Read(output.clone(), error))?;
+            let there = fs::read_to_string(output).map_err(|error| Failure::Read(output.clone(), error))?;
             if there != code {
                 eprintln!(
                     "`{}` is not what `{}` expands to: run `sessionc expand {} -o {}`",

@@ -3,3 +3,4 @@
 pub(crate) mod check;
 pub(crate) mod diagram;
 pub(crate) mod expand;
+pub(crate) mod explain;

@@ -2,6 +2,8 @@
 //!
 //! Both sides live in this program and talk over an in-memory transport; any other would do.
 
+#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+
 use mcp_runtime::transport::duplex;
 
 use counting::{Counter, CountingError, Teller, server};

@@ -4,6 +4,13 @@
 //! `cargo run --example quickstart -- COMMAND…` does the same with any other MCP server that speaks over standard
 //! streams. `--approve yes` or `--approve no` answers the server's requests to the model without asking.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::expect_used,
+    reason = "an example prints, and reads JSON that stands in its own text"
+)]
+
 mod client;
 mod screen;
 mod server;
@@ -66,7 +73,8 @@ fn arguments(mut given: impl Iterator<Item = String>) -> Result<Arguments, Strin
                 arguments.approval = match given.next().as_deref() {
                     Some("yes") => client::Approval::Always,
                     Some("no") => client::Approval::Never,
-                    other => return Err(format!("`--approve` takes `yes` or `no`, not {other:?}")),
+                    Some(other) => return Err(format!("`--approve` takes `yes` or `no`, not `{other}`")),
+                    None => return Err("`--approve` takes `yes` or `no`".to_owned()),
                 }
             }
             "--" => {

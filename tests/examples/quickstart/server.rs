@@ -1,28 +1,37 @@
 //! A small MCP server, typed: three tools, a resource and a prompt.
 
-use mcp_protocols::mcp_2025_03_26::{McpError, McpServer, server};
+use mcp_protocols::mcp_2025_03_26::{Active, McpError, McpServer, Uninit, server};
 use mcp_runtime::{RpcError, transport};
 use serde_json::{Value, json};
 use tower_mcp_types::protocol::*;
 
 /// Serves one session over this process's standard streams.
 pub(crate) async fn serve() -> Result<(), McpError> {
-    let session = McpServer::new(transport::stdio());
+    serve_session(McpServer::new(transport::stdio())).await
+}
+
+/// Serves one session to its end.
+pub(crate) async fn serve_session(session: McpServer<Uninit>) -> Result<(), McpError> {
     let serving = tokio::spawn(session.incoming().serve(Desk));
+    let session = handshake(session).await;
+    // From here on everything is a handler's; the session lives until the client closes it. A client that leaves in
+    // the middle of the handshake gets the answers it is owed, too.
+    let _ = serving.await;
+    session.map(drop)
+}
+
+/// From the first message to `initialized`.
+async fn handshake(session: McpServer<Uninit>) -> Result<McpServer<Active>, McpError> {
     let (params, session) = session.recv_initialize().await?;
     let session = match params.protocol_version.as_str() {
         "2025-03-26" => session.send_initialize_result(hello()).await?,
         // Another revision is answered with the one we have; the client parts if it cannot speak it.
         _ => session.send_initialize_result(hello()).await?,
     };
-    let session = session.recv_initialized().await?;
-    // From here on everything is a handler's; the session lives until the client closes it.
-    let _ = serving.await;
-    drop(session);
-    Ok(())
+    session.recv_initialized().await
 }
 
-fn hello() -> InitializeResult {
+pub(crate) fn hello() -> InitializeResult {
     read(json!({
         "protocolVersion": "2025-03-26",
         "serverInfo": { "name": "quickstart-desk", "version": "1.0.0" },

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use mcp_protocols::mcp_2025_03_26::{McpClient, Uninit};
-use mcp_runtime::transport::Child;
+use mcp_runtime::transport::{Child, ShutdownTimes};
 use mcp_runtime::{Options, Report};
 use tokio::process::Command;
 
@@ -57,6 +58,11 @@ fn spawn() -> Option<Child> {
     }
     let mut command = Command::new("node");
     command.arg(server).arg("stdio");
-    let child = Child::builder(command).on_stderr_line(|line| eprintln!("server-everything: {line}")).spawn();
+    // A busy machine may take its time; that it leaves by itself is what is tested.
+    let times = ShutdownTimes { after_eof: Duration::from_secs(60), ..ShutdownTimes::default() };
+    let child = Child::builder(command)
+        .shutdown_times(times)
+        .on_stderr_line(|line| eprintln!("server-everything: {line}"))
+        .spawn();
     Some(child.unwrap())
 }

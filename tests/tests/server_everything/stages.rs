@@ -36,7 +36,7 @@ pub(crate) async fn tools(session: &Session) {
     assert_eq!(text(session, "echo", json!({ "message": "hi" })).await, "Echo: hi");
     assert_eq!(text(session, "get-sum", json!({ "a": 2, "b": 3 })).await, "The sum of 2 and 3 is 5.");
     assert!(text(session, "get-env", json!({})).await.contains("PATH"));
-    assert!(text(session, "get-roots-list", json!({})).await.contains("file:///tmp/garden"));
+    assert!(text(session, "get-roots-list", json!({})).await.contains("file:///home/anna/garden"));
     let kinds = |result: CallToolResult| -> Vec<String> {
         let kinds = result.content.iter().map(|content| json!(content)["type"].as_str().unwrap().to_owned());
         kinds.collect()

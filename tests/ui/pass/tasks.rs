@@ -102,9 +102,8 @@ pub(crate) async fn side_by_side(
 ) -> Result<(), McpError> {
     let (one, another, read) =
         tokio::join!(client.call_tool(tool.clone()), client.call_tool(tool), client.read_resource(resource),);
-    (one?, another?, read?);
     client.close().await?;
-    Ok(())
+    one.and(another).and(read).map(drop)
 }
 
 /// A program's own function may be given to `tokio::spawn` whole.

@@ -1,0 +1,194 @@
+//! A page for every code: what a finding means, with a wrong and a right example.
+//!
+//! In: a code as a user types it. Out: its [`Page`], or the code that was probably meant. Refuses to know how a
+//! finding comes about: the pages are text, and a test holds each against what the compiler says of its examples.
+//!
+//! A page is Markdown. Its examples are blocks whose first line says ```` ```session,wrong ```` or `right`, and
+//! perhaps how the block becomes a file: `bytes` (`\xE9` stands for that byte), `times=N` (the block N times, with
+//! `#` replaced by the number), `beside=CODE` (another code is found with it), `expand` (found when code is
+//! generated). `-- in NAME:` in a line of its own begins another file.
+
+use crate::diagnostic::Code;
+use crate::{checks, diagnostic, lexer, parser, relation, resolve, source};
+
+/// What a code means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The code.
+    pub code: Code,
+    /// What is wrong, in a few words.
+    pub title: &'static str,
+    /// The whole page in Markdown, with the title in its first line.
+    pub text: &'static str,
+}
+
+impl Page {
+    /// The page as it is to be read: its examples without what only the test needs.
+    pub fn readable(&self) -> String {
+        let mut out = String::new();
+        for line in self.text.lines() {
+            out.push_str(if line.starts_with("```") { "```" } else { line });
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// A block of code on a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block<'a> {
+    /// What stands behind the quotes that open it, at its commas.
+    pub tags: Vec<&'a str>,
+    /// Its lines.
+    pub text: String,
+    /// The line of the quotes that open it, from 1.
+    pub line: usize,
+}
+
+impl Block<'_> {
+    /// Whether it has this tag.
+    pub fn has(&self, tag: &str) -> bool {
+        self.tags.contains(&tag)
+    }
+
+    /// What stands behind `name=` in its tags.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.tags.iter().find_map(|tag| tag.strip_prefix(name)?.strip_prefix('='))
+    }
+}
+
+/// The blocks of code of a Markdown text, in order.
+pub fn blocks(markdown: &str) -> Vec<Block<'_>> {
+    let mut blocks: Vec<Block<'_>> = Vec::new();
+    let mut open = false;
+    for (number, line) in markdown.lines().enumerate() {
+        match (line.strip_prefix("```"), open, blocks.last_mut()) {
+            (Some(tags), false, _) => {
+                open = true;
+                let tags = tags.trim().split(',').collect();
+                blocks.push(Block { tags, text: String::new(), line: number + 1 });
+            }
+            (Some(_), true, _) => open = false,
+            (None, true, Some(block)) => {
+                block.text.push_str(line);
+                block.text.push('\n');
+            }
+            (None, ..) => {}
+        }
+    }
+    blocks
+}
+
+/// The page of a code, `S0301`, `s301` or `301`.
+pub fn page(typed: &str) -> Option<&'static Page> {
+    let wanted = normal(typed)?;
+    PAGES.iter().find(|page| page.code.0 == wanted)
+}
+
+/// Every page, in the order of the codes.
+pub fn pages() -> &'static [Page] {
+    &PAGES
+}
+
+/// The code that was probably meant by one that is none.
+pub fn nearest(typed: &str) -> Option<&'static Page> {
+    let digits = typed.trim().trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+    let wanted: u16 = digits.parse().ok()?;
+    PAGES.iter().min_by_key(|page| {
+        let number: u16 = page.code.0.trim_start_matches('S').parse().unwrap_or(u16::MAX);
+        number.abs_diff(wanted)
+    })
+}
+
+/// `S` and four digits.
+fn normal(typed: &str) -> Option<String> {
+    let typed = typed.trim();
+    let digits = typed.strip_prefix(['S', 's']).unwrap_or(typed);
+    let number: u16 = digits.parse().ok()?;
+    Some(format!("S{number:04}"))
+}
+
+/// The table from code, page and title.
+macro_rules! pages {
+    ($($code:path, $page:literal, $title:literal;)*) => {
+        [$(Page { code: $code, title: $title, text: include_str!(concat!($page, ".md")) }),*]
+    };
+}
+
+static PAGES: [Page; 75] = pages! {
+    source::NOT_UTF8, "S0001", "the file is not UTF-8";
+    source::FILE_TOO_LARGE, "S0002", "the file is too large";
+    diagnostic::findings::MORE_FINDINGS, "S0003", "there are more findings than are shown";
+    lexer::UNKNOWN_CHARACTER, "S0010", "a character that has no meaning here";
+    lexer::UNTERMINATED_TEXT, "S0011", "text without a closing quote";
+    lexer::UNKNOWN_ESCAPE, "S0012", "an unknown escape";
+    lexer::MALFORMED_NUMBER, "S0013", "neither a name nor a number";
+    lexer::TEXT_DIRECTION, "S0014", "characters that change the direction of the text";
+    parser::EXPECTED_ITEM, "S0020", "something that begins no item";
+    parser::MISSPELT_ITEM, "S0021", "an item word that is misspelt";
+    parser::UNKNOWN_MODIFIER, "S0022", "an unknown modifier";
+    parser::RESERVED_WORD, "S0023", "a reserved word as a name";
+    parser::MISSING_NAME, "S0024", "a name is missing";
+    parser::MALFORMED_DECLARATION, "S0025", "a declaration that stops, or goes on, in the wrong place";
+    parser::MALFORMED_PAYLOAD, "S0026", "a payload that is no type";
+    parser::MALFORMED_PATH, "S0027", "a path into JSON that is none";
+    parser::MALFORMED_LEVEL, "S0028", "a level that is none";
+    parser::STRAY_DOCUMENTATION, "S0029", "documentation that belongs to no item";
+    parser::MISSING_CONTINUATION, "S0030", "an action after which nothing comes";
+    parser::MISSING_DOT, "S0031", "no `.` between two actions";
+    parser::NOTHING_FOLLOWS, "S0032", "a `.` after something that nothing can follow";
+    parser::MISSING_TYPE, "S0033", "no session type where there should be one";
+    parser::UNCLOSED, "S0034", "a parenthesis that is not closed";
+    parser::UNOPENED, "S0035", "a parenthesis that was not opened";
+    parser::REPLICATED_SEQUENCE, "S0036", "`*` before something that is not one thing";
+    parser::MALFORMED_RECURSION, "S0037", "a loop that is not complete";
+    parser::MALFORMED_CHOICE, "S0038", "branches without an operator, or with one that is none";
+    parser::BARE_CHANNELS, "S0039", "channels side by side without parentheses";
+    parser::TOO_DEEP, "S0040", "nesting that is too deep";
+    resolve::load::UNREADABLE_IMPORT, "S0041", "an imported file cannot be read";
+    resolve::load::CYCLIC_IMPORT, "S0042", "files import one another in a circle";
+    checks::declarations::UNDEFINED_MESSAGE, "S0101", "a message or group that nothing declares";
+    checks::declarations::DECLARED_TWICE, "S0102", "a name that is declared twice";
+    checks::declarations::UNDEFINED_DEFINITION, "S0103", "a definition that does not exist";
+    checks::declarations::UNKNOWN_ROLE, "S0104", "a role that nothing declares, or that has no session type";
+    checks::declarations::SAME_ON_THE_WIRE, "S0105", "two messages that look the same on the wire";
+    checks::declarations::BAD_GROUP, "S0106", "a group that is not right";
+    checks::declarations::BAD_OVERRIDE, "S0107", "`override` where there is nothing to replace";
+    checks::declarations::MISPLACED_MODIFIER, "S0108", "a modifier on the wrong kind of message";
+    checks::declarations::NO_TYPES, "S0109", "a payload type, and nothing says where it lives";
+    checks::declarations::TOO_MANY, "S0110", "more messages than can be numbered";
+    checks::declarations::UNUSED_DEFINITION, "S0111", "a definition that no role reaches";
+    checks::alternatives::NOT_TOLD_APART, "S0112", "alternatives that nothing tells apart";
+    checks::recursion::UNGUARDED, "S0201", "a loop that does nothing";
+    checks::recursion::ACROSS, "S0202", "a loop that leaves its channel";
+    checks::recursion::BRANCH_OF_LOOP, "S0203", "a branch that the loop has taken in";
+    checks::recursion::DUAL_OF_VARIABLE, "S0204", "`dual` before the variable of a loop";
+    checks::choices::TWO_OPERATORS, "S0211", "`⊕` and `&` at one level";
+    checks::choices::NO_FIRST_ACTION, "S0212", "a branch that starts with no action";
+    checks::choices::SAME_FIRST_ACTION, "S0213", "two branches that start alike";
+    checks::choices::AGAINST_OPERATOR, "S0214", "a choice against its operator";
+    checks::replies::WITHOUT_REQUEST, "S0301", "a reply that nothing asked for";
+    checks::replies::AMBIGUOUS, "S0302", "`reply` where several requests are open";
+    checks::replies::OPEN_ALREADY, "S0303", "a request that is open already";
+    checks::replies::OPEN_ACROSS_CHANNELS, "S0304", "a request that is open where channels start";
+    checks::replies::NEVER_ANSWERED, "S0305", "a request that some path never answers";
+    checks::refusals::WOULD_UNDO, "S0306", "a refusal that would undo another message";
+    checks::refusals::STATES_COULD_PART, "S0307", "`cancellable` where the two sides could part";
+    checks::refusals::NOTHING_CANCELS, "S0308", "`cancellable`, and no notification that cancels";
+    checks::alternatives::NOT_ACCEPTED, "S0309", "a reply that may come is not accepted";
+    checks::channels::OVERLAP, "S0401", "channels side by side that share a message";
+    checks::channels::BODY_STARTS_WITH_REPLY, "S0402", "a `*` body that starts with a reply";
+    checks::channels::BODY_MAY_BE_EMPTY, "S0403", "a copy that may do nothing";
+    checks::channels::CHANNELS_IN_BODY, "S0404", "channels in the body of a `*`";
+    relation::NOT_DUAL, "S0501", "the server is not the dual of the client";
+    relation::NOT_COMPATIBLE, "S0502", "the client is not compatible with the server";
+    relation::RACE, "S0503", "a race";
+    relation::TOO_MANY, "S0504", "too many combinations of places";
+    relation::CLOSED, "S0510", "a message that may arrive late is accepted there, too";
+    checks::names::CLASH, "S0601", "two things that would have one name in Rust";
+    checks::names::NOT_A_NAME, "S0602", "a name that Rust does not take";
+    checks::typed_api::UNDECLARED, "S0603", "a message without a declaration";
+    checks::typed_api::NOT_A_TYPE, "S0604", "a payload that is no Rust type";
+    checks::unsupported::NOT_SUPPORTED, "S0901", "not supported yet";
+    checks::typed_api::LONG_COPY, "S0902", "a copy that is more than a request and its reply";
+};

@@ -1,0 +1,83 @@
+//! The typed server of the quickstart, started by programs of other languages: Node, whose pipes to a child are Unix
+//! sockets, and Python, whose pipes are pipes.
+//!
+//! A program that is not installed is said so and passed over, but not in continuous integration (`CI` is set), where
+//! both have to be there.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "these are tests"
+)]
+#![allow(missing_docs, clippy::print_stderr)]
+
+#[path = "support/quickstart.rs"]
+mod quickstart;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+/// Runs a parent with the server as its child; nothing if the parent's language is not installed.
+fn parent(language: &str, script: &str, options: &[&str]) -> Option<Output> {
+    if let Err(error) = Command::new(language).arg("--version").output() {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "`{language}` must be there in continuous integration: {error}"
+        );
+        eprintln!("passed over: `{language}` cannot be started: {error}");
+        return None;
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(script);
+    let mut command = Command::new(language);
+    command.arg(script).args(options).arg(quickstart::program()).arg("--serve");
+    Some(command.output().expect("the parent starts"))
+}
+
+fn a_session_succeeds(language: &str, script: &str) {
+    let arguments = json!({"message": "grüße\nund \"mehr\""});
+    let options = ["--tool", "shout", "--arguments", &arguments.to_string()];
+    let Some(output) = parent(language, script, &options) else { return };
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    let result: Value =
+        serde_json::from_slice(&output.stdout).expect("the parent prints the result of the call");
+    assert_eq!(result["content"], json!([{"type": "text", "text": "GRÜSSE\nUND \"MEHR\""}]));
+    assert!(errors.is_empty(), "neither of the two has anything to complain of: {errors}");
+}
+
+/// A large message in each direction, more than a pipe holds.
+fn a_large_message_passes(language: &str, script: &str) {
+    let message = "0123456789abcdef".repeat(6 * 1024);
+    let options = ["--tool", "echo", "--arguments", &json!({"message": message}).to_string()];
+    let Some(output) = parent(language, script, &options) else { return };
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let result: Value =
+        serde_json::from_slice(&output.stdout).expect("the parent prints the result of the call");
+    assert!(result["content"][0]["text"] == json!(message), "the message came back changed");
+}
+
+/// The parents do judge what they see.
+fn a_failure_is_noticed(language: &str, script: &str) {
+    let Some(output) = parent(language, script, &["--tool", "nothing"]) else { return };
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains(script), "{errors}");
+}
+
+#[test]
+fn node_starts_the_server() {
+    a_session_succeeds("node", "parent.js");
+    a_large_message_passes("node", "parent.js");
+    a_failure_is_noticed("node", "parent.js");
+}
+
+#[test]
+fn python_starts_the_server() {
+    a_session_succeeds("python3", "parent.py");
+    a_large_message_passes("python3", "parent.py");
+    a_failure_is_noticed("python3", "parent.py");
+}

@@ -1,0 +1,162 @@
+//! The typed client, driven by the names of methods.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use mcp_protocols::mcp_2025_03_26::{
+    Active, AwaitingNotif, AwaitingResult, McpClient, McpError, Uninit, client,
+};
+use mcp_runtime::typed::Canceller;
+use mcp_runtime::{Options, Report, RpcError, Transport};
+use serde_json::Value;
+use tokio::task::JoinHandle;
+use tower_mcp_types::protocol::*;
+
+use super::read;
+
+/// A request that was asked.
+pub(crate) enum Running {
+    /// The handshake; the state has it.
+    Step,
+    Call(JoinHandle<Result<(), McpError>>, Canceller),
+}
+
+impl Running {
+    pub(crate) fn cancel(&self) {
+        match self {
+            Running::Call(_, canceller) => canceller.cancel().unwrap(),
+            Running::Step => panic!("the handshake cannot be taken back"),
+        }
+    }
+}
+
+/// The session, in whatever state it is.
+enum Stage {
+    Uninit(McpClient<Uninit>),
+    AwaitingResult(McpClient<AwaitingResult>),
+    AwaitingNotif(McpClient<AwaitingNotif>),
+    Active(McpClient<Active>),
+}
+
+/// A client that does as the recording did.
+pub(crate) struct Player {
+    stage: Option<Stage>,
+    handle: client::Handle,
+    reports: Arc<Mutex<Vec<Report>>>,
+}
+
+impl Player {
+    /// `answers` are those to the server's requests, in their order, with the methods.
+    pub(crate) fn new(transport: impl Transport, answers: Vec<(String, Value)>) -> Player {
+        let reports: Arc<Mutex<Vec<Report>>> = Arc::default();
+        let noted = Arc::clone(&reports);
+        let options = Options::new().on_report(move |report| noted.lock().unwrap().push(report.clone()));
+        let session = McpClient::with_options(transport, options);
+        tokio::spawn(session.incoming().serve(Script(Mutex::new(answers.into()))));
+        Player { handle: session.handle(), stage: Some(Stage::Uninit(session)), reports }
+    }
+
+    pub(crate) fn reports(&self) -> Vec<String> {
+        self.reports.lock().unwrap().iter().map(ToString::to_string).collect()
+    }
+
+    /// Sends a request; nothing if the client has no such method.
+    pub(crate) async fn ask(&mut self, method: &str, params: Option<&Value>) -> Option<Running> {
+        if method == "initialize" {
+            let Some(Stage::Uninit(session)) = self.stage.take() else { panic!("initialized already") };
+            let session = session.send_initialize(read(params.cloned().unwrap())).await.unwrap();
+            self.stage = Some(Stage::AwaitingResult(session));
+            return Some(Running::Step);
+        }
+        let token = params.is_some_and(|params| params.pointer("/_meta/progressToken").is_some());
+        let params = params.cloned();
+        // Every call has a type of its own; what comes of it does not matter here.
+        macro_rules! call {
+            ($call:expr) => {{
+                let mut call = $call;
+                if token {
+                    call = call.on_progress(|_| ());
+                }
+                let canceller = call.canceller();
+                Running::Call(tokio::spawn(async move { call.await.map(drop) }), canceller)
+            }};
+        }
+        let (asks, needed) = (&self.handle, || params.clone().unwrap());
+        Some(match method {
+            "ping" => call!(asks.ping()),
+            "tools/list" => call!(asks.list_tools(params.map(read))),
+            "tools/call" => call!(asks.call_tool(read(needed()))),
+            "resources/list" => call!(asks.list_resources(params.map(read))),
+            "resources/templates/list" => call!(asks.list_resource_templates(params.map(read))),
+            "resources/read" => call!(asks.read_resource(read(needed()))),
+            "resources/subscribe" => call!(asks.subscribe(needed())),
+            "resources/unsubscribe" => call!(asks.unsubscribe(needed())),
+            "prompts/list" => call!(asks.list_prompts(params.map(read))),
+            "prompts/get" => call!(asks.get_prompt(read(needed()))),
+            "completion/complete" => call!(asks.complete(read(needed()))),
+            "logging/setLevel" => call!(asks.set_level(needed())),
+            _ => return None,
+        })
+    }
+
+    /// Sends a notification.
+    pub(crate) async fn tell(&mut self, method: &str) {
+        self.stage = Some(match (method, self.stage.take()) {
+            ("notifications/initialized", Some(Stage::AwaitingNotif(session))) => {
+                Stage::Active(session.send_initialized().await.unwrap())
+            }
+            ("notifications/roots/list_changed", Some(Stage::Active(session))) => {
+                session.send_roots_list_changed().await.unwrap();
+                Stage::Active(session)
+            }
+            (other, _) => panic!("`{other}` cannot be told now"),
+        });
+    }
+
+    /// What has come of a request.
+    pub(crate) async fn outcome(&mut self, running: Running) -> Result<(), McpError> {
+        match running {
+            Running::Call(task, _) => task.await.unwrap(),
+            Running::Step => {
+                let Some(Stage::AwaitingResult(session)) = self.stage.take() else { panic!("not asked") };
+                let (_, session) = session.recv_initialize_result().await?;
+                self.stage = Some(Stage::AwaitingNotif(session));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Answers as the recording has it.
+struct Script(Mutex<VecDeque<(String, Value)>>);
+
+impl Script {
+    fn next(&self, method: &str) -> Result<Value, RpcError> {
+        let mut answers = self.0.lock().unwrap();
+        // What this revision does not know is refused before it comes here.
+        while let Some((asked, answer)) = answers.pop_front() {
+            if asked == method {
+                return Ok(answer);
+            }
+        }
+        Err(RpcError::internal_error("the recording has no answer"))
+    }
+}
+
+impl client::Handler for Script {
+    async fn create_message(
+        &self,
+        _: client::Context,
+        _: CreateMessageParams,
+    ) -> Result<CreateMessageResult, RpcError> {
+        self.next("sampling/createMessage").map(read)
+    }
+
+    async fn list_roots(
+        &self,
+        _: client::Context,
+        _: Option<ListRootsParams>,
+    ) -> Result<ListRootsResult, RpcError> {
+        self.next("roots/list").map(read)
+    }
+}
