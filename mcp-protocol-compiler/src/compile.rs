@@ -48,16 +48,28 @@ pub struct Compiled {
     pub server: Option<Automaton>,
 }
 
+/// What may be asked of the compiler beside its usual work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Does not close the diamond, so that every race of the text itself is an error.
+    pub without_closure: bool,
+}
+
 /// Compiles a file and everything it imports.
 ///
 /// Fails only if the first file cannot be read; whatever is wrong inside is in [`Compilation::diagnostics`].
-pub fn compile(entry: &Path, read: &mut dyn FnMut(&Path) -> io::Result<Vec<u8>>) -> io::Result<Compilation> {
+pub fn compile(entry: &Path, read: load::Read<'_>) -> io::Result<Compilation> {
+    compile_with(entry, read, Settings::default())
+}
+
+/// Compiles as [`compile`] does, with settings.
+pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> io::Result<Compilation> {
     let mut sources = SourceMap::new();
     let mut diagnostics = Vec::new();
     let files = load::load(entry, read, &mut sources, &mut diagnostics)?;
     let unreadable = has_errors(&diagnostics);
     let resolution = resolve::resolve(&files, &mut diagnostics);
-    let protocol = check(&resolution, &mut diagnostics);
+    let protocol = check(&resolution, settings, &mut diagnostics);
     if unreadable {
         without_consequences(&mut diagnostics, &sources);
     }
@@ -94,7 +106,7 @@ fn without_consequences(diagnostics: &mut Vec<Diagnostic>, sources: &SourceMap) 
 }
 
 /// Builds, relates and closes the machines.
-fn check(resolution: &Resolution, diagnostics: &mut Vec<Diagnostic>) -> Option<Compiled> {
+fn check(resolution: &Resolution, settings: Settings, diagnostics: &mut Vec<Diagnostic>) -> Option<Compiled> {
     automaton::check_definitions(resolution, diagnostics);
     let build = |side: Side| {
         let mut found = Vec::new();
@@ -116,7 +128,9 @@ fn check(resolution: &Resolution, diagnostics: &mut Vec<Diagnostic>) -> Option<C
         // The roles are related as they are written; closing first would make different roles equal.
         let mut found = relation::relate(client, server, &declarations.messages, wanted);
         if found.is_empty() {
-            found.extend(relation::close(client, server, &declarations.messages).diagnostics);
+            if !settings.without_closure {
+                found.extend(relation::close(client, server, &declarations.messages).diagnostics);
+            }
             found.extend(relation::races(client, server, &declarations.messages));
         }
         diagnostics.append(&mut found);

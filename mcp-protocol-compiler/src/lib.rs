@@ -20,5 +20,5 @@ pub mod resolve;
 pub mod source;
 pub mod suggest;
 
-pub use compile::{Compilation, Compiled, compile};
+pub use compile::{Compilation, Compiled, Settings, compile, compile_with};
 pub use generate::stubs::Outline;

@@ -1,5 +1,7 @@
 //! Every code has a page, and the examples on it are what the page says they are.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests say what they expect by panicking")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -32,6 +32,9 @@ pub(crate) struct Check {
     /// How findings are printed
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: FindingFormat,
+    /// Report every race of the text itself, instead of adding the edges that let its messages cross
+    #[arg(long)]
+    pub(crate) without_closure: bool,
 }
 
 /// How findings are printed.

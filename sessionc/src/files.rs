@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
-use mcp_protocol_compiler::{Compilation, compile};
+use mcp_protocol_compiler::{Compilation, Settings, compile_with};
 
 /// Why a command could not do its work at all.
 #[derive(Debug)]
@@ -48,7 +48,13 @@ impl fmt::Display for Failure {
 
 /// Compiles a file of the file system.
 pub(crate) fn compile_file(path: &Path) -> Result<Compilation, Failure> {
-    compile(path, &mut |path| std::fs::read(path)).map_err(|error| Failure::Read(path.to_path_buf(), error))
+    compile_file_with(path, Settings::default())
+}
+
+/// Compiles a file of the file system, with settings.
+pub(crate) fn compile_file_with(path: &Path, settings: Settings) -> Result<Compilation, Failure> {
+    compile_with(path, &mut |path| std::fs::read(path), settings)
+        .map_err(|error| Failure::Read(path.to_path_buf(), error))
 }
 
 /// Colour on a terminal only, and not where the user does not want any.

@@ -2,19 +2,21 @@
 
 use std::io;
 
+use mcp_protocol_compiler::Settings;
 use mcp_protocol_compiler::diagnostic::{Code, Severity, json, render};
 
 use crate::End;
 use crate::arguments::{Check, FindingFormat};
-use crate::files::{Failure, compile_file, style};
+use crate::files::{Failure, compile_file_with, style};
 
 /// Checks all files, also after one that has errors; notes alone are no findings.
 pub(crate) fn run(arguments: &Check) -> Result<End, Failure> {
     let mut end = End::Clean;
     let mut failure = None;
     let mut worst: Option<(Severity, Code)> = None;
+    let settings = Settings { without_closure: arguments.without_closure };
     for file in &arguments.files {
-        let compilation = match compile_file(file) {
+        let compilation = match compile_file_with(file, settings) {
             Ok(compilation) => compilation,
             // The other files are checked all the same; the first that cannot be read decides how this ends.
             Err(unreadable) => {
