@@ -1,8 +1,15 @@
 //! Messages and replies that conditions tell apart: each arrives as what it is, and a payload that the peer would read
 //! as another one is refused before it is written.
 
+// JSON that a test has written has what the test looks for.
+#![allow(clippy::indexing_slicing)]
+
 mod workshop {
     mcp_runtime::protocol!("tests/sessions/workshop.session");
+}
+
+mod sale {
+    mcp_runtime::protocol!("tests/sessions/counter_sale.session");
 }
 
 use mcp_runtime::transport::duplex;
@@ -250,4 +257,21 @@ async fn a_reply_of_no_kind_is_a_violation_and_the_call_ends() {
     let words = "the result of `approve` of the client holds nothing by which it is known: `if approved` or `if reason`";
     assert!(matches!(&error, Error::NotPermitted(violation) if violation.to_string() == words), "{error}");
     assert_eq!(*reports.lock().unwrap(), [words]);
+}
+
+#[tokio::test]
+async fn what_only_the_peer_tells_apart_counts_and_what_nobody_sends_does_not() {
+    let (here, there) = duplex();
+    let (buyer, seller) = (sale::Buyer::new(here), sale::Seller::new(there));
+    let incoming = seller.incoming();
+    // The buyer's own type has no such order, but the seller would read one.
+    let error = buyer.order(json!({"express": 1})).await.unwrap_err();
+    assert!(
+        matches!(error, Error::Mismatch { problem: Mismatch::ReadAs { message, .. }, .. } if message == "Express")
+    );
+    // A message that is declared and in neither type is none that the payload could be.
+    buyer.send_tell(json!({"aloud": true})).await.unwrap();
+    assert!(
+        matches!(incoming.next().await, Some(sale::server::Incoming::Tell(told)) if told["aloud"] == true)
+    );
 }
