@@ -17,6 +17,7 @@
 
 mod capability;
 mod checker;
+mod condition;
 mod exchange;
 mod lookup;
 mod memory;

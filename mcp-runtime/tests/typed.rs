@@ -10,6 +10,8 @@ mod desk {
 
 #[path = "typed/cancelling.rs"]
 mod cancelling;
+#[path = "typed/conditions.rs"]
+mod conditions;
 #[path = "typed/ending.rs"]
 mod ending;
 #[path = "typed/halves.rs"]

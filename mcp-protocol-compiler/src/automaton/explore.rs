@@ -52,7 +52,7 @@ pub(super) struct RawEdge {
 }
 
 /// A request that waits for its reply, and who sent it.
-type Open = (Direction, MessageIndex);
+pub(super) type Open = (Direction, MessageIndex);
 
 /// Two places are one state if they are the same text with the same requests open and the same channels running.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -114,6 +114,8 @@ pub(super) fn explore(
     // nothing: it would only repeat what is known.
     if errors(explorer.diagnostics) == 0 {
         explorer.unanswered();
+        let missing = super::replies::missing(&explorer.states, &explorer.open, &resolution.declarations);
+        explorer.diagnostics.extend(missing);
         explorer.overlaps();
     }
     let states = std::mem::take(&mut explorer.states);

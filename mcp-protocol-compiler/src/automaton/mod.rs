@@ -19,6 +19,7 @@ mod lower;
 mod minimise;
 mod names;
 mod refuse;
+mod replies;
 
 #[cfg(test)]
 mod tests;

@@ -35,7 +35,8 @@ impl Generator<'_> {
                 })
             })
             .collect();
-        let items = quote!(#calls #handle #incoming #choices);
+        let answers = self.answers(role);
+        let items = quote!(#calls #handle #incoming #answers #choices);
         if items.is_empty() {
             return TokenStream::new();
         }
@@ -59,7 +60,7 @@ impl Generator<'_> {
 
     /// The types of running calls, with the progress that may be reported on them.
     fn call_aliases(&self, role: &Role<'_>) -> TokenStream {
-        let requests = || role.outputs.iter().filter(|output| output.reply.is_some());
+        let requests = || role.outputs.iter().filter(|output| !output.replies.is_empty());
         let cancellable = |output: &&Replicated<'_>| self.call_alias(output.message) == "CancellableCall";
         let progress = match self.plan.reports.as_slice() {
             [] => quote!(()),
@@ -119,11 +120,11 @@ impl Generator<'_> {
         lines.extend([String::new(), format!("Permitted in {states}; {place}.")]);
         let written = plan.message(message).map_or(&[][..], |message| &message.documentation);
         let documentation = attributes(&super::docs::after(written, lines));
-        match output.reply {
-            Some(reply) => {
+        match output.replies.is_empty() {
+            false => {
                 let name = ident(&plan.call_name(message));
                 let alias = self.call_alias(message);
-                let result = self.payload(reply, Scope::Nested);
+                let result = self.answer(role, message, &output.replies, Scope::Nested);
                 quote! {
                     #documentation
                     pub fn #name(&self, #parameter) -> #alias<'static, #result> {
@@ -131,7 +132,7 @@ impl Generator<'_> {
                     }
                 }
             }
-            None => {
+            true => {
                 let name = ident(&notify_name(plan.declarations, message));
                 quote! {
                     #documentation

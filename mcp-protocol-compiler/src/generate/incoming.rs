@@ -28,8 +28,8 @@ impl Generator<'_> {
             let documentation = self.input_documentation(input);
             let variant = ident(self.plan.message_name(input.message));
             let payload = (!self.is_empty(input.message)).then(|| self.payload(input.message, Scope::Nested));
-            let responder = input.reply.map(|reply| {
-                let result = self.payload(reply, Scope::Nested);
+            let responder = (!input.replies.is_empty()).then(|| {
+                let result = self.answer(role, input.message, &input.replies, Scope::Nested);
                 quote!(typed::Responder<#result>)
             });
             let fields: Vec<&TokenStream> = payload.iter().chain(&responder).collect();
@@ -41,7 +41,7 @@ impl Generator<'_> {
         let arms = role.inputs.iter().map(|input| {
             let variant = ident(self.plan.message_name(input.message));
             let constant = self.constant(input.message);
-            let make = match (input.reply.is_some(), self.is_empty(input.message)) {
+            let make = match (!input.replies.is_empty(), self.is_empty(input.message)) {
                 (true, true) => quote!(arrival.request().map(|((), responder)| Self::#variant(responder))),
                 (true, false) => {
                     quote!(arrival.request().map(|(params, responder)| Self::#variant(params, responder)))
@@ -92,7 +92,7 @@ impl Generator<'_> {
                 true => (quote!(()), quote!(context)),
                 false => (quote!(params), quote!(context, params)),
             };
-            let run = match input.reply.is_some() {
+            let run = match !input.replies.is_empty() {
                 true => quote!(answer),
                 false => quote!(deliver),
             };
@@ -198,15 +198,15 @@ impl Generator<'_> {
                 }
             };
             let method = self.plan.message(input.message).map_or("", |message| &message.table.method);
-            let (output, default) = match input.reply {
-                Some(reply) => {
-                    let result = self.payload(reply, Scope::Nested);
+            let (output, default) = match input.replies.is_empty() {
+                false => {
+                    let result = self.answer(role, input.message, &input.replies, Scope::Nested);
                     (
                         quote!(Result<#result, typed::RpcError>),
                         quote!(::std::future::ready(Err(typed::RpcError::method_not_found(#method)))),
                     )
                 }
-                None => (quote!(()), quote!(::std::future::ready(()))),
+                true => (quote!(()), quote!(::std::future::ready(()))),
             };
             quote! {
                 #documentation

@@ -47,6 +47,19 @@ pub(crate) struct Role<'a> {
     pub(crate) outputs: Vec<Replicated<'a>>,
     /// Replicated inputs of any state that a program takes by itself.
     pub(crate) inputs: Vec<Replicated<'a>>,
+    /// Requests whose replies are an enum.
+    pub(crate) answers: Vec<Answers>,
+}
+
+/// A request with several replies, where they lead to the same state: an enum of them.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    pub(crate) request: MessageIndex,
+    pub(crate) replies: Vec<MessageIndex>,
+    /// This role receives them.
+    pub(crate) read: bool,
+    /// This role sends them.
+    pub(crate) written: bool,
 }
 
 /// One state and its methods.
@@ -71,8 +84,11 @@ pub(crate) struct Method {
 pub(crate) enum What {
     /// A linear output: notification, request or reply.
     Send { message: MessageIndex, target: StateIndex },
-    /// A linear request together with its reply.
-    Exchange { request: MessageIndex, reply: MessageIndex, target: StateIndex },
+    /// A linear request together with its reply, or with one of its replies.
+    Exchange { request: MessageIndex, replies: Vec<MessageIndex>, target: StateIndex },
+    /// A linear request together with one of its replies, which lead to different states; `waiting` is the state in
+    /// between, whose choice it is.
+    Choose { request: MessageIndex, waiting: StateIndex },
     /// A linear input; `refused` is where the session is when a refusal comes instead.
     Receive { message: MessageIndex, target: StateIndex, refused: Option<StateIndex> },
     /// Whatever linear input comes first.
@@ -104,31 +120,31 @@ pub(crate) struct Next {
     pub(crate) refused: Option<StateIndex>,
 }
 
-/// A request and its one reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A request and its replies, of which one comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Exchange {
     pub(crate) request: MessageIndex,
-    pub(crate) reply: MessageIndex,
+    pub(crate) replies: Vec<MessageIndex>,
 }
 
 /// The first action of a `*` body.
 #[derive(Debug)]
 pub(crate) struct Replicated<'a> {
     pub(crate) message: MessageIndex,
-    /// The reply, if the message is a request.
-    pub(crate) reply: Option<MessageIndex>,
+    /// The replies, of which one comes, if the message is a request.
+    pub(crate) replies: Vec<MessageIndex>,
     pub(crate) span: Span,
     /// The states it runs beside.
     pub(crate) states: Vec<&'a str>,
 }
 
 /// How the body of a `*` goes on after its first action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     /// Nothing follows.
     Over,
-    /// One reply follows, and then nothing.
-    Reply(MessageIndex),
+    /// One reply follows, one of these, and then nothing.
+    Reply(Vec<MessageIndex>),
     /// More than that.
     Longer,
 }
@@ -218,6 +234,7 @@ impl<'a> Role<'a> {
             let table = &message.table;
             !table.answered && table.cancels.is_none() && table.reports.is_none()
         });
+        let answers = answers(&states, &outputs, &inputs);
         let mut methods: HashMap<String, Vec<&'a str>> = HashMap::new();
         for plan in &states {
             for method in &plan.methods {
@@ -227,7 +244,7 @@ impl<'a> Role<'a> {
                 }
             }
         }
-        Role { automaton, states, methods, outputs, inputs }
+        Role { automaton, states, methods, outputs, inputs, answers }
     }
 
     /// The name of a state.
@@ -241,6 +258,48 @@ impl<'a> Role<'a> {
     }
 }
 
+/// The requests of a role that are answered by one of several replies where nothing else depends on which it is.
+fn answers(states: &[StatePlan<'_>], outputs: &[Replicated<'_>], inputs: &[Replicated<'_>]) -> Vec<Answers> {
+    let mut all: Vec<Answers> = Vec::new();
+    let mut add = |request: MessageIndex, replies: &[MessageIndex], written: bool| {
+        if replies.len() < 2 {
+            return;
+        }
+        let place = all.iter().position(|known| known.request == request).unwrap_or_else(|| {
+            all.push(Answers { request, replies: Vec::new(), read: false, written: false });
+            all.len() - 1
+        });
+        if let Some(answers) = all.get_mut(place) {
+            answers.replies.extend_from_slice(replies);
+            answers.replies.sort_unstable();
+            answers.replies.dedup();
+            answers.read |= !written;
+            answers.written |= written;
+        }
+    };
+    for method in states.iter().flat_map(|state| &state.methods) {
+        if let What::Exchange { request, replies, .. } = &method.what {
+            add(*request, replies, false);
+        }
+    }
+    for (replicated, written) in [(outputs, false), (inputs, true)] {
+        for message in replicated {
+            add(message.message, &message.replies, written);
+        }
+    }
+    all
+}
+
+/// The name of the enum of a request's replies.
+pub(crate) fn answers_name(declarations: &Declarations, request: MessageIndex) -> String {
+    format!("{}Reply", declarations.message_name(request))
+}
+
+/// The name of the enum of what comes next in a state.
+pub(crate) fn next_name(state: &State) -> String {
+    format!("{}Next", state.name)
+}
+
 pub(crate) fn state(automaton: &Automaton, index: StateIndex) -> Option<&State> {
     automaton.states.get(usize::try_from(index.0).ok()?)
 }
@@ -248,19 +307,23 @@ pub(crate) fn state(automaton: &Automaton, index: StateIndex) -> Option<&State> 
 /// How the body that a spawn edge opens goes on.
 pub(crate) fn body(automaton: &Automaton, declarations: &Declarations, target: StateIndex) -> Body {
     let Some(opened) = state(automaton, target) else { return Body::Longer };
-    let mut replies = opened.edges.iter().filter(|edge| {
+    let edges = opened.edges.iter().filter(|edge| {
         edge.origin == Origin::Written
             && !matches!(kind(declarations, edge.message), Some(Kind::Refusal { .. }))
     });
-    match (replies.next(), replies.next()) {
-        (None, _) if opened.kind == StateKind::End => Body::Over,
-        (Some(edge), None) if matches!(kind(declarations, edge.message), Some(Kind::Reply { .. })) => {
-            match state(automaton, edge.action.target()) {
-                Some(last) if last.kind == StateKind::End => Body::Reply(edge.message),
-                _ => Body::Longer,
-            }
+    let mut replies = Vec::new();
+    for edge in edges {
+        let reply = matches!(kind(declarations, edge.message), Some(Kind::Reply { .. }));
+        let last = state(automaton, edge.action.target()).is_some_and(|last| last.kind == StateKind::End);
+        if !reply || !last {
+            return Body::Longer;
         }
-        _ => Body::Longer,
+        replies.push(edge.message);
+    }
+    match replies.as_slice() {
+        [] if opened.kind == StateKind::End => Body::Over,
+        [] => Body::Longer,
+        _ => Body::Reply(replies),
     }
 }
 
@@ -321,10 +384,10 @@ impl<'a> Planner<'a> {
                 add(format!("recv_{snake_name}"), What::Receive { message, target, refused });
             }
             (Action::Spawn(target), Direction::Send, Kind::Request) => {
-                if let Body::Reply(reply) = body(self.automaton, self.declarations, target) {
+                if let Body::Reply(replies) = body(self.automaton, self.declarations, target) {
                     add(
                         call_name(self.declarations, message),
-                        What::Call(Exchange { request: message, reply }),
+                        What::Call(Exchange { request: message, replies }),
                     );
                 }
             }
@@ -363,19 +426,29 @@ impl<'a> Planner<'a> {
         {
             return None;
         }
-        let mut reply = None;
+        let mut replies = Vec::new();
+        let mut targets = Vec::new();
+        let mut others = false;
         for edge in state.edges.iter().filter(|edge| edge.origin == Origin::Written) {
             let Action::Step(target) = edge.action else { continue };
             match kind(self.declarations, edge.message)? {
                 Kind::Refusal { .. } => {}
-                _ if target == waiting => {}
-                Kind::Reply { request: of } if of == request && reply.is_none() => {
-                    reply = Some((edge.message, target));
+                _ if target == waiting => others |= edge.direction == Direction::Receive,
+                Kind::Reply { request: of } if of == request => {
+                    replies.push(edge.message);
+                    targets.push(target);
                 }
                 _ => return None,
             }
         }
-        reply.map(|(reply, target)| What::Exchange { request, reply, target })
+        match targets.as_slice() {
+            [] => None,
+            [target, more @ ..] if more.iter().all(|other| other == target) => {
+                Some(What::Exchange { request, replies, target: *target })
+            }
+            // What else may come in between would be a choice of its own.
+            _ => (!others).then_some(What::Choose { request, waiting }),
+        }
     }
 
     fn next(&self, here: StateIndex, state: &State) -> Option<Method> {
@@ -392,7 +465,7 @@ impl<'a> Planner<'a> {
             return None;
         }
         let next = Next {
-            name: format!("{}Next", state.name),
+            name: next_name(state),
             here: inputs.iter().all(|(_, target)| *target == here),
             inputs,
             closed: state.peer_may_close,
@@ -416,13 +489,13 @@ impl<'a> Planner<'a> {
                     known.states.push(&state.name);
                     continue;
                 }
-                let reply = match (body(self.automaton, self.declarations, target), message.table.kind) {
-                    (Body::Reply(reply), Kind::Request) => Some(reply),
-                    (Body::Over, Kind::Notification) => None,
+                let replies = match (body(self.automaton, self.declarations, target), message.table.kind) {
+                    (Body::Reply(replies), Kind::Request) => replies,
+                    (Body::Over, Kind::Notification) => Vec::new(),
                     _ => continue,
                 };
                 let states = vec![state.name.as_str()];
-                found.push(Replicated { message: edge.message, reply, span: edge.span, states });
+                found.push(Replicated { message: edge.message, replies, span: edge.span, states });
             }
         }
         found

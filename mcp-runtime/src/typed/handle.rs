@@ -5,9 +5,8 @@
 
 use mcp_protocol_machine::protocol::MessageIndex;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use super::{Call, Notify};
+use super::{Call, Notify, ReadReply};
 use crate::session::Link;
 
 /// Makes calls beside the linear channels, from any task. Does not keep the session open.
@@ -19,7 +18,7 @@ impl Handle {
     pub fn call<P, T, C, G>(&self, request: MessageIndex, params: &P) -> Call<'static, T, C, G>
     where
         P: Serialize + ?Sized,
-        T: DeserializeOwned,
+        T: ReadReply,
     {
         Call::new(self.0.clone(), request, params)
     }
