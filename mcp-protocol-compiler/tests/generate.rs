@@ -29,6 +29,9 @@ const LINEAR: &str = include_str!("generate/linear.session");
 /// Replicated channels, notifications, progress, gates, cancelling, two linear channels.
 const REPLICATED: &str = include_str!("generate/replicated.session");
 
+/// Messages and replies that conditions tell apart.
+const CONDITIONS: &str = include_str!("generate/conditions.session");
+
 /// The protocol of the note that the project started from, in both its forms.
 const NOTE: &str = include_str!("generate/note.session");
 const CHANNELS: &str = include_str!("generate/channels.session");
@@ -59,6 +62,11 @@ fn linear() {
 #[test]
 fn replicated() {
     insta::assert_snapshot!(expanded(REPLICATED));
+}
+
+#[test]
+fn conditions() {
+    insta::assert_snapshot!(expanded(CONDITIONS));
 }
 
 /// What keeps a protocol from being generated, as text.
@@ -111,7 +119,7 @@ fn a_step_and_a_call_that_meet() {
 
 #[test]
 fn every_name_is_free_in_the_protocols_of_this_folder() {
-    for text in [LINEAR, REPLICATED, NOTE, CHANNELS, MCP] {
+    for text in [LINEAR, REPLICATED, CONDITIONS, NOTE, CHANNELS, MCP] {
         assert_eq!(refused(text), "");
     }
 }

@@ -17,6 +17,7 @@
 
 mod capability;
 mod checker;
+mod condition;
 mod copies;
 mod exchange;
 mod lookup;

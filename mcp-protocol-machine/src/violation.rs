@@ -68,6 +68,8 @@ pub struct Got {
     pub method: Text,
     /// The id that the message carries or names.
     pub id: Option<RequestId>,
+    /// What tells the message from others of the same method.
+    pub condition: Option<Condition>,
 }
 
 /// What is wrong.
@@ -90,6 +92,11 @@ pub enum ViolationKind {
     },
     /// The protocol has no such method.
     UnknownMethod,
+    /// Conditions tell the messages of this method apart, or the replies of this request, and the payload fits none.
+    FitsNone {
+        /// The conditions, in order of declaration.
+        conditions: Vec<Condition>,
+    },
     /// The id was used before.
     DuplicateId {
         /// The method of the request that is still running under it, if one is.
@@ -261,6 +268,14 @@ impl Details {
                     None => Ok(()),
                 }
             }
+            ViolationKind::FitsNone { conditions } => {
+                write!(formatter, "{got} of the {sender} holds nothing by which it is known")?;
+                for (place, condition) in conditions.iter().enumerate() {
+                    let before = if place == 0 { ":" } else { " or" };
+                    write!(formatter, "{before} `{condition}`")?;
+                }
+                Ok(())
+            }
             ViolationKind::DuplicateId { running: Some(running) } => {
                 write!(
                     formatter,
@@ -363,23 +378,32 @@ fn name(side: Side) -> &'static str {
 }
 
 /// One message in a sentence.
-fn describe(formatter: &mut fmt::Formatter<'_>, kind: Option<Kind>, method: &str) -> fmt::Result {
+fn describe(
+    formatter: &mut fmt::Formatter<'_>,
+    kind: Option<Kind>,
+    method: &str,
+    condition: Option<&Condition>,
+) -> fmt::Result {
     match kind {
         Some(Kind::Reply { .. }) => write!(formatter, "the result of `{method}`"),
         Some(Kind::Refusal { .. }) => write!(formatter, "the error for `{method}`"),
         _ => write!(formatter, "`{method}`"),
+    }?;
+    match condition {
+        Some(condition) => write!(formatter, " (`{condition}`)"),
+        None => Ok(()),
     }
 }
 
 impl fmt::Display for Got {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        describe(formatter, self.kind, &self.method)
+        describe(formatter, self.kind, &self.method, self.condition.as_ref())
     }
 }
 
 impl fmt::Display for Expected {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        describe(formatter, Some(self.kind), &self.method)
+        describe(formatter, Some(self.kind), &self.method, self.condition.as_ref())
     }
 }
 

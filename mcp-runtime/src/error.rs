@@ -3,11 +3,12 @@
 //! In: refusals of the checker, errors of the peer, ends of the transport. Out: one [`Error`], whose variants are to
 //! be matched on. Refuses to hide anything in text: each cause is a variant with its data.
 
+use std::fmt;
 use std::io;
 use std::process::ExitStatus;
 use std::sync::Arc;
 
-use mcp_protocol_machine::protocol::Text;
+use mcp_protocol_machine::protocol::{Condition, Text};
 use mcp_protocol_machine::{TableError, Violation};
 
 use crate::driver::{End, Outcome};
@@ -40,6 +41,15 @@ pub enum Error {
         /// What the reader or writer of the type said.
         source: Arc<serde_json::Error>,
     },
+    /// Conditions tell the message from others, and what the payload holds does not go with it: the peer would read
+    /// another message. Nothing was written.
+    #[error("the payload of `{message}` {problem}")]
+    Mismatch {
+        /// The message, by its name in the `.session` file.
+        message: Text,
+        /// What does not go with it.
+        problem: Mismatch,
+    },
     /// The peer chose another branch than the one that was waited for.
     #[error("`{got}` came in where `{expected}` was waited for")]
     Unexpected {
@@ -56,6 +66,43 @@ pub enum Error {
 impl Error {
     pub(crate) fn payload(message: &Text, source: serde_json::Error) -> Error {
         Error::Payload { message: message.clone(), source: Arc::new(source) }
+    }
+}
+
+/// Why a payload does not go with its message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mismatch {
+    /// It does not fit the condition of the message.
+    Lacks(Condition),
+    /// It fits the condition of another message, as which the peer would read it.
+    ReadAs {
+        /// The other message, by its name in the `.session` file.
+        message: Text,
+        /// Its condition.
+        condition: Condition,
+    },
+    /// It is the result of a request, and fits the condition of none of its replies.
+    FitsNone(Vec<Condition>),
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Mismatch::Lacks(condition) => {
+                write!(formatter, "does not have what tells the message from others: `{condition}`")
+            }
+            Mismatch::ReadAs { message, condition } => {
+                write!(formatter, "would be read as `{message}`, because of what it holds: `{condition}`")
+            }
+            Mismatch::FitsNone(conditions) => {
+                formatter.write_str("is the result of no kind that there is")?;
+                for (place, condition) in conditions.iter().enumerate() {
+                    write!(formatter, "{} `{condition}`", if place == 0 { ":" } else { " or" })?;
+                }
+                Ok(())
+            }
+        }
     }
 }
 

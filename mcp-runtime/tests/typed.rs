@@ -14,6 +14,8 @@ mod watching {
 
 #[path = "typed/cancelling.rs"]
 mod cancelling;
+#[path = "typed/conditions.rs"]
+mod conditions;
 #[path = "typed/copies.rs"]
 mod copies;
 #[path = "typed/ending.rs"]

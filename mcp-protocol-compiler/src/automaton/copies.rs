@@ -132,8 +132,14 @@ fn starts(raw: &Raw) -> impl Iterator<Item = &super::explore::RawEdge> {
 /// The session types of copies, in order of appearance. A body without a name has none.
 pub(super) fn types(raw: &Raw, resolution: &Resolution) -> Vec<CopyType> {
     let mut found: Vec<CopyType> = Vec::new();
+    // A body that runs in many states is one edge in each of them.
+    let mut seen: BTreeSet<(usize, usize)> = BTreeSet::new();
     for edge in starts(raw) {
-        let Some(definition) = edge.copy.and_then(|index| resolution.definitions.get(index)) else {
+        let Some(definition) = edge
+            .copy
+            .filter(|index| seen.insert((*index, edge.target)))
+            .and_then(|index| resolution.definitions.get(index))
+        else {
             continue;
         };
         let start = StateIndex(u32::try_from(edge.target).unwrap_or(u32::MAX));

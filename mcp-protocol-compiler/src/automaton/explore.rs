@@ -53,7 +53,7 @@ pub(super) struct RawEdge {
 }
 
 /// A request that waits for its reply, and who sent it.
-type Open = (Direction, MessageIndex);
+pub(super) type Open = (Direction, MessageIndex);
 
 /// Two places are one state if they are the same text with the same requests open and the same channels running.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -116,6 +116,8 @@ pub(super) fn explore(
     if errors(explorer.diagnostics) == 0 {
         explorer.unanswered();
         super::copies::untied(&explorer.states, &resolution.declarations, explorer.diagnostics);
+        let missing = super::replies::missing(&explorer.states, &explorer.open, &resolution.declarations);
+        explorer.diagnostics.extend(missing);
         explorer.overlaps();
     }
     let states = std::mem::take(&mut explorer.states);

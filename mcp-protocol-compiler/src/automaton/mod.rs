@@ -20,6 +20,7 @@ mod lower;
 mod minimise;
 mod names;
 mod refuse;
+mod replies;
 
 #[cfg(test)]
 mod tests;

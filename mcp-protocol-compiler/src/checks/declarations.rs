@@ -173,7 +173,11 @@ pub fn same_on_the_wire(message: &Message, first: &Message) -> Diagnostic {
     )
     .label(format!("`{}` again", message.table.method))
     .also(first.span, format!("`{}` first", first.table.method))
-    .help("use one name for both, or give one of them another method")
+    .help(match &message.table.condition {
+        None => "use one name for both, give one of them another method, or say which field of the payload tells one \
+                 of them: `\"its/method\" if field`",
+        Some(_) => "use one name for both, or give one of them another method or condition",
+    })
 }
 
 /// `group G += …` where there is no G.

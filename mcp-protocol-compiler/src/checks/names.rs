@@ -13,7 +13,9 @@ use crate::generate::names::{
     CONTEXT_METHODS, HANDLE_METHODS, MODULE_ITEMS, PRELUDE, ROLE_ITEMS, SESSION_METHODS, constant, snake,
     try_ident,
 };
-use crate::generate::plan::{Method, Plan, Replicated, Role, What, indices, notify_name, open_names};
+use crate::generate::plan::{
+    Method, Plan, Replicated, Role, What, answers_name, indices, notify_name, open_names,
+};
 use crate::source::Span;
 
 /// A name that would stand for two things in the generated code, or for something that is there already.
@@ -34,6 +36,7 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
         clashes.handler(role);
         clashes.choices(role);
         clashes.copies(role);
+        clashes.answers(role);
     }
     clashes.context();
     clashes.found
@@ -165,7 +168,7 @@ impl Clashes<'_> {
                 let named = self.plan.message(*message).is_some_and(|message| message.call_name.is_some());
                 (*message, !named)
             }
-            What::Exchange { request, .. } => (*request, false),
+            What::Exchange { request, .. } | What::Choose { request, .. } => (*request, false),
             What::Open { message, .. } => {
                 let call = self.plan.message(*message);
                 let named = call.is_some_and(|call| {
@@ -215,11 +218,11 @@ impl Clashes<'_> {
                 continue;
             }
             let declarations = self.plan.declarations;
-            let name = match output.reply {
-                Some(_) => self.plan.call_name(output.message),
-                None => notify_name(declarations, output.message),
+            let name = match output.replies.is_empty() {
+                false => self.plan.call_name(output.message),
+                true => notify_name(declarations, output.message),
             };
-            let step = output.reply.is_none() && name.starts_with("send_");
+            let step = output.replies.is_empty() && name.starts_with("send_");
             let named = self.of_message(output.message, step);
             if HANDLE_METHODS.contains(&name.as_str()) {
                 let message =
@@ -279,6 +282,20 @@ impl Clashes<'_> {
                     let what = format!("the choice in `{}`", state.state.name);
                     self.insert(&mut items, next.name.clone(), named(state.state.span, what));
                 }
+            }
+        }
+    }
+
+    /// The enum of a request's replies stands in the role's module, which knows the role by its name.
+    fn answers(&mut self, role: &Role<'_>) {
+        for answers in &role.answers {
+            let name = answers_name(self.plan.declarations, answers.request);
+            if name == role.automaton.name {
+                let mut named = self.of_message(answers.request, true);
+                named.what =
+                    format!("the enum of the replies to `{}`", self.plan.message_name(answers.request));
+                let message = format!("{} would be called `{name}`, as the role", named.what);
+                self.report(&name, message, &named, None);
             }
         }
     }

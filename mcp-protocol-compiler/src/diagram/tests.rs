@@ -12,7 +12,7 @@ const SMALL: &str = "
 protocol Small
 request Initialize \"initialize\" -> InitializeResult
 notification Initialized \"initialized\"
-request Call \"call\" -> Result | Later
+request Call \"call\" -> Result | Later (_) if later
 request Ping \"ping\" -> Pong
 notification Log \"log\"
 notification Stop \"stop\"

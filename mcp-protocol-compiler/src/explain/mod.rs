@@ -115,7 +115,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 74] = pages! {
+static PAGES: [Page; 76] = pages! {
     source::NOT_UTF8, "S0001", "the file is not UTF-8";
     source::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::findings::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -158,6 +158,7 @@ static PAGES: [Page; 74] = pages! {
     checks::declarations::NO_TYPES, "S0109", "a payload type, and nothing says where it lives";
     checks::declarations::TOO_MANY, "S0110", "more messages than can be numbered";
     checks::declarations::UNUSED_DEFINITION, "S0111", "a definition that no role reaches";
+    checks::alternatives::NOT_TOLD_APART, "S0112", "alternatives that nothing tells apart";
     checks::recursion::UNGUARDED, "S0201", "a loop that does nothing";
     checks::recursion::ACROSS, "S0202", "a loop that leaves its channel";
     checks::recursion::BRANCH_OF_LOOP, "S0203", "a branch that the loop has taken in";
@@ -174,6 +175,7 @@ static PAGES: [Page; 74] = pages! {
     checks::refusals::WOULD_UNDO, "S0306", "a refusal that would undo another message";
     checks::refusals::STATES_COULD_PART, "S0307", "`cancellable` where the two sides could part";
     checks::refusals::NOTHING_CANCELS, "S0308", "`cancellable`, and no notification that cancels";
+    checks::alternatives::NOT_ACCEPTED, "S0309", "a reply that may come is not accepted";
     checks::channels::OVERLAP, "S0401", "channels side by side that share a message";
     checks::channels::BODY_STARTS_WITH_REPLY, "S0402", "a `*` body that starts with a reply";
     checks::channels::BODY_MAY_BE_EMPTY, "S0403", "a copy that may do nothing";

@@ -3,7 +3,7 @@
 //! In: the plan and the texts. Out: `#[doc]` attributes. Refuses to invent: what the author wrote comes first, as it
 //! was written.
 
-use mcp_protocol_machine::protocol::{Holder, Kind, MessageIndex, Payload, Side, StateIndex};
+use mcp_protocol_machine::protocol::{Holder, Kind, Message, MessageIndex, Payload, Side, StateIndex};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -110,12 +110,18 @@ pub(crate) fn links<'n>(names: impl IntoIterator<Item = &'n str>, scope: Scope) 
 pub(crate) fn described(plan: &Plan<'_>, index: MessageIndex) -> String {
     let Some(message) = plan.message(index) else { return String::new() };
     let table = &message.table;
+    let when = condition(table);
     match table.kind {
-        Kind::Request => format!("the request `{}`", table.method),
-        Kind::Notification => format!("the notification `{}`", table.method),
-        Kind::Reply { .. } => format!("`{}`, the reply to `{}`", table.name, table.method),
+        Kind::Request => format!("the request `{}`{when}", table.method),
+        Kind::Notification => format!("the notification `{}`{when}", table.method),
+        Kind::Reply { .. } => format!("`{}`, the reply to `{}`{when}", table.name, table.method),
         Kind::Refusal { .. } => format!("an error in reply to `{}`", table.method),
     }
+}
+
+/// What tells a message from others of its method, in parentheses.
+fn condition(table: &Message) -> String {
+    table.condition.as_ref().map(|condition| format!(" (`{condition}`)")).unwrap_or_default()
 }
 
 /// The capabilities that a message needs, as a sentence.
@@ -133,8 +139,8 @@ pub(crate) fn needs(plan: &Plan<'_>, index: MessageIndex, sender: Side) -> Optio
             };
             let gate = plan.declarations.gates.get(usize::from(requirement.gate.0))?;
             let holder = super::plan::role_module(side);
-            let when = if requirement.condition.is_some() { " for some payloads" } else { "" };
-            Some(format!("`{holder}.{}`{when}", gate.path.join(".")))
+            let when = requirement.condition.as_ref().map(|condition| format!(" (`{condition}`)"));
+            Some(format!("`{holder}.{}`{}", gate.path.join("."), when.unwrap_or_default()))
         })
         .collect();
     match gates.as_slice() {
@@ -150,9 +156,10 @@ pub(crate) fn type_of(plan: &Plan<'_>, role: &Role<'_>, what: &What) -> String {
     let state = |index: StateIndex| role.state_name(index);
     match what {
         What::Send { message: sent, target } => format!("!{} . {}", message(*sent), state(*target)),
-        What::Exchange { request, reply, target, .. } => {
-            format!("!{} . ?{} . {}", message(*request), message(*reply), state(*target))
+        What::Exchange { request, replies, target } => {
+            format!("!{} . {}", message(*request), received(plan, replies, state(*target)))
         }
+        What::Choose { request, waiting } => format!("!{} . {}", message(*request), state(*waiting)),
         What::Receive { message: received, target, .. } => {
             format!("?{} . {}", message(*received), state(*target))
         }
@@ -172,12 +179,24 @@ pub(crate) fn type_of(plan: &Plan<'_>, role: &Role<'_>, what: &What) -> String {
         What::OpenExchange { request, reply, target, .. } => {
             format!("*( !{} . ?{} . {} )", message(*request), message(*reply), state(*target))
         }
-        What::Call(call) => format!("*( !{} . ?{} . End )", message(call.request), message(call.reply)),
+        What::Call(call) => {
+            format!("*( !{} . {} )", message(call.request), received(plan, &call.replies, "End"))
+        }
         What::Notify { message: sent } => format!("*( !{} . End )", message(*sent)),
         What::Split { parts } => {
             format!("({})", parts.iter().map(|part| state(*part)).collect::<Vec<_>>().join(", "))
         }
         What::Close => "End".into(),
+    }
+}
+
+/// Replies that lead to the same state: `?A . S`, or `( ?A . S & ?B . S )`.
+fn received(plan: &Plan<'_>, replies: &[MessageIndex], then: &str) -> String {
+    let branches: Vec<String> =
+        replies.iter().map(|reply| format!("?{} . {then}", plan.message_name(*reply))).collect();
+    match branches.as_slice() {
+        [only] => only.clone(),
+        _ => format!("( {} )", branches.join(" & ")),
     }
 }
 
@@ -200,5 +219,6 @@ pub(crate) fn message_lines(plan: &Plan<'_>, docs: &Docs<'_>, index: MessageInde
     };
     let written: &[String] =
         if matches!(table.kind, Kind::Refusal { .. }) { &[] } else { &message.documentation };
-    after(written, [format!("{what}{payload}; {place}.")])
+    let when = condition(table);
+    after(written, [format!("{what}{when}{payload}; {place}.")])
 }

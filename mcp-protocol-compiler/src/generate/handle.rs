@@ -37,7 +37,8 @@ impl Generator<'_> {
                 })
             })
             .collect();
-        let items = quote!(#calls #copies #handle #incoming #choices);
+        let answers = self.answers(role);
+        let items = quote!(#calls #copies #handle #incoming #answers #choices);
         if items.is_empty() {
             return TokenStream::new();
         }
@@ -61,7 +62,7 @@ impl Generator<'_> {
 
     /// The types of running calls, with the progress that may be reported on them.
     fn call_aliases(&self, role: &Role<'_>) -> TokenStream {
-        let requests = || role.outputs.iter().filter(|output| output.reply.is_some());
+        let requests = || role.outputs.iter().filter(|output| !output.replies.is_empty());
         let cancellable = |output: &&Replicated<'_>| self.call_alias(output.message) == "CancellableCall";
         let progress = match self.plan.reports.as_slice() {
             [] => quote!(()),
@@ -124,11 +125,11 @@ impl Generator<'_> {
         if let Some(opening) = &output.opening {
             return self.handle_opening(role, message, opening, &documentation);
         }
-        match output.reply {
-            Some(reply) => {
+        match output.replies.is_empty() {
+            false => {
                 let name = ident(&plan.call_name(message));
                 let alias = self.call_alias(message);
-                let result = self.payload(reply, Scope::Nested);
+                let result = self.answer(role, message, &output.replies, Scope::Nested);
                 quote! {
                     #documentation
                     pub fn #name(&self, #parameter) -> #alias<'static, #result> {
@@ -136,7 +137,7 @@ impl Generator<'_> {
                     }
                 }
             }
-            None => {
+            true => {
                 let name = ident(&notify_name(plan.declarations, message));
                 quote! {
                     #documentation

@@ -28,8 +28,8 @@ impl Generator<'_> {
             let documentation = self.input_documentation(input);
             let variant = ident(self.plan.message_name(input.message));
             let payload = (!self.is_empty(input.message)).then(|| self.payload(input.message, Scope::Nested));
-            let responder = input.reply.map(|reply| {
-                let result = self.payload(reply, Scope::Nested);
+            let responder = (!input.replies.is_empty()).then(|| {
+                let result = self.answer(role, input.message, &input.replies, Scope::Nested);
                 quote!(typed::Responder<#result>)
             });
             let copy = input.opening.as_ref().map(|opening| self.incoming_copy(role, opening).1);
@@ -43,7 +43,7 @@ impl Generator<'_> {
             let variant = ident(self.plan.message_name(input.message));
             let constant = self.constant(input.message);
             let opened = input.opening.as_ref().map(|opening| self.incoming_copy(role, opening).0);
-            let make = match (input.reply.is_some(), self.is_empty(input.message)) {
+            let make = match (!input.replies.is_empty(), self.is_empty(input.message)) {
                 (_, true) if opened.is_some() => {
                     quote!(arrival.open().map(|((), session)| Self::#variant(#opened::at(session))))
                 }
@@ -118,7 +118,7 @@ impl Generator<'_> {
                 true => (quote!(()), quote!(context)),
                 false => (quote!(params), quote!(context, params)),
             };
-            let run = match input.reply.is_some() {
+            let run = match !input.replies.is_empty() {
                 true => quote!(answer),
                 false => quote!(deliver),
             };
@@ -241,15 +241,15 @@ impl Generator<'_> {
                     }
                 };
             }
-            let (output, default) = match input.reply {
-                Some(reply) => {
-                    let result = self.payload(reply, Scope::Nested);
+            let (output, default) = match input.replies.is_empty() {
+                false => {
+                    let result = self.answer(role, input.message, &input.replies, Scope::Nested);
                     (
                         quote!(Result<#result, typed::RpcError>),
                         quote!(::std::future::ready(Err(typed::RpcError::method_not_found(#method)))),
                     )
                 }
-                None => (quote!(()), quote!(::std::future::ready(()))),
+                true => (quote!(()), quote!(::std::future::ready(()))),
             };
             quote! {
                 #documentation

@@ -4,9 +4,11 @@
 //! to and `sessionc expand` prints, and the tables as values. Refuses what has no Rust form yet ([`check`]).
 //!
 //! `plan` decides which methods there are, the other modules write them: `states` what both roles share, `role` and
-//! `steps` a session type, `handle` and `incoming` its module, `tables` the machine as constants. The code speaks of
+//! `steps` a session type, `handle` and `incoming` its module, `answers` what requests with several replies
+//! are answered with, `tables` the machine as constants. The code speaks of
 //! the runtime as `runtime`, which [`import`] brings in, and of payloads as `types`.
 
+mod answers;
 mod docs;
 mod handle;
 mod incoming;

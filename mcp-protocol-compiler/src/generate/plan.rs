@@ -47,6 +47,8 @@ pub(crate) struct Role<'a> {
     pub(crate) outputs: Vec<Replicated<'a>>,
     /// Replicated inputs of any state that a program takes by itself.
     pub(crate) inputs: Vec<Replicated<'a>>,
+    /// Requests whose replies are an enum.
+    pub(crate) answers: Vec<Answers>,
     /// The session types of its copies, as roles of their own: what has states and steps is planned in one way.
     pub(crate) copies: Vec<Role<'a>>,
     /// For the session type of copies, which that is.
@@ -62,6 +64,17 @@ pub(crate) struct Opening {
     pub(crate) start: StateIndex,
     /// The reply to the first message, where that comes next, and the state after it.
     pub(crate) answer: Option<(MessageIndex, StateIndex)>,
+}
+
+/// A request with several replies, where they lead to the same state: an enum of them.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    pub(crate) request: MessageIndex,
+    pub(crate) replies: Vec<MessageIndex>,
+    /// This role receives them.
+    pub(crate) read: bool,
+    /// This role sends them.
+    pub(crate) written: bool,
 }
 
 /// One state and its methods.
@@ -86,8 +99,11 @@ pub(crate) struct Method {
 pub(crate) enum What {
     /// A linear output: notification, request or reply.
     Send { message: MessageIndex, target: StateIndex },
-    /// A linear request together with its reply.
-    Exchange { request: MessageIndex, reply: MessageIndex, target: StateIndex },
+    /// A linear request together with its reply, or with one of its replies.
+    Exchange { request: MessageIndex, replies: Vec<MessageIndex>, target: StateIndex },
+    /// A linear request together with one of its replies, which lead to different states; `waiting` is the state in
+    /// between, whose choice it is.
+    Choose { request: MessageIndex, waiting: StateIndex },
     /// A linear input; `refused` is where the session is when a refusal comes instead.
     Receive { message: MessageIndex, target: StateIndex, refused: Option<StateIndex> },
     /// Whatever linear input comes first.
@@ -123,20 +139,20 @@ pub(crate) struct Next {
     pub(crate) refused: Option<StateIndex>,
 }
 
-/// A request and its one reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A request and its replies, of which one comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Exchange {
     pub(crate) request: MessageIndex,
-    pub(crate) reply: MessageIndex,
+    pub(crate) replies: Vec<MessageIndex>,
 }
 
 /// The first action of a `*` body.
 #[derive(Debug)]
 pub(crate) struct Replicated<'a> {
     pub(crate) message: MessageIndex,
-    /// The reply, if the message is a request.
-    pub(crate) reply: Option<MessageIndex>,
-    /// What it opens, if that has a session type of its own; `reply` is then nothing.
+    /// The replies, of which one comes, if the message is a request.
+    pub(crate) replies: Vec<MessageIndex>,
+    /// What it opens, if that has a session type of its own; there are no `replies` then.
     pub(crate) opening: Option<Opening>,
     pub(crate) span: Span,
     /// The states it runs beside.
@@ -144,12 +160,12 @@ pub(crate) struct Replicated<'a> {
 }
 
 /// How the body of a `*` goes on after its first action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     /// Nothing follows.
     Over,
-    /// One reply follows, and then nothing.
-    Reply(MessageIndex),
+    /// One reply follows, one of these, and then nothing.
+    Reply(Vec<MessageIndex>),
     /// More than that.
     Longer,
 }
@@ -242,8 +258,10 @@ impl<'a> Role<'a> {
             !table.answered && table.cancels.is_none() && table.reports.is_none()
         });
         let copies = planner.copies();
+        let with_states = std::iter::once(&states).chain(copies.iter().map(|copy: &Role<'_>| &copy.states));
+        let answers = answers(with_states.flatten(), &outputs, &inputs);
         let methods = by_name(&states);
-        Role { automaton, states, methods, outputs, inputs, copies, copy: None }
+        Role { automaton, states, methods, outputs, inputs, answers, copies, copy: None }
     }
 
     /// The name of the session type.
@@ -309,6 +327,52 @@ pub(crate) fn copy_states(automaton: &Automaton, copy: &CopyType) -> BTreeSet<us
     seen
 }
 
+/// The requests of a role that are answered by one of several replies where nothing else depends on which it is.
+fn answers<'p>(
+    states: impl Iterator<Item = &'p StatePlan<'p>>,
+    outputs: &[Replicated<'_>],
+    inputs: &[Replicated<'_>],
+) -> Vec<Answers> {
+    let mut all: Vec<Answers> = Vec::new();
+    let mut add = |request: MessageIndex, replies: &[MessageIndex], written: bool| {
+        if replies.len() < 2 {
+            return;
+        }
+        let place = all.iter().position(|known| known.request == request).unwrap_or_else(|| {
+            all.push(Answers { request, replies: Vec::new(), read: false, written: false });
+            all.len() - 1
+        });
+        if let Some(answers) = all.get_mut(place) {
+            answers.replies.extend_from_slice(replies);
+            answers.replies.sort_unstable();
+            answers.replies.dedup();
+            answers.read |= !written;
+            answers.written |= written;
+        }
+    };
+    for method in states.flat_map(|state| &state.methods) {
+        if let What::Exchange { request, replies, .. } = &method.what {
+            add(*request, replies, false);
+        }
+    }
+    for (replicated, written) in [(outputs, false), (inputs, true)] {
+        for message in replicated {
+            add(message.message, &message.replies, written);
+        }
+    }
+    all
+}
+
+/// The name of the enum of a request's replies.
+pub(crate) fn answers_name(declarations: &Declarations, request: MessageIndex) -> String {
+    format!("{}Reply", declarations.message_name(request))
+}
+
+/// The name of the enum of what comes next in a state.
+pub(crate) fn next_name(state: &State) -> String {
+    format!("{}Next", state.name)
+}
+
 pub(crate) fn state(automaton: &Automaton, index: StateIndex) -> Option<&State> {
     automaton.states.get(usize::try_from(index.0).ok()?)
 }
@@ -316,19 +380,23 @@ pub(crate) fn state(automaton: &Automaton, index: StateIndex) -> Option<&State> 
 /// How the body that a spawn edge opens goes on.
 pub(crate) fn body(automaton: &Automaton, declarations: &Declarations, target: StateIndex) -> Body {
     let Some(opened) = state(automaton, target) else { return Body::Longer };
-    let mut replies = opened.edges.iter().filter(|edge| {
+    let edges = opened.edges.iter().filter(|edge| {
         edge.origin == Origin::Written
             && !matches!(kind(declarations, edge.message), Some(Kind::Refusal { .. }))
     });
-    match (replies.next(), replies.next()) {
-        (None, _) if opened.kind == StateKind::End => Body::Over,
-        (Some(edge), None) if matches!(kind(declarations, edge.message), Some(Kind::Reply { .. })) => {
-            match state(automaton, edge.action.target()) {
-                Some(last) if last.kind == StateKind::End => Body::Reply(edge.message),
-                _ => Body::Longer,
-            }
+    let mut replies = Vec::new();
+    for edge in edges {
+        let reply = matches!(kind(declarations, edge.message), Some(Kind::Reply { .. }));
+        let last = state(automaton, edge.action.target()).is_some_and(|last| last.kind == StateKind::End);
+        if !reply || !last {
+            return Body::Longer;
         }
-        _ => Body::Longer,
+        replies.push(edge.message);
+    }
+    match replies.as_slice() {
+        [] if opened.kind == StateKind::End => Body::Over,
+        [] => Body::Longer,
+        _ => Body::Reply(replies),
     }
 }
 
@@ -401,10 +469,10 @@ impl<'a> Planner<'a> {
                 }
             }
             (Action::Spawn(target), Direction::Send, Kind::Request) => {
-                if let Body::Reply(reply) = body(self.automaton, self.declarations, target) {
+                if let Body::Reply(replies) = body(self.automaton, self.declarations, target) {
                     add(
                         call_name(self.declarations, message),
-                        What::Call(Exchange { request: message, reply }),
+                        What::Call(Exchange { request: message, replies }),
                     );
                 }
             }
@@ -433,35 +501,60 @@ impl<'a> Planner<'a> {
     /// The combined form of a linear request: only where nothing but its reply can happen in between, and where a
     /// refusal undoes it.
     fn exchange(&self, here: StateIndex, request: MessageIndex, waiting: StateIndex) -> Option<What> {
+        self.exchange_from(Some(here), request, waiting)
+    }
+
+    fn exchange_from(
+        &self,
+        here: Option<StateIndex>,
+        request: MessageIndex,
+        waiting: StateIndex,
+    ) -> Option<What> {
         if kind(self.declarations, request) != Some(Kind::Request) {
             return None;
         }
         let state = state(self.automaton, waiting)?;
-        if self.refused(state, |_| true).is_some_and(|to| to != here) {
+        if state.may_close
+            || state.peer_may_close
+            || self.refused(state, |_| true).is_some_and(|to| here.is_some_and(|here| to != here))
+        {
             return None;
         }
-        self.answer(request, waiting).map(|(reply, target)| What::Exchange { request, reply, target })
-    }
-
-    /// The reply to a request and the state after it, where nothing but that reply can happen in a state.
-    fn answer(&self, request: MessageIndex, waiting: StateIndex) -> Option<(MessageIndex, StateIndex)> {
-        let state = state(self.automaton, waiting)?;
-        if state.may_close || state.peer_may_close {
-            return None;
-        }
-        let mut reply = None;
+        let mut replies = Vec::new();
+        let mut targets = Vec::new();
+        let mut others = false;
         for edge in state.edges.iter().filter(|edge| edge.origin == Origin::Written) {
             let Action::Step(target) = edge.action else { continue };
             match kind(self.declarations, edge.message)? {
                 Kind::Refusal { .. } => {}
-                _ if target == waiting => {}
-                Kind::Reply { request: of } if of == request && reply.is_none() => {
-                    reply = Some((edge.message, target));
+                _ if target == waiting => others |= edge.direction == Direction::Receive,
+                Kind::Reply { request: of } if of == request => {
+                    replies.push(edge.message);
+                    targets.push(target);
                 }
                 _ => return None,
             }
         }
-        reply
+        match targets.as_slice() {
+            [] => None,
+            [target, more @ ..] if more.iter().all(|other| other == target) => {
+                Some(What::Exchange { request, replies, target: *target })
+            }
+            // What else may come in between would be a choice of its own.
+            _ => (!others).then_some(What::Choose { request, waiting }),
+        }
+    }
+
+    /// The reply to a request and the state after it, where nothing but that reply can happen in a state.
+    fn answer(&self, request: MessageIndex, waiting: StateIndex) -> Option<(MessageIndex, StateIndex)> {
+        // A refusal ends the copy, so it leads nowhere that would have to be compared.
+        match self.exchange_from(None, request, waiting)? {
+            What::Exchange { replies, target, .. } => match replies.as_slice() {
+                [reply] => Some((*reply, target)),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// What the first message of a copy opens, if that has a session type of its own.
@@ -503,6 +596,7 @@ impl<'a> Planner<'a> {
                 states,
                 outputs: Vec::new(),
                 inputs: Vec::new(),
+                answers: Vec::new(),
                 copies: Vec::new(),
                 copy: Some(copy),
             }
@@ -524,7 +618,7 @@ impl<'a> Planner<'a> {
             return None;
         }
         let next = Next {
-            name: format!("{}Next", state.name),
+            name: next_name(state),
             here: inputs.iter().all(|(_, target)| *target == here),
             inputs,
             closed: state.peer_may_close,
@@ -549,14 +643,14 @@ impl<'a> Planner<'a> {
                     continue;
                 }
                 let opening = self.opening(edge.message, target);
-                let reply = match (body(self.automaton, self.declarations, target), message.table.kind) {
-                    (Body::Reply(reply), Kind::Request) => Some(reply),
-                    (Body::Over, Kind::Notification) => None,
-                    _ if opening.is_some() => None,
+                let replies = match (body(self.automaton, self.declarations, target), message.table.kind) {
+                    (Body::Reply(replies), Kind::Request) => replies,
+                    (Body::Over, Kind::Notification) => Vec::new(),
+                    _ if opening.is_some() => Vec::new(),
                     _ => continue,
                 };
                 let states = vec![state.name.as_str()];
-                found.push(Replicated { message: edge.message, reply, opening, span: edge.span, states });
+                found.push(Replicated { message: edge.message, replies, opening, span: edge.span, states });
             }
         }
         found

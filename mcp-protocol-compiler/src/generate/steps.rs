@@ -10,7 +10,7 @@ use quote::{format_ident, quote};
 use super::Generator;
 use super::docs::{attributes, described, link, links, needs, type_of};
 use super::names::{constant, ident};
-use super::plan::{Method, Next, Opening, Role, StatePlan, What, role_module};
+use super::plan::{Method, Next, Opening, Role, StatePlan, What, next_name, role_module, state};
 use super::types::{Scope, ordinal};
 
 impl Generator<'_> {
@@ -21,9 +21,10 @@ impl Generator<'_> {
         let here = state.index;
         let body = match &method.what {
             What::Send { message, target } => self.send(role, &name, *message, here, *target),
-            What::Exchange { request, reply, target, .. } => {
-                self.exchange(role, &name, (*request, *reply), here, *target)
+            What::Exchange { request, replies, target } => {
+                self.exchange(role, &name, (*request, replies), here, *target)
             }
+            What::Choose { request, waiting } => self.choose(role, &name, *request, *waiting),
             What::Receive { message, target, refused } => {
                 self.receive(role, &name, *message, here, *target, *refused)
             }
@@ -34,7 +35,7 @@ impl Generator<'_> {
                 let constant = self.constant(call.request);
                 let module = ident(role_module(role.automaton.side));
                 let alias = self.call_alias(call.request);
-                let result = self.payload(call.reply, Scope::Top);
+                let result = self.answer(role, call.request, &call.replies, Scope::Top);
                 quote! {
                     pub fn #name(&self, #parameter) -> #module::#alias<'_, #result> {
                         self.session.call(messages::#constant, #value)
@@ -83,6 +84,12 @@ impl Generator<'_> {
                     said(*target)
                 )
             }
+            What::Choose { request, .. } => {
+                format!(
+                    "Sends {} and waits for its reply, which says how the session goes on.",
+                    described(plan, *request)
+                )
+            }
             What::Receive { message, target, .. } => {
                 format!("Waits for {}; the {subject} {}.", described(plan, *message), said(*target))
             }
@@ -109,7 +116,9 @@ impl Generator<'_> {
         }];
         let (message, refusable) = match &method.what {
             What::Send { message, .. } | What::Notify { message } => (Some(*message), None),
-            What::Exchange { request, .. } => (Some(*request), Some(state.index)),
+            What::Exchange { request, .. } | What::Choose { request, .. } => {
+                (Some(*request), Some(state.index))
+            }
             What::Receive { refused, .. } => (None, *refused),
             What::Next(next) => (None, next.refused),
             What::Call(call) => (Some(call.request), None),
@@ -169,13 +178,13 @@ impl Generator<'_> {
         &self,
         role: &Role<'_>,
         name: &Ident,
-        (request, reply): (MessageIndex, MessageIndex),
+        (request, replies): (MessageIndex, &[MessageIndex]),
         here: StateIndex,
         target: StateIndex,
     ) -> TokenStream {
         let (parameter, value) = self.argument(request, Scope::Top);
         let constant = self.constant(request);
-        let result = self.payload(reply, Scope::Top);
+        let result = self.answer(role, request, replies, Scope::Top);
         let error = &self.error;
         if here == target {
             return quote! {
@@ -184,13 +193,42 @@ impl Generator<'_> {
                 }
             };
         }
-        let (output, map) = self.with_payload(role, reply, target, &format_ident!("result"));
+        let (output, map) = match replies {
+            [reply] => self.with_payload(role, *reply, target, &format_ident!("result")),
+            _ if role.is_over(target) => (result, quote!(|(reply, _over)| reply)),
+            _ => {
+                let (session, next) = self.session_in(role, target);
+                (quote!((#result, #next)), quote!(|(reply, session)| (reply, #session::at(session))))
+            }
+        };
         quote! {
             pub async fn #name(self, #parameter) -> Result<#output, typed::StepError<Self>> {
                 self.session
                     .exchange(messages::#constant, #value)
                     .await
                     .map(#map)
+                    .map_err(|error| error.map(Self::at))
+            }
+        }
+    }
+
+    /// A linear request whose replies lead to different states: what comes is the choice of the state in between.
+    fn choose(
+        &self,
+        role: &Role<'_>,
+        name: &Ident,
+        request: MessageIndex,
+        waiting: StateIndex,
+    ) -> TokenStream {
+        let (parameter, value) = self.argument(request, Scope::Top);
+        let constant = self.constant(request);
+        let module = ident(role_module(role.automaton.side));
+        let choice = ident(&state(role.automaton, waiting).map_or_else(String::new, next_name));
+        quote! {
+            pub async fn #name(self, #parameter) -> Result<#module::#choice, typed::StepError<Self>> {
+                self.session
+                    .exchange_next(messages::#constant, #value, #module::#choice::read)
+                    .await
                     .map_err(|error| error.map(Self::at))
             }
         }

@@ -11,9 +11,9 @@ use super::items::{Placed, role_names, side_of};
 use super::payload::payload;
 use super::{Meaning, Message, PayloadType, Resolution};
 use crate::ast::{self, ItemKind, JsonPath, Modifier, Name};
+use crate::checks::alternatives;
 use crate::checks::declarations as check;
 use crate::checks::refusals;
-use crate::checks::unsupported::not_supported;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
@@ -28,6 +28,7 @@ pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
         }
     }
     identities(&declare.resolution.declarations.messages, declare.diagnostics);
+    declare.diagnostics.extend(alternatives::check(&declare.resolution.declarations));
     cancellable(&declare.resolution.declarations.messages, declare.diagnostics);
 }
 
@@ -81,9 +82,6 @@ impl Declare<'_> {
         (presence, payload): (machine::Payload, PayloadType),
         when: Option<&ast::Condition>,
     ) -> Message {
-        if let Some(condition) = when {
-            self.diagnostics.push(not_supported(condition.span, "conditions"));
-        }
         Message {
             table: machine::Message {
                 name: Cow::Owned(name.text.clone()),
@@ -181,9 +179,6 @@ impl Declare<'_> {
         when: Option<&ast::Condition>,
         _placed: &Placed<'_>,
     ) -> Option<Requirement> {
-        if let Some(condition) = when {
-            self.diagnostics.push(not_supported(condition.span, "conditions"));
-        }
         let holder = match holder.text.as_str() {
             "own" => Holder::Sender,
             "peer" => Holder::Receiver,

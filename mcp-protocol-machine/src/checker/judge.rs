@@ -4,6 +4,7 @@
 //! change anything.
 
 use crate::capability::Capabilities;
+use crate::condition::dotted;
 use crate::copies::Ties;
 use crate::exchange::RequestId;
 use crate::protocol::{Action, Condition, Direction, Holder, Kind, MessageIndex, Side, StateIndex};
@@ -172,12 +173,4 @@ impl Checker {
             Holder::Receiver => self.sender(direction).other(),
         }
     }
-}
-
-/// A path as it is written in a `.session` file: a key that is no plain word is quoted.
-fn dotted(path: &[crate::protocol::Text]) -> String {
-    let plain =
-        |key: &str| key.chars().all(|character| character.is_alphanumeric() || "_-".contains(character));
-    let keys = path.iter().map(|key| if plain(key) { key.to_string() } else { format!("{key:?}") });
-    keys.collect::<Vec<_>>().join(".")
 }

@@ -29,7 +29,7 @@ use crate::capability::Capabilities;
 use crate::copies::{Copies, CopyNumber, Layout, Ties};
 use crate::exchange::{Exchanges, Limits, Place, RequestId, Token};
 use crate::protocol::{
-    Action, Condition, Direction, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind,
+    Action, Condition, Direction, Kind, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind,
 };
 use crate::tables::{ProtocolRef, TableError, examine};
 use crate::violation::Violation;
@@ -260,6 +260,26 @@ impl Checker {
         }
         let violation = self.unknown_violation(direction, id, method);
         if let Some(id) = id {
+            let limits = self.limits;
+            self.asked_mut(direction).refuse(id, None, &limits);
+        }
+        Err(violation)
+    }
+
+    /// Reports a message whose payload fits none of the conditions that tell the messages of its method apart, or the
+    /// replies of its request; `message` is one of these. The id of a request is remembered, as that of any refused
+    /// request.
+    pub fn fits_none(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+    ) -> Result<Step, Violation> {
+        if self.closed {
+            return Ok(Step { kind: StepKind::Closed, message: None, copy: None, advice: None });
+        }
+        let violation = self.fits_none_violation(direction, message, id);
+        if let (Some(id), Some(Kind::Request)) = (id, violation.got.kind) {
             let limits = self.limits;
             self.asked_mut(direction).refuse(id, None, &limits);
         }

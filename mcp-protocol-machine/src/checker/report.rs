@@ -7,8 +7,8 @@
 use crate::capability::Capabilities;
 use crate::exchange::RequestId;
 use crate::protocol::{
-    Action, Condition, Direction, Kind, Level, MessageIndex, Origin, Role, State, StateIndex, Strictness,
-    Text,
+    Action, Condition, Direction, Kind, Level, Message, MessageIndex, Origin, Role, State, StateIndex,
+    Strictness, Text,
 };
 use crate::violation::{Details, Expected, Got, Violation, ViolationKind};
 
@@ -16,6 +16,8 @@ use super::Checker;
 
 /// JSON-RPC: the request is not valid.
 const INVALID_REQUEST: i64 = -32_600;
+/// JSON-RPC: the params are not right.
+const INVALID_PARAMS: i64 = -32_602;
 /// JSON-RPC: there is no such method.
 const METHOD_NOT_FOUND: i64 = -32_601;
 /// JSON-RPC leaves this range to the server: there is no room for the request.
@@ -62,6 +64,7 @@ impl Checker {
             kind: None,
             method: Text::default(),
             id: Some(id.clone()),
+            condition: None,
         };
         Violation::new(self.details(self.states(), direction, got, kind))
     }
@@ -81,8 +84,27 @@ impl Checker {
             kind: Some(kind),
             method: Text::Owned(method.to_owned()),
             id: id.cloned(),
+            condition: None,
         };
         Violation::new(self.details(self.states(), direction, got, ViolationKind::UnknownMethod))
+    }
+
+    /// A payload that fits no message of its method, or no reply of its request.
+    #[cold]
+    pub(super) fn fits_none_violation(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+    ) -> Violation {
+        let mut got = self.got(message, id);
+        let alike = |table: &&Message| Some(table.kind) == got.kind && table.method == got.method;
+        let conditions =
+            self.protocol.messages.iter().filter(alike).filter_map(|table| table.condition.clone()).collect();
+        // It is none of them, only its method and kind are known.
+        (got.message, got.name, got.condition) = (None, Text::default(), None);
+        let kind = ViolationKind::FitsNone { conditions };
+        Violation::new(self.details(self.states(), direction, got, kind))
     }
 
     /// What the protocol advises about a message that is accepted in a state.
@@ -111,6 +133,7 @@ impl Checker {
             kind: table.map(|table| table.kind),
             method: table.map(|table| table.method.clone()).unwrap_or_default(),
             id: id.cloned(),
+            condition: table.and_then(|table| table.condition.clone()),
         }
     }
 
@@ -126,6 +149,7 @@ impl Checker {
                 | ViolationKind::NotNegotiated { .. }
                 | ViolationKind::Restricted { .. },
             ) => METHOD_NOT_FOUND,
+            (None, ViolationKind::FitsNone { .. }) => INVALID_PARAMS,
             (None, ViolationKind::TooManyRunning { .. }) => OVERLOADED,
             (None, _) => INVALID_REQUEST,
         };
@@ -165,6 +189,7 @@ impl Checker {
     ) -> Option<Level> {
         match kind {
             ViolationKind::UnknownMethod
+            | ViolationKind::FitsNone { .. }
             | ViolationKind::DuplicateId { .. }
             | ViolationKind::TooManyRunning { .. }
             | ViolationKind::UnknownId

@@ -10,9 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{
-    Condition, Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text,
-};
+use mcp_protocol_machine::protocol::{Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text};
 use mcp_protocol_machine::{
     Capabilities, Checker, CopyNumber, ProtocolRef, RequestId, Step, TableError, Token, Violation,
 };
@@ -21,10 +19,10 @@ use super::arrivals::{Arrived, LinearInput};
 use super::batches::{BatchKey, Batches};
 use super::copies::CopySeats;
 use super::names::{Names, announced};
+use super::outgoing::Answer;
 use super::wakers::{Effects, Waiting};
 use crate::driver::Outcome;
 use crate::error::{Error, Reason};
-use crate::jsonrpc::path::{find, holds};
 use crate::jsonrpc::{Lines, RpcError};
 use crate::options::{Options, Report};
 
@@ -111,7 +109,7 @@ pub(crate) enum Grace {
 pub(crate) struct Pending {
     pub(super) message: MessageIndex,
     pub(super) waker: Option<Waker>,
-    pub(super) result: Option<Result<Box<str>, Error>>,
+    pub(super) result: Option<Result<Answer, Error>>,
     /// Progress that has come in and not been taken, if anyone wants it.
     pub(super) progress: Option<VecDeque<Box<str>>>,
 }
@@ -317,7 +315,7 @@ impl Engine {
     }
 
     /// Completes a call, unless it is complete.
-    pub(super) fn complete(&mut self, id: i64, result: Result<Box<str>, Error>) {
+    pub(super) fn complete(&mut self, id: i64, result: Result<Answer, Error>) {
         if let Some(pending) = self.calls.get_mut(&id)
             && pending.result.is_none()
         {
@@ -345,19 +343,6 @@ static IDLE: Protocol = Protocol {
 
 const IDLE_ROLE: Role = Role { name: Cow::Borrowed("idle"), states: Cow::Borrowed(&[IDLE_STATE]) };
 const IDLE_STATE: State = State::plain("End", StateKind::End, &[]);
-
-/// Whether a payload fits a condition, for gates that have one.
-pub(super) fn applies(payload: Option<&str>) -> impl Fn(&Condition) -> bool + '_ {
-    move |condition| {
-        let value = payload.and_then(|payload| find(payload, &condition.path));
-        match &condition.literal {
-            None => holds(value),
-            Some(literal) => value
-                .and_then(|value| serde_json::from_str::<String>(value).ok())
-                .is_some_and(|value| value == **literal),
-        }
-    }
-}
 
 /// The error that tells a peer of a refused request: the sentence, and the same as data.
 pub(super) fn refusal(violation: &Violation) -> RpcError {

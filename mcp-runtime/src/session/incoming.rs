@@ -9,9 +9,11 @@ use std::time::Instant;
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side, StateIndex};
 use mcp_protocol_machine::{About, Awaiting, CopyNumber, RequestId, Step, StepKind, Ties};
 
+use super::alternatives::applies;
 use super::arrivals::{Arrived, Body, LinearInput};
-use super::engine::{Engine, Owed, Phase, applies};
+use super::engine::{Engine, Owed, Phase};
 use super::names::{Names, id_at, to_be_read};
+use super::outgoing::Answer;
 use crate::error::{Error, Reason};
 use crate::jsonrpc::{Envelope, Line, Malformed, RpcError, is_batch, parse};
 use crate::options::{Cause, Report};
@@ -86,15 +88,23 @@ impl Engine {
     }
 
     fn named(&self, request: bool, method: &str, params: Option<&str>) -> Option<MessageIndex> {
-        self.names.by_method(&self.protocol, self.role()?, Direction::Receive, request, method, params)
+        self.names.by_method(&self.protocol, self.side.other(), request, method, params)
+    }
+
+    /// Nothing is known by this method, or nothing that its payload fits.
+    fn unnamed(&mut self, id: Option<&RequestId>, method: &str) {
+        let judged = match self.names.any_of(&self.protocol, id.is_some(), method) {
+            Some(message) => self.fits_none(message, id),
+            None => self.checker.unknown_method(Direction::Receive, id, method).map(drop),
+        };
+        if let Err(violation) = judged {
+            self.refused(id, violation);
+        }
     }
 
     fn request_came(&mut self, id: RequestId, method: &str, params: Option<&str>, now: Instant) {
         let Some(message) = self.named(true, method, params) else {
-            if let Err(violation) = self.checker.unknown_method(Direction::Receive, Some(&id), method) {
-                self.refused(Some(&id), violation);
-            }
-            return;
+            return self.unnamed(Some(&id), method);
         };
         if self.refused_in_batch(message, &id) {
             return;
@@ -145,10 +155,7 @@ impl Engine {
 
     fn notification_came(&mut self, method: &str, params: Option<&str>, now: Instant) {
         let Some(message) = self.named(false, method, params) else {
-            if let Err(violation) = self.checker.unknown_method(Direction::Receive, None, method) {
-                self.refused(None, violation);
-            }
-            return;
+            return self.unnamed(None, method);
         };
         let table = self.message(message);
         let cancels = table.and_then(|table| table.cancels.as_ref());
@@ -207,14 +214,17 @@ impl Engine {
             Ok(result) => self.names.reply(&self.protocol, request, result),
             Err(_) => self.names.refusal(&self.protocol, request),
         };
-        // A request without a reply of this shape is a flaw of the tables; the call must end all the same.
-        let judged = match message {
-            Some(message) => {
+        let judged = match (message, self.names.any_reply(request)) {
+            (Some(message), _) => {
                 let keys = Names::keys(&self.protocol, message, Some(id), outcome.as_ref().ok().copied());
                 let ties = Ties::keys(&keys);
                 self.checker.reply_tied(Direction::Receive, id, message, ties).map(|step| (step, message))
             }
-            None => self.checker.stray_reply(Direction::Receive, id).map(|step| (step, request)),
+            (None, Some(reply)) if outcome.is_ok() => {
+                self.checker.fits_none(Direction::Receive, reply, Some(id)).map(|step| (step, request))
+            }
+            // A request without any reply is a flaw of the tables; the call must end all the same.
+            (None, _) => self.checker.stray_reply(Direction::Receive, id).map(|step| (step, request)),
         };
         let (mut step, message) = match judged {
             Ok(judged) => judged,
@@ -235,9 +245,9 @@ impl Engine {
         if let RequestId::Number(number) = id
             && self.calls.contains_key(number)
         {
-            let read = outcome.map(|result| match self.message(message) {
-                Some(table) => to_be_read(table, Some(result)).into(),
-                None => result.into(),
+            let read = outcome.map(|result| Answer {
+                message,
+                text: self.message(message).map_or(result, |table| to_be_read(table, Some(result))).into(),
             });
             self.complete(*number, read.map_err(Error::Refused));
         } else if matches!(step.kind, StepKind::Linear { .. }) {

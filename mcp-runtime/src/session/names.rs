@@ -5,7 +5,7 @@
 
 use mcp_protocol_machine::protocol::{
     Announcement, Condition, Direction, KeyIndex, KeyPlace, Kind, Message, MessageIndex, MessageKey, Path,
-    Payload, Protocol, Role,
+    Payload, Protocol, Side,
 };
 use mcp_protocol_machine::{KeyValue, RequestId, Token};
 
@@ -21,6 +21,11 @@ pub(crate) struct Names {
     by_request: Box<[(MessageIndex, MessageIndex)]>,
     /// Notifications that report, if there are any at all.
     reporting: Box<[MessageIndex]>,
+    /// Whether any message has a condition.
+    conditions: bool,
+    /// What each side sends in some state, sorted; empty where there are no conditions.
+    sent_by_client: Box<[MessageIndex]>,
+    sent_by_server: Box<[MessageIndex]>,
 }
 
 impl Names {
@@ -42,43 +47,42 @@ impl Names {
             .filter(|(_, message)| message.reports.is_some())
             .map(|(index, _)| index)
             .collect();
-        Names { by_method: by_method.into(), by_request: by_request.into(), reporting }
+        let conditions = protocol.messages.iter().any(|message| message.condition.is_some());
+        let sent = |side| if conditions { sent_by(protocol, side) } else { Box::default() };
+        Names {
+            by_method: by_method.into(),
+            by_request: by_request.into(),
+            reporting,
+            conditions,
+            sent_by_client: sent(Side::Client),
+            sent_by_server: sent(Side::Server),
+        }
     }
 
-    /// The request or notification of a method. Where several fit, the one whose condition holds comes first, then
-    /// the one that goes this way somewhere in the role.
+    /// Whether conditions tell any messages apart.
+    pub(crate) fn has_conditions(&self) -> bool {
+        self.conditions
+    }
+
+    /// The request or notification of a method that one side sends. Of several it is the first whose condition the
+    /// payload fits, or else the one without a condition; what that side never sends comes last.
     pub(crate) fn by_method(
         &self,
         protocol: &Protocol,
-        role: &Role,
-        direction: Direction,
+        sender: Side,
         request: bool,
         method: &str,
         params: Option<&str>,
     ) -> Option<MessageIndex> {
-        let of = |index: &MessageIndex| protocol.message(*index);
-        let before = |index: &MessageIndex| of(index).is_some_and(|message| *message.method < *method);
-        let start = self.by_method.partition_point(before);
         let mut candidates = self
-            .by_method
-            .get(start..)
-            .unwrap_or_default()
-            .iter()
-            .copied()
-            .map_while(|index| {
-                protocol
-                    .message(index)
-                    .filter(|message| message.method == method)
-                    .map(|message| (index, message))
-            })
-            .filter(|(_, message)| (message.kind == Kind::Request) == request)
+            .of_method(protocol, request, method)
             .filter(|(_, message)| fits(message.condition.as_ref(), params));
         let first = candidates.next()?;
         let Some(second) = candidates.next() else { return Some(first.0) };
         let rank = |(index, message): &(MessageIndex, &Message)| {
-            (message.condition.is_some(), occurs(role, direction, *index))
+            (self.sends(sender, *index), message.condition.is_some())
         };
-        // The first of the best, in the order of the declarations as far as the sorting kept it.
+        // The first of the best, in the order of the declarations, which the sorting kept.
         let mut best = first;
         for candidate in [second].into_iter().chain(candidates) {
             if rank(&candidate) > rank(&best) {
@@ -86,6 +90,42 @@ impl Names {
             }
         }
         Some(best.0)
+    }
+
+    /// Some request or notification of a method, whatever its payload.
+    pub(crate) fn any_of(&self, protocol: &Protocol, request: bool, method: &str) -> Option<MessageIndex> {
+        self.of_method(protocol, request, method).next().map(|(index, _)| index)
+    }
+
+    /// Some reply of a request, whatever its payload.
+    pub(crate) fn any_reply(&self, request: MessageIndex) -> Option<MessageIndex> {
+        // The refusal comes last of what belongs to a request.
+        self.of_request(request).next()
+    }
+
+    fn of_method<'p>(
+        &self,
+        protocol: &'p Protocol,
+        request: bool,
+        method: &str,
+    ) -> impl Iterator<Item = (MessageIndex, &'p Message)> {
+        let of = |index: &MessageIndex| protocol.message(*index);
+        let before = |index: &MessageIndex| of(index).is_some_and(|message| *message.method < *method);
+        let start = self.by_method.partition_point(before);
+        let from = self.by_method.get(start..).unwrap_or_default().iter().copied();
+        from.map_while(move |index| {
+            protocol.message(index).filter(|message| message.method == method).map(|message| (index, message))
+        })
+        .filter(move |(_, message)| (message.kind == Kind::Request) == request)
+    }
+
+    /// Whether one side sends a message in some state; known only where conditions tell messages apart.
+    fn sends(&self, side: Side, message: MessageIndex) -> bool {
+        let sent = match side {
+            Side::Client => &self.sent_by_client,
+            Side::Server => &self.sent_by_server,
+        };
+        sent.binary_search(&message).is_ok()
     }
 
     /// The reply that a result is to a request.
@@ -167,13 +207,25 @@ impl Names {
     }
 }
 
-/// Whether a message occurs in a role at all, in that direction.
-fn occurs(role: &Role, direction: Direction, message: MessageIndex) -> bool {
-    role.states.iter().any(|state| state.edge(direction, message).is_some())
+/// The messages that one side sends in some state, by either role.
+fn sent_by(protocol: &Protocol, side: Side) -> Box<[MessageIndex]> {
+    let own = protocol.role(side).map(|role| (role, Direction::Send));
+    let others = protocol.role(side.other()).map(|role| (role, Direction::Receive));
+    let mut sent: Vec<MessageIndex> = own
+        .into_iter()
+        .chain(others)
+        .flat_map(|(role, direction)| {
+            let edges = role.states.iter().flat_map(|state| state.edges.iter());
+            edges.filter(move |edge| edge.direction == direction).map(|edge| edge.message)
+        })
+        .collect();
+    sent.sort_unstable();
+    sent.dedup();
+    sent.into()
 }
 
 /// Whether a payload fits a condition.
-fn fits(condition: Option<&Condition>, payload: Option<&str>) -> bool {
+pub(super) fn fits(condition: Option<&Condition>, payload: Option<&str>) -> bool {
     let Some(condition) = condition else { return true };
     let value = payload.and_then(|payload| find(payload, &condition.path));
     match &condition.literal {

@@ -9,17 +9,26 @@ use std::task::{Context, Poll};
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{About, Awaiting, CopyNumber, RequestId, Step, Ties, Token, Violation};
 
+use super::alternatives::applies;
 use super::batches::BatchKey;
-use super::engine::{Engine, Pending, Phase, applies};
+use super::engine::{Engine, Pending, Phase};
 use super::names::{Names, on_the_wire};
 use crate::error::Error;
 use crate::jsonrpc::{RpcError, path, write};
+
+/// The result of a call.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// Which of the replies it is.
+    pub(crate) message: MessageIndex,
+    pub(crate) text: Box<str>,
+}
 
 /// What became of a call so far.
 #[derive(Debug)]
 pub(crate) enum Sent {
     /// It is complete.
-    Done(Result<Box<str>, Error>),
+    Done(Result<Answer, Error>),
     /// A report came in; there may be more.
     Progress(Box<str>),
 }
@@ -61,6 +70,7 @@ impl Engine {
             params = Some(&with_token);
             token = Some(Token::Number(number));
         }
+        self.check_told_apart(message, params)?;
         let token = token.or_else(|| self.token(params));
         // A refused request has used its id up as far as the checker is concerned.
         self.next_id = self.next_id.wrapping_add(1);
@@ -109,6 +119,7 @@ impl Engine {
         let protocol = self.protocol.clone();
         let Some(table) = protocol.message(message) else { return Err(Error::Closed) };
         let params = on_the_wire(table, written);
+        self.check_told_apart(message, params)?;
         let keys = Names::keys(&protocol, message, None, params);
         let ties = Ties { keys: &keys, copy };
         let mut step =
@@ -191,9 +202,21 @@ impl Engine {
         }
     }
 
-    /// Answers a request of the peer with a result.
+    /// Answers a request of the peer with a result; which of its replies that is, the result says.
     pub(crate) fn reply_result(&mut self, id: &RequestId, written: &str) -> Result<(), Error> {
-        self.in_batch(id, |engine, batch| engine.result_in(batch, id, written))
+        self.reply_with(id, None, written)
+    }
+
+    /// Answers a request of the peer with one of its replies. Fails before anything has happened if the peer would
+    /// read another one.
+    pub(crate) fn reply_with(
+        &mut self,
+        id: &RequestId,
+        message: Option<MessageIndex>,
+        written: &str,
+    ) -> Result<(), Error> {
+        self.check_reply_told_apart(id, message, written)?;
+        self.in_batch(id, |engine, batch| engine.result_in(batch, id, message, written))
     }
 
     /// Answers a request of the peer with an error.
@@ -213,10 +236,16 @@ impl Engine {
         answered
     }
 
-    fn result_in(&mut self, batch: Option<BatchKey>, id: &RequestId, written: &str) -> Result<(), Error> {
+    fn result_in(
+        &mut self,
+        batch: Option<BatchKey>,
+        id: &RequestId,
+        message: Option<MessageIndex>,
+        written: &str,
+    ) -> Result<(), Error> {
         let protocol = self.protocol.clone();
         let Some(request) = self.settle(id)? else { return Ok(()) };
-        let message = self.names.reply(&protocol, request, written);
+        let message = message.or_else(|| self.names.reply(&protocol, request, written));
         let Some((message, table)) = message.and_then(|message| Some((message, protocol.message(message)?)))
         else {
             return Ok(());

@@ -16,6 +16,7 @@ use mcp_protocol_machine::protocol::MessageIndex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::reply::{ReadReply, Reply};
 use crate::error::Error;
 use crate::jsonrpc::write;
 use crate::options::Report;
@@ -155,7 +156,7 @@ impl<T, G> Call<'_, T, Cancellable, G> {
     }
 }
 
-impl<T: DeserializeOwned, C, G> Future for Call<'_, T, C, G> {
+impl<T: ReadReply, C, G> Future for Call<'_, T, C, G> {
     type Output = Result<T, Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -166,8 +167,8 @@ impl<T: DeserializeOwned, C, G> Future for Call<'_, T, C, G> {
                 Poll::Ready(Sent::Progress(raw)) => call.progress_came(&raw),
                 Poll::Ready(Sent::Done(result)) => {
                     call.stage = Stage::Over;
-                    let read = result.and_then(|raw| {
-                        serde_json::from_str(&raw).map_err(|error| {
+                    let read = result.and_then(|answer| {
+                        T::read_reply(Reply::new(answer.message, &answer.text)).map_err(|error| {
                             let message = call.link.with(|engine| engine.name(call.message));
                             Error::payload(&message, error)
                         })

@@ -9,7 +9,7 @@ use mcp_protocol_machine::protocol::MessageIndex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Call, Notify, Session};
+use super::{Call, Notify, ReadReply, Session};
 use crate::error::Error;
 use crate::session::Link;
 
@@ -22,7 +22,7 @@ impl Handle {
     pub fn call<P, T, C, G>(&self, request: MessageIndex, params: &P) -> Call<'static, T, C, G>
     where
         P: Serialize + ?Sized,
-        T: DeserializeOwned,
+        T: ReadReply,
     {
         Call::new(self.0.clone(), request, params)
     }

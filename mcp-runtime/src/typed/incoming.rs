@@ -7,13 +7,12 @@
 use std::future::{Future, poll_fn};
 
 use mcp_protocol_machine::protocol::{Message, MessageIndex};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::inputs::Unread;
-use super::{Context, Responder, Session};
+use super::{Context, Responder, Session, WriteReply};
 use crate::jsonrpc::{RpcError, undecodable};
 use crate::options::{Cause, Report};
 use crate::session::{Arrived, Link, to_be_read};
@@ -199,7 +198,7 @@ impl Arrival {
     pub async fn answer<P, R, F, Fut>(self, work: F)
     where
         P: DeserializeOwned,
-        R: Serialize,
+        R: WriteReply,
         F: FnOnce(P) -> Fut,
         Fut: Future<Output = Result<R, RpcError>>,
     {
@@ -253,8 +252,13 @@ pub(super) fn read<T: DeserializeOwned>(
     message: MessageIndex,
     payload: Option<&str>,
 ) -> Result<T, serde_json::Error> {
+    serde_json::from_str(text(link, message, payload))
+}
+
+/// The text to read a payload from, as the tables say.
+pub(super) fn text<'a>(link: &Link, message: MessageIndex, payload: Option<&'a str>) -> &'a str {
     let table: Option<&Message> = link.protocol().message(message);
-    serde_json::from_str(table.map_or(payload.unwrap_or("null"), |table| to_be_read(table, payload)))
+    table.map_or(payload.unwrap_or("null"), |table| to_be_read(table, payload))
 }
 
 /// Reports a payload that does not have its type.

@@ -8,10 +8,11 @@
 use std::future::poll_fn;
 
 use mcp_protocol_machine::RequestId;
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, StateIndex, StateKind};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
 use serde::de::DeserializeOwned;
 
-use super::incoming::{read, report_undecodable};
+use super::incoming::{read, report_undecodable, text};
+use super::reply::{ReadReply, Reply};
 use super::session::{Seat, Session};
 use crate::error::{Error, Reason, StepError};
 use crate::jsonrpc::{RpcError, undecodable};
@@ -52,6 +53,15 @@ impl Session {
         loop {
             let before = self.seat.state;
             let taken = self.take(Wanted::Any).await.map_err(StepError::Ended)?;
+            let taken = match taken {
+                // A refusal that the author has not written undoes the request, and is no branch of the choice.
+                Some(LinearInput { message, body: Body::Refusal(error), .. })
+                    if self.seat.is_implied(before, message) =>
+                {
+                    return Err(StepError::Refused { error, session: self });
+                }
+                taken => taken,
+            };
             let input = Input { link: self.seat.link.clone(), taken, before, session: Some(self) };
             match read(input) {
                 Ok(input) => return Ok(input),
@@ -86,7 +96,7 @@ impl Session {
         }
     }
 
-    pub(super) async fn receive_wanted<T: DeserializeOwned>(
+    pub(super) async fn receive_wanted<T: ReadReply>(
         mut self,
         wanted: Wanted,
     ) -> Result<(T, Session), StepError<Session>> {
@@ -98,7 +108,7 @@ impl Session {
     }
 
     /// Takes what is wanted and moves the value. A refusal moves it, too, and is the error.
-    pub(super) async fn take_here<T: DeserializeOwned>(&mut self, wanted: Wanted) -> Result<T, Error> {
+    pub(super) async fn take_here<T: ReadReply>(&mut self, wanted: Wanted) -> Result<T, Error> {
         loop {
             let before = self.seat.state;
             let Some(input) = self.take(wanted).await? else {
@@ -111,7 +121,8 @@ impl Session {
                 Body::Refusal(error) if written => refusal_text(&error),
                 Body::Refusal(error) => return Err(Error::Refused(error)),
             };
-            match read(&self.seat.link, message, payload.as_deref()) {
+            let text = text(&self.seat.link, message, payload.as_deref());
+            match T::read_reply(Reply::new(message, text)) {
                 Ok(payload) => {
                     self.open.extend(input.id.map(|id| (message, id)));
                     return Ok(payload);
@@ -187,6 +198,15 @@ impl Seat {
                 })
             }
         }
+    }
+
+    /// Whether an input is none that the author has written.
+    fn is_implied(&self, state: StateIndex, message: MessageIndex) -> bool {
+        let edge = self
+            .role()
+            .and_then(|role| role.state(state))
+            .and_then(|state| state.edge(Direction::Receive, message));
+        edge.is_some_and(|edge| edge.origin == Origin::Refusal)
     }
 
     fn peer_may_close(&self) -> bool {

@@ -8,7 +8,7 @@
 //! - `call.rs`: calls and notifications beside the linear channels; `handle.rs`: the same for tasks of their own.
 //! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides.
 //! - `copies.rs`: values of copies with a life of their own.
-//! - `closing.rs`: the end.
+//! - `reply.rs`: replies as Rust types, where a request has several. `closing.rs`: the end.
 
 mod call;
 mod closing;
@@ -17,6 +17,7 @@ mod copies;
 mod handle;
 mod incoming;
 mod inputs;
+mod reply;
 mod responder;
 mod session;
 mod steps;
@@ -25,7 +26,7 @@ pub use std::borrow::Cow;
 
 pub use mcp_protocol_machine::protocol::*;
 pub use mcp_protocol_machine::{Capabilities, ProtocolRef, Violation};
-pub use serde_json::Value;
+pub use serde_json::{Error as JsonError, Value};
 
 pub use crate::error::{Error, StepError};
 pub use crate::jsonrpc::RpcError;
@@ -35,5 +36,6 @@ pub use context::Context;
 pub use handle::Handle;
 pub use incoming::{Arrival, IncomingQueue};
 pub use inputs::{Input, Unread};
+pub use reply::{ReadReply, Reply, WriteReply, Written};
 pub use responder::Responder;
 pub use session::Session;

@@ -8,11 +8,11 @@ use std::marker::PhantomData;
 
 use mcp_protocol_machine::protocol::MessageIndex;
 use mcp_protocol_machine::{RequestId, Token};
-use serde::Serialize;
 
-use super::Context;
+use super::reply::Written;
+use super::{Context, WriteReply};
 use crate::error::Error;
-use crate::jsonrpc::{RpcError, write};
+use crate::jsonrpc::RpcError;
 use crate::session::Link;
 
 /// Owes the peer an answer of type `R`.
@@ -39,11 +39,18 @@ impl<R> Responder<R> {
     /// Answers with a result.
     pub fn respond(mut self, result: &R) -> Result<(), Error>
     where
-        R: Serialize,
+        R: WriteReply,
     {
         let Some(id) = self.id.take() else { return Ok(()) };
-        match write::payload(result) {
-            Ok(written) => self.link.with(|engine| engine.reply_result(&id, &written)),
+        match result.write_reply() {
+            Ok(Written { message, text }) => self.link.with(|engine| {
+                let answered = engine.reply_with(&id, message, &text);
+                if let Err(error @ Error::Mismatch { .. }) = &answered {
+                    // It is this side's mistake, and the peer still waits.
+                    engine.reply_error(&id, &RpcError::internal_error(error.to_string()))?;
+                }
+                answered
+            }),
             Err(error) => {
                 let answer = RpcError::internal_error(format!("the result could not be written: {error}"));
                 self.link.with(|engine| engine.reply_error(&id, &answer))?;
@@ -61,7 +68,7 @@ impl<R> Responder<R> {
     /// Answers with either.
     pub fn answer(self, outcome: Result<R, RpcError>) -> Result<(), Error>
     where
-        R: Serialize,
+        R: WriteReply,
     {
         match outcome {
             Ok(result) => self.respond(&result),

@@ -11,9 +11,8 @@ use mcp_protocol_machine::protocol::{
 };
 use mcp_protocol_machine::{Checker, CopyNumber, ProtocolRef, RequestId, Violation};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use super::{Call, Closing, Handle, IncomingQueue, Notify};
+use super::{Call, Closing, Handle, IncomingQueue, Notify, ReadReply};
 use crate::driver::{Endpoint, Outcome, Transport};
 use crate::error::Reason;
 use crate::options::Options;
@@ -122,7 +121,7 @@ impl Session {
     pub fn call<P, T, C, G>(&self, request: MessageIndex, params: &P) -> Call<'_, T, C, G>
     where
         P: Serialize + ?Sized,
-        T: DeserializeOwned,
+        T: ReadReply,
     {
         Call::new(self.seat.link.clone(), request, params)
     }

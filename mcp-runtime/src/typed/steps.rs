@@ -11,10 +11,10 @@ use std::future::{Future, poll_fn};
 use mcp_protocol_machine::About;
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, StateIndex};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::call::written;
-use super::inputs::Wanted;
+use super::inputs::{Input, Unread, Wanted};
+use super::reply::ReadReply;
 use super::session::Session;
 use crate::error::{Error, StepError};
 use crate::jsonrpc::RpcError;
@@ -71,7 +71,7 @@ impl Session {
     }
 
     /// Sends a linear request and takes its reply.
-    pub fn exchange<P: Serialize + ?Sized, T: DeserializeOwned>(
+    pub fn exchange<P: Serialize + ?Sized, T: ReadReply>(
         self,
         request: MessageIndex,
         params: &P,
@@ -87,7 +87,7 @@ impl Session {
     }
 
     /// The same where the reply leads back to the state that the request was sent in.
-    pub fn exchange_here<P: Serialize + ?Sized, T: DeserializeOwned>(
+    pub fn exchange_here<P: Serialize + ?Sized, T: ReadReply>(
         &mut self,
         request: MessageIndex,
         params: &P,
@@ -100,6 +100,27 @@ impl Session {
             let outcome = exchange.session.take_here(Wanted::ReplyTo(request)).await;
             exchange.done = true;
             outcome
+        }
+    }
+
+    /// Sends a linear request and takes its reply, which says how the value goes on.
+    pub fn exchange_next<P: Serialize + ?Sized, I, R>(
+        self,
+        request: MessageIndex,
+        params: &P,
+        read: R,
+    ) -> impl Future<Output = Result<I, StepError<Session>>> + Send + use<P, I, R>
+    where
+        R: FnMut(Input) -> Result<I, Unread> + Send,
+        I: Send,
+    {
+        let written = written(&self.seat.link, request, params);
+        async move {
+            let mut session = self;
+            match session.put(request, written).await {
+                Ok(_) => session.next(read).await,
+                Err(error) => Err(session.not_sent(error)),
+            }
         }
     }
 
@@ -139,7 +160,7 @@ impl Session {
                         .unwrap_or_else(|_| RpcError::internal_error("the request was refused"));
                     link.with(|engine| engine.reply_error(&open, &error))
                 } else {
-                    link.with(|engine| engine.reply_result(&open, &written))
+                    link.with(|engine| engine.reply_with(&open, Some(message), &written))
                 };
                 if let Err(error) = answered {
                     self.open.push((request, open));

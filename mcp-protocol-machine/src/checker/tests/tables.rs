@@ -61,10 +61,20 @@ impl Tables {
     }
 
     pub(super) fn request(&mut self, method: &str) -> Exchange {
-        let request = self.message(method.to_owned(), Kind::Request, method);
-        let reply = self.message(format!("{method}Result"), Kind::Reply { request }, method);
-        let refusal = self.message(format!("{method}Error"), Kind::Refusal { request }, method);
+        self.request_named(method, method)
+    }
+
+    pub(super) fn request_named(&mut self, name: &str, method: &str) -> Exchange {
+        let request = self.message(name.to_owned(), Kind::Request, method);
+        let reply = self.message(format!("{name}Result"), Kind::Reply { request }, method);
+        let refusal = self.message(format!("{name}Error"), Kind::Refusal { request }, method);
         Exchange { request, reply, refusal }
+    }
+
+    pub(super) fn another_reply(&mut self, exchange: &Exchange, name: &str) -> MessageIndex {
+        let request = exchange.request;
+        let method = self.edit(request).method.to_string();
+        self.message(name.to_owned(), Kind::Reply { request }, &method)
     }
 
     pub(super) fn notification(&mut self, method: &str) -> MessageIndex {

@@ -150,7 +150,7 @@ impl End {
         let context = Context::from_waker(Waker::noop());
         match self.link.with(|engine| engine.poll_call(&context, id)) {
             Poll::Ready(Sent::Done(result)) => {
-                Some(result.map(String::from).map_err(|error| error.to_string()))
+                Some(result.map(|answer| answer.text.into()).map_err(|error| error.to_string()))
             }
             Poll::Ready(Sent::Progress(report)) => Some(Ok(format!("progress {report}"))),
             Poll::Pending => None,

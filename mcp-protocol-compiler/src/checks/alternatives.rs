@@ -1,0 +1,138 @@
+//! Alternatives: messages of one method, or replies of one request, that conditions tell apart.
+//!
+//! In: the declarations. Out: a diagnostic for each pair that nothing tells apart, and for each alternative that
+//! another one leaves no payload for. Refuses to compare conditions on different values: of two that hold, the first
+//! declared wins, and whoever sends the other is told so before anything is written.
+
+use std::collections::HashMap;
+
+use mcp_protocol_machine::protocol::{Kind, MessageIndex, Payload};
+
+use crate::checks::declarations::list;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::resolve::{Declarations, Message};
+use crate::source::Span;
+
+/// Alternatives that nothing tells apart, or of which one is never read.
+pub const NOT_TOLD_APART: Code = Code("S0112");
+/// A reply that may come is not accepted.
+pub const NOT_ACCEPTED: Code = Code("S0309");
+
+/// Judges every alternative.
+pub fn check(declarations: &Declarations) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    // By all that stands on the wire beside the payload.
+    let mut alike: HashMap<(Kind, &str), Vec<&Message>> = HashMap::new();
+    for (index, message) in declarations.indices().zip(&declarations.messages) {
+        if matches!(message.table.kind, Kind::Refusal { .. }) {
+            continue;
+        }
+        found.extend(nothing_to_look_in(message));
+        let before = alike.entry((message.table.kind, &message.table.method)).or_default();
+        found.extend(before.iter().find_map(|first| apart(message, first)));
+        before.push(message);
+        if message.table.answered && message.table.kind == Kind::Request {
+            found.extend(answered(declarations, index, message));
+        }
+    }
+    found
+}
+
+/// A condition on a payload that is never there.
+fn nothing_to_look_in(message: &Message) -> Option<Diagnostic> {
+    let condition = message.table.condition.as_ref()?;
+    if !matches!(message.table.payload, Payload::None | Payload::Null) {
+        return None;
+    }
+    let name = &message.table.name;
+    Some(
+        Diagnostic::error(NOT_TOLD_APART, message.span, format!("`{name}` can never be read"))
+            .label(format!("carries nothing in which `{condition}` could be looked for"))
+            .help(format!("declare what it carries: `{name} (Type)`, or `{name} (_)` for any JSON")),
+    )
+}
+
+fn apart(message: &Message, first: &Message) -> Option<Diagnostic> {
+    let reply = matches!(message.table.kind, Kind::Reply { .. });
+    match (&first.table.condition, &message.table.condition) {
+        // Two messages that are the same in everything are a finding of the declarations.
+        (one, other) if one == other => reply.then(|| same_condition(message, first)),
+        (Some(one), Some(other)) if one.covers(other) => Some(never_read(message, first)),
+        _ => None,
+    }
+}
+
+fn same_condition(message: &Message, first: &Message) -> Diagnostic {
+    let names = (&first.table.name, &message.table.name);
+    let diagnostic = Diagnostic::error(
+        NOT_TOLD_APART,
+        message.span,
+        format!("the replies `{}` and `{}` cannot be told apart", names.0, names.1),
+    );
+    match &message.table.condition {
+        Some(condition) => diagnostic
+            .label(format!("`{condition}` again"))
+            .also(first.span, format!("`{condition}` first"))
+            .help("give them different conditions, or make them one reply"),
+        None => diagnostic
+            .label("comes without a condition, too")
+            .also(first.span, "comes without a condition")
+            .with_note(
+                "one alternative may have no condition: it stands for every result that fits no other one",
+            )
+            .help(format!("say by which field of the result one is known: `{} (…) if field`", names.1)),
+    }
+}
+
+fn never_read(message: &Message, first: &Message) -> Diagnostic {
+    let (name, before) = (&message.table.name, &first.table.name);
+    let condition = |message: &Message| {
+        message.table.condition.as_ref().map(|condition| format!("`{condition}`")).unwrap_or_default()
+    };
+    Diagnostic::error(NOT_TOLD_APART, message.span, format!("`{name}` can never be read"))
+        .label(format!("whatever fits {} fits {}, too", condition(message), condition(first)))
+        .also(first.span, format!("`{before}` comes first"))
+        .with_note("of the alternatives whose condition holds the first one declared is read")
+        .help(format!("declare `{name}` before `{before}`"))
+}
+
+/// The runtime answers with an empty result, which must be one of the alternatives.
+fn answered(declarations: &Declarations, request: MessageIndex, message: &Message) -> Option<Diagnostic> {
+    let plain = |reply: MessageIndex| {
+        declarations.message(reply).is_some_and(|reply| reply.table.condition.is_none())
+    };
+    if declarations.replies(request).any(plain) {
+        return None;
+    }
+    let reply = declarations.replies(request).next().and_then(|reply| declarations.message(reply))?;
+    Some(
+        Diagnostic::error(
+            NOT_TOLD_APART,
+            reply.span,
+            format!("the runtime cannot answer `{}` by itself", message.table.name),
+        )
+        .label("an empty result fits no condition")
+        .also(message.span, "this request is `answered`")
+        .help("declare a reply without a condition, or remove `answered`"),
+    )
+}
+
+/// `!A . ?R` where A has further replies.
+pub fn not_accepted(
+    request: &str,
+    missing: &[String],
+    accepted: &[String],
+    at: Span,
+    declared: Span,
+) -> Diagnostic {
+    let is = if missing.len() == 1 { "is" } else { "are" };
+    let branch = missing.first().map(String::as_str).unwrap_or_default();
+    Diagnostic::error(
+        NOT_ACCEPTED,
+        at,
+        format!("`{request}` may be answered with {}, which {is} not accepted", list(missing)),
+    )
+    .label(format!("only {} {} accepted", list(accepted), if accepted.len() == 1 { "is" } else { "are" }))
+    .also(declared, "this may come, too")
+    .help(format!("write `?reply . …`, which is every reply, or add a branch: `& ?{branch} . …`"))
+}

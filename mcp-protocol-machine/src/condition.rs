@@ -1,0 +1,64 @@
+//! Conditions as their authors write them.
+//!
+//! In: a [`Condition`] or a path of the tables. Out: the words of the `.session` file. Refuses to evaluate anything:
+//! payloads are JSON, and this crate reads none.
+
+use std::fmt;
+
+use crate::protocol::{Condition, Text};
+
+impl fmt::Display for Condition {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "if {}", dotted(&self.path))?;
+        match &self.literal {
+            Some(literal) => write!(formatter, " = {literal:?}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Condition {
+    /// Whether every payload that fits another condition fits this one, too.
+    pub fn covers(&self, other: &Condition) -> bool {
+        self.path == other.path && (self.literal.is_none() || self.literal == other.literal)
+    }
+}
+
+/// A path as it is written in a `.session` file: a key that is no plain word is quoted.
+pub(crate) fn dotted(path: &[Text]) -> String {
+    let plain =
+        |key: &str| key.chars().all(|character| character.is_alphanumeric() || "_-".contains(character));
+    let keys = path.iter().map(|key| if plain(key) { key.to_string() } else { format!("{key:?}") });
+    keys.collect::<Vec<_>>().join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+
+    fn condition(path: &[&str], literal: Option<&str>) -> Condition {
+        Condition {
+            path: path.iter().map(|key| Cow::Owned((*key).to_owned())).collect(),
+            literal: literal.map(|literal| Cow::Owned(literal.to_owned())),
+        }
+    }
+
+    #[test]
+    fn conditions_read_as_they_are_written() {
+        assert_eq!(condition(&["task"], None).to_string(), "if task");
+        assert_eq!(
+            condition(&["_meta", "io.x/y"], Some("a\"b")).to_string(),
+            r#"if _meta."io.x/y" = "a\"b""#
+        );
+    }
+
+    #[test]
+    fn a_value_that_is_there_covers_one_that_is_a_certain_text() {
+        let (there, url) = (condition(&["mode"], None), condition(&["mode"], Some("url")));
+        assert!(there.covers(&url) && there.covers(&there) && url.covers(&url));
+        assert!(!url.covers(&there) && !url.covers(&condition(&["mode"], Some("form"))));
+        assert!(!there.covers(&condition(&["task"], None)));
+    }
+}

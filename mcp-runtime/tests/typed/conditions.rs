@@ -1,0 +1,277 @@
+//! Messages and replies that conditions tell apart: each arrives as what it is, and a payload that the peer would read
+//! as another one is refused before it is written.
+
+// JSON that a test has written has what the test looks for.
+#![allow(clippy::indexing_slicing)]
+
+mod workshop {
+    mcp_runtime::protocol!("tests/sessions/workshop.session");
+}
+
+mod sale {
+    mcp_runtime::protocol!("tests/sessions/counter_sale.session");
+}
+
+use mcp_runtime::transport::duplex;
+use mcp_runtime::{Error, Mismatch, Options, Report, RpcError, StepError};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+
+use super::raw::{Raw, raw};
+use workshop::{Customer, Door, Workshop, client, server};
+
+const WELCOME: &str = "capabilities";
+
+async fn open(can: Value) -> (Customer<Door>, Workshop<Door>) {
+    let (here, there) = duplex();
+    let customer = async { Customer::new(here).hello(json!({WELCOME: {"approval": {}}})).await.unwrap().1 };
+    let workshop = async {
+        let (_, workshop) = Workshop::new(there).recv_hello().await.unwrap();
+        workshop.send_welcome(json!({WELCOME: can})).await.unwrap()
+    };
+    tokio::join!(customer, workshop)
+}
+
+/// Makes what it is asked for: the order says what comes of it.
+struct Maker;
+
+impl server::Handler for Maker {
+    async fn make(&self, _: server::Context, order: Option<Value>) -> Result<server::MakeReply, RpcError> {
+        match order {
+            Some(order) if order["reply"] == "ticket" => {
+                Ok(server::MakeReply::Ticket(order["result"].clone()))
+            }
+            Some(order) => Ok(server::MakeReply::Made(order["result"].clone())),
+            None => Ok(server::MakeReply::Made(json!("nothing in particular"))),
+        }
+    }
+
+    async fn make_by_mould(&self, _: server::Context, order: Value) -> Result<Value, RpcError> {
+        Ok(order["mould"].clone())
+    }
+}
+
+#[tokio::test]
+async fn a_call_gives_whichever_reply_came() {
+    let (customer, workshop) = open(json!({})).await;
+    tokio::spawn(workshop.incoming().serve(Maker));
+    let made = customer.make(Some(json!({"result": {"thing": 1}}))).await.unwrap();
+    assert!(matches!(made, client::MakeReply::Made(thing) if thing == json!({"thing": 1})));
+    let order = json!({"reply": "ticket", "result": {"ticket": "t1"}});
+    let ticket = customer.handle().make(Some(order)).await.unwrap();
+    assert!(matches!(ticket, client::MakeReply::Ticket(ticket) if ticket["ticket"] == "t1"));
+    let made = customer.make(None).await.unwrap();
+    assert!(matches!(made, client::MakeReply::Made(thing) if thing == "nothing in particular"));
+    // `false` and `null` are not there, as in gates.
+    let order = json!({"result": {"ticket": false, "thing": null}});
+    assert!(matches!(customer.make(Some(order)).await.unwrap(), client::MakeReply::Made(_)));
+}
+
+#[tokio::test]
+async fn two_requests_of_one_method_arrive_as_what_they_are() {
+    let (customer, workshop) = open(json!({})).await;
+    tokio::spawn(workshop.incoming().serve(Maker));
+    assert_eq!(customer.make_by_mould(json!({"mould": "round"})).await.unwrap(), "round");
+    let error = customer.make_by_mould(json!({"result": 1})).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Mismatch { problem: Mismatch::Lacks(condition), .. } if condition.to_string() == "if mould")
+    );
+    assert_eq!(
+        error.to_string(),
+        "the payload of `MakeByMould` does not have what tells the message from others: `if mould`"
+    );
+    let error = customer.make(Some(json!({"mould": "round"}))).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the payload of `Make` would be read as `MakeByMould`, because of what it holds: `if mould`"
+    );
+}
+
+#[tokio::test]
+async fn notifications_are_told_apart_by_a_text() {
+    let (customer, workshop) = open(json!({})).await;
+    let incoming = workshop.incoming();
+    customer.send_note(json!({"urgent": "no"})).await.unwrap();
+    customer.send_alarm(json!({"urgent": "yes"})).await.unwrap();
+    assert!(matches!(incoming.next().await, Some(server::Incoming::Note(note)) if note["urgent"] == "no"));
+    assert!(matches!(incoming.next().await, Some(server::Incoming::Alarm(_))));
+    let error = customer.send_alarm(json!({"urgent": true})).await.unwrap_err();
+    assert!(matches!(error, Error::Mismatch { problem: Mismatch::Lacks(_), .. }));
+    let error = customer.send_note(json!({"urgent": "yes"})).await.unwrap_err();
+    assert!(
+        matches!(error, Error::Mismatch { problem: Mismatch::ReadAs { message, .. }, .. } if message == "Alarm")
+    );
+    // Neither of the two was written: what comes next is the next one that was sent.
+    customer.send_note(json!({"last": 1})).await.unwrap();
+    assert!(matches!(incoming.next().await, Some(server::Incoming::Note(note)) if note["last"] == 1));
+}
+
+#[tokio::test]
+async fn a_reply_that_would_be_read_as_another_becomes_an_error() {
+    let (customer, workshop) = open(json!({})).await;
+    let incoming = workshop.incoming();
+    let answering = async {
+        let Some(server::Incoming::Make(_, responder)) = incoming.next().await else { panic!() };
+        responder.respond(&server::MakeReply::Made(json!({"ticket": "t1"}))).unwrap_err()
+    };
+    let (outcome, error) = tokio::join!(customer.make(None), answering);
+    assert!(
+        matches!(error, Error::Mismatch { problem: Mismatch::ReadAs { message, .. }, .. } if message == "Ticket")
+    );
+    assert!(matches!(outcome, Err(Error::Refused(error)) if error.code == -32603));
+
+    let answering = async {
+        let Some(server::Incoming::Make(_, responder)) = incoming.next().await else { panic!() };
+        responder.respond(&server::MakeReply::Ticket(json!({}))).unwrap_err()
+    };
+    let (outcome, error) = tokio::join!(customer.make(None), answering);
+    assert!(matches!(error, Error::Mismatch { problem: Mismatch::Lacks(_), .. }));
+    assert!(matches!(outcome, Err(Error::Refused(_))));
+}
+
+#[tokio::test]
+async fn a_gate_with_a_condition_is_for_the_payloads_that_fit_it() {
+    let (customer, workshop) = open(json!({})).await;
+    tokio::spawn(workshop.incoming().serve(Maker));
+    let made = customer.make(Some(json!({"mode": "calm"}))).await;
+    assert!(matches!(made, Ok(client::MakeReply::Made(_))));
+    let error = customer.make(Some(json!({"mode": "rush"}))).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::NotPermitted(violation) if violation.to_string().contains("`rush`")),
+        "{error}"
+    );
+    // The same the other way, judged by what the client has announced.
+    let asked = workshop.handle().approve(json!({"mode": "urgent"})).await.unwrap_err();
+    assert!(
+        matches!(asked, Error::NotPermitted(violation) if violation.to_string().contains("`approval.urgent`"))
+    );
+
+    let (customer, workshop) = open(json!({"rush": {}})).await;
+    tokio::spawn(workshop.incoming().serve(Maker));
+    let made = customer.make(Some(json!({"mode": "rush"}))).await;
+    assert!(matches!(made, Ok(client::MakeReply::Made(_))));
+}
+
+#[tokio::test]
+async fn linear_replies_lead_to_states_of_their_own() {
+    let (customer, workshop) = open(json!({})).await;
+    let workshop = async {
+        let workshop = workshop.recv_enter().await.unwrap();
+        let workshop = workshop.send_queued(json!({"place": 2})).await.unwrap();
+        let workshop = workshop.recv_leave().await.unwrap().recv_enter().await.unwrap();
+        // Neither the wrong payload nor the refused step takes anything away.
+        let Err(StepError::NotSent { error, session: workshop }) = workshop.send_queued(json!({})).await
+        else {
+            panic!()
+        };
+        assert!(matches!(error, Error::Mismatch { problem: Mismatch::Lacks(_), .. }));
+        let Err(StepError::NotSent { session: workshop, .. }) =
+            workshop.send_inside(json!({"place": 1})).await
+        else {
+            panic!()
+        };
+        let workshop = workshop.refuse(RpcError::new(1, "not yet")).await.unwrap();
+        let workshop = workshop.recv_enter().await.unwrap();
+        let workshop = workshop.refuse(RpcError::new(2, "still not")).await.unwrap();
+        let workshop = workshop.recv_enter().await.unwrap();
+        let workshop = workshop.send_inside(json!({})).await.unwrap();
+        let server::ShopNext::Book(1, workshop) = workshop.next().await.unwrap() else { panic!() };
+        let workshop = workshop.send_booked(7).await.unwrap();
+        let server::ShopNext::Book(2, workshop) = workshop.next().await.unwrap() else { panic!() };
+        let workshop = workshop.send_full(json!({"full": "up"})).await.unwrap();
+        let server::ShopNext::Leave(workshop) = workshop.next().await.unwrap() else { panic!() };
+        workshop
+    };
+    let customer = async {
+        let client::AfterEnterNext::Queued(place, customer) = customer.enter().await.unwrap() else {
+            panic!()
+        };
+        assert_eq!(place["place"], 2);
+        let customer = customer.send_leave().await.unwrap();
+        // A refusal gives the state before the request back, from the combined form and from `next`.
+        let Err(StepError::Refused { error, session: customer }) = customer.enter().await else { panic!() };
+        assert_eq!(error.code, 1);
+        let customer = customer.send_enter().await.unwrap();
+        let Err(StepError::Refused { error, session: customer }) = customer.next().await else { panic!() };
+        assert_eq!(error.code, 2);
+        let client::AfterEnterNext::Inside(_, mut customer) = customer.enter().await.unwrap() else {
+            panic!()
+        };
+        assert!(matches!(customer.book(1).await.unwrap(), client::BookReply::Booked(7)));
+        assert!(
+            matches!(customer.book(2).await.unwrap(), client::BookReply::Full(full) if full["full"] == "up")
+        );
+        customer.send_leave().await.unwrap()
+    };
+    let (customer, _workshop) = tokio::join!(customer, workshop);
+    customer.close().await.unwrap();
+}
+
+/// A workshop against a peer of raw text, after the handshake, and what was reported.
+async fn against_raw() -> (Workshop<Door>, Raw, Arc<Mutex<Vec<String>>>) {
+    let (wire, mut raw) = raw();
+    let reports: Arc<Mutex<Vec<String>>> = Arc::default();
+    let seen = Arc::clone(&reports);
+    let options = Options::default().on_report(move |report| {
+        if let Report::Violation(violation) = report {
+            seen.lock().unwrap().push(violation.to_string());
+        }
+    });
+    let workshop = Workshop::with_options(wire, options);
+    let hello =
+        json!({"jsonrpc": "2.0", "id": 0, "method": "hello", "params": {"capabilities": {"approval": {}}}});
+    raw.say(hello).await;
+    let (_, workshop) = workshop.recv_hello().await.unwrap();
+    let workshop = workshop.send_welcome(json!({"capabilities": {}})).await.unwrap();
+    raw.hear().await.unwrap();
+    (workshop, raw, reports)
+}
+
+#[tokio::test]
+async fn the_gate_of_what_comes_in_is_judged_by_its_payload() {
+    let (workshop, mut raw, reports) = against_raw().await;
+    tokio::spawn(workshop.incoming().serve(Maker));
+    let make =
+        |id: u32, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": "make", "params": params});
+    assert_eq!(raw.ask(make(1, json!({"mode": "calm", "result": 3}))).await["result"], 3);
+    assert_eq!(raw.ask(make(2, json!({"mode": "rush", "result": 3}))).await["error"]["code"], -32601);
+    assert_eq!(raw.ask(make(3, json!({"mould": "flat", "mode": "rush"}))).await["result"], "flat");
+    assert_eq!(reports.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_reply_of_no_kind_is_a_violation_and_the_call_ends() {
+    let (workshop, mut raw, reports) = against_raw().await;
+    let asking = async {
+        let approved = workshop.handle().approve(json!({})).await;
+        assert!(matches!(approved, Ok(server::ApproveReply::Denied(denied)) if denied["reason"] == "no"));
+        workshop.handle().approve(json!({})).await.unwrap_err()
+    };
+    let answering = async {
+        let asked = raw.hear().await.unwrap();
+        raw.say(json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"reason": "no"}})).await;
+        let asked = raw.hear().await.unwrap();
+        raw.say(json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"neither": 1}})).await;
+    };
+    let (error, ()) = tokio::join!(asking, answering);
+    let words = "the result of `approve` of the client holds nothing by which it is known: `if approved` or `if reason`";
+    assert!(matches!(&error, Error::NotPermitted(violation) if violation.to_string() == words), "{error}");
+    assert_eq!(*reports.lock().unwrap(), [words]);
+}
+
+#[tokio::test]
+async fn what_only_the_peer_tells_apart_counts_and_what_nobody_sends_does_not() {
+    let (here, there) = duplex();
+    let (buyer, seller) = (sale::Buyer::new(here), sale::Seller::new(there));
+    let incoming = seller.incoming();
+    // The buyer's own type has no such order, but the seller would read one.
+    let error = buyer.order(json!({"express": 1})).await.unwrap_err();
+    assert!(
+        matches!(error, Error::Mismatch { problem: Mismatch::ReadAs { message, .. }, .. } if message == "Express")
+    );
+    // A message that is declared and in neither type is none that the payload could be.
+    buyer.send_tell(json!({"aloud": true})).await.unwrap();
+    assert!(
+        matches!(incoming.next().await, Some(sale::server::Incoming::Tell(told)) if told["aloud"] == true)
+    );
+}
