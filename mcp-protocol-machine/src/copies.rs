@@ -73,9 +73,11 @@ impl Layout {
                 later.iter().filter_map(|message| layout.later.get(message).copied()).collect();
             let channel = known.first().copied().unwrap_or(next);
             next += 1;
-            for place in layout.starts.values_mut().chain(layout.later.values_mut()) {
-                if known.contains(place) {
-                    *place = channel;
+            if known.iter().any(|other| *other != channel) {
+                for place in layout.starts.values_mut().chain(layout.later.values_mut()) {
+                    if known.contains(place) {
+                        *place = channel;
+                    }
                 }
             }
             layout.starts.insert(start, channel);
