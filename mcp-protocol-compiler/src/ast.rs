@@ -22,6 +22,21 @@ pub struct Name {
 pub struct File {
     /// The items in order.
     pub items: Vec<Item>,
+    /// The comments in order; documentation is with its item, but where it belongs to none it is here.
+    pub comments: Vec<Comment>,
+    /// Where each line with nothing in it begins.
+    pub empty_lines: Vec<u32>,
+}
+
+/// `-- …`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// The text with its dashes, without white space at the end.
+    pub text: String,
+    /// Whether nothing stands before it in its line.
+    pub own_line: bool,
+    /// Where it stands.
+    pub span: Span,
 }
 
 /// One item of a file.

@@ -10,6 +10,7 @@ pub mod checks;
 mod compile;
 pub mod diagnostic;
 pub mod diagram;
+pub mod dual;
 pub mod explain;
 pub mod format;
 pub mod generate;

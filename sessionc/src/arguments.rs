@@ -16,6 +16,10 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Checks files and prints every finding
     Check(Check),
+    /// Prints the dual of a role or a definition, in the language
+    Dual(Dual),
+    /// Lays files out in the canonical way, with their comments
+    Fmt(Fmt),
     /// Prints the Rust code that `protocol!` generates for a file
     Expand(Expand),
     /// Draws the state machine of a role
@@ -97,4 +101,24 @@ pub(crate) struct Explain {
     /// The code of a finding, for instance S0301; without it, all codes are listed
     #[arg(value_name = "CODE")]
     pub(crate) code: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct Dual {
+    /// The file with the session type
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The role or definition; without it, the first role that is not the dual of the other
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct Fmt {
+    /// The files to lay out, each by itself
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write nothing; name the files that are laid out otherwise, and exit 1 if there are any
+    #[arg(long)]
+    pub(crate) check: bool,
 }

@@ -4,7 +4,11 @@ use std::fmt;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
+use mcp_protocol_compiler::diagnostic::Diagnostic;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
+use mcp_protocol_compiler::dual::Undefined;
+use mcp_protocol_compiler::source::SourceMap;
+use mcp_protocol_compiler::suggest::nearest;
 use mcp_protocol_compiler::{Compilation, Settings, compile_with};
 
 /// Why a command could not do its work at all.
@@ -18,6 +22,8 @@ pub(crate) enum Failure {
     NoRole(PathBuf, &'static str),
     /// A payload type is no Rust type.
     Code(PathBuf, String),
+    /// There is no dual to write.
+    NoDual(PathBuf, Undefined),
     /// No finding has this code; perhaps the other was meant.
     NoCode(String, Option<&'static str>),
 }
@@ -35,6 +41,22 @@ impl fmt::Display for Failure {
             Failure::Code(path, error) => {
                 write!(formatter, "no code can be made from `{}`: {error}", path.display())
             }
+            Failure::NoDual(path, why) => match why {
+                Undefined::Nothing => write!(formatter, "`{}` has no session type", path.display()),
+                Undefined::Unknown(name, known) => {
+                    write!(formatter, "`{}` defines no `{name}`", path.display())?;
+                    match nearest(name, known.iter().map(String::as_str)) {
+                        Some(near) => write!(formatter, "; did you mean `{near}`?"),
+                        None => Ok(()),
+                    }
+                }
+                Undefined::Already(name, other) => {
+                    write!(
+                        formatter,
+                        "`{name}` is written as the dual of `{other}`, so its dual is `{other}`"
+                    )
+                }
+            },
             Failure::NoCode(typed, near) => {
                 write!(formatter, "no finding has the code `{typed}`")?;
                 match near {
@@ -65,6 +87,10 @@ pub(crate) fn style(to: &impl IsTerminal) -> Style {
 
 /// Prints what was found in a file that another command needed without errors.
 pub(crate) fn print_findings(compilation: &Compilation) {
-    let text = render_all(&compilation.sources, &compilation.diagnostics, style(&io::stderr()));
-    eprint!("{text}");
+    print_diagnostics(&compilation.sources, &compilation.diagnostics);
+}
+
+/// Prints findings where a command's own output is not in the way.
+pub(crate) fn print_diagnostics(sources: &SourceMap, diagnostics: &[Diagnostic]) {
+    eprint!("{}", render_all(sources, diagnostics, style(&io::stderr())));
 }

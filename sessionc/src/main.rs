@@ -27,6 +27,8 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
         Command::Check(arguments) => commands::check::run(&arguments),
+        Command::Dual(arguments) => commands::dual::run(&arguments),
+        Command::Fmt(arguments) => commands::fmt::run(&arguments),
         Command::Expand(arguments) => commands::expand::run(&arguments),
         Command::Diagram(arguments) => commands::diagram::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),

@@ -1,5 +1,6 @@
 //! `docs/language.md` says what the compiler does: its examples compile, or fail as it says, and the Rust it shows is
 //! the Rust that is generated.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests may fail the test")]
 
 use std::collections::BTreeSet;
 use std::io;

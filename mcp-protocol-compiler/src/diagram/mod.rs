@@ -4,7 +4,7 @@
 //! happen in a state and leaves it what it was (replicated channels, loops) is a list in the state's box, so that a
 //! state with twenty of them stays readable.
 //!
-//! Every notation is written from one [`picture`], equal for equal automata to the byte.
+//! Every notation is written from one `picture`, equal for equal automata to the byte.
 
 mod dot;
 mod layout;

@@ -4,37 +4,72 @@
 //! reorder.
 
 use super::WIDTH;
-use super::session::{laid_out, width};
+use super::session::{lay_out, width};
+use super::writer::Writer;
 use crate::ast::{
-    Condition, File, GroupMember, GroupOperator, Item, ItemKind, JsonPath, KeyField, Level, LevelDirection,
-    MessageField, Modifier, Name, Payload, Reply, RoleSide,
+    Choice, Condition, File, GroupMember, GroupOperator, Item, ItemKind, JsonPath, KeyField, Level,
+    LevelDirection, MessageField, Modifier, Name, Payload, Reply, RoleSide,
 };
 use crate::lexer::quote;
+use crate::source::Span;
 
 /// How far what goes on in a further line is indented.
 const INDENT: usize = 4;
 
 /// A whole file, with a line end.
 pub fn file(file: &File) -> String {
-    let mut out = String::new();
+    let mut out = Writer::new(&file.comments);
+    // Where in the file that stood which was written last.
+    let mut end = 0;
     let mut last: Option<&Item> = None;
     for item in &file.items {
-        let together = last.is_some_and(|last| belong_together(last, item));
-        if last.is_some() && !together {
-            out.push('\n');
-        }
+        let apart = last.is_some_and(|last| !belong_together(last, item));
+        between(&mut out, file, &mut end, item.span.start, apart);
         for line in &item.documentation {
-            let space = if line.is_empty() { "" } else { " " };
-            out.push_str(&format!("---{space}{line}\n"));
+            out.text("---");
+            out.text(if line.is_empty() { "" } else { " " });
+            out.text(line);
+            out.end_line();
         }
         if item.overrides.is_some() {
-            out.push_str("override ");
+            out.text("override ");
         }
-        out.push_str(&kind(&item.kind, if item.overrides.is_some() { "override ".len() } else { 0 }));
-        out.push('\n');
+        kind(&mut out, item);
+        end = item.span.end;
         last = Some(item);
     }
-    out
+    between(&mut out, file, &mut end, u32::MAX, false);
+    out.finish()
+}
+
+/// Ends the line of the last item, and writes the comments that stand before the next one. An empty line stays where
+/// it is; if the two items must be apart and there is none, one is put before the comments.
+fn between(out: &mut Writer<'_>, file: &File, end: &mut u32, next: u32, mut apart: bool) {
+    let empty_line = |from: u32, to: u32| {
+        let first = file.empty_lines.partition_point(|line| *line < from);
+        file.empty_lines.get(first).is_some_and(|line| *line < to)
+    };
+    if !out.is_empty() {
+        if let Some(comment) = out.pending(next).filter(|comment| !comment.own_line)
+            && out.end_with(comment)
+        {
+            *end = comment.span.end;
+        }
+        out.end_line();
+    }
+    apart &= !empty_line(*end, next);
+    while let Some(comment) = out.pending(next) {
+        if (apart || empty_line(*end, comment.span.start)) && !out.is_empty() {
+            out.end_line();
+        }
+        apart = false;
+        out.comment(comment);
+        out.end_line();
+        *end = comment.span.end;
+    }
+    if next != u32::MAX && (apart || empty_line(*end, next)) && !out.is_empty() {
+        out.end_line();
+    }
 }
 
 /// Whether no empty line stands between two items: neighbours of one kind without documentation.
@@ -53,32 +88,34 @@ fn belong_together(first: &Item, second: &Item) -> bool {
     alike && second.documentation.is_empty()
 }
 
-fn kind(kind: &ItemKind, column: usize) -> String {
-    match kind {
+fn kind(out: &mut Writer<'_>, item: &Item) {
+    match &item.kind {
         ItemKind::Protocol { name, version, batch } => {
             let version =
                 version.as_ref().map_or(String::new(), |version| format!(" {}", quote(&version.text)));
-            format!("protocol {}{version}{}", name.text, if batch.is_some() { " batch" } else { "" })
+            let batch = if batch.is_some() { " batch" } else { "" };
+            out.text(&format!("protocol {}{version}{batch}", name.text));
         }
-        ItemKind::Types(path) => format!("types {}", rust(&path.text)),
-        ItemKind::Import(path) => format!("import {}", quote(&path.text)),
-        ItemKind::Request(request) => {
-            let mut out =
-                message("request", &request.name, &request.method, &request.condition, &request.payload);
-            if !request.replies.is_empty() {
-                let replies: Vec<String> = request.replies.iter().map(reply).collect();
-                out.push_str(&format!(" -> {}", replies.join(" | ")));
+        ItemKind::Types(path) => out.text(&format!("types {}", rust(&path.text))),
+        ItemKind::Import(path) => out.text(&format!("import {}", quote(&path.text))),
+        ItemKind::Request(one) => {
+            out.text(&message("request", &one.name, &one.method, &one.condition, &one.payload));
+            let line = out.line();
+            for (index, one) in one.replies.iter().enumerate() {
+                let text = format!("{} {}", if index == 0 { "->" } else { "|" }, reply(one));
+                filled(out, &text, reply_end(one), false);
             }
-            with_modifiers(out, &request.modifiers, column)
+            let broken = out.line() != line;
+            modifiers(out, &one.modifiers, broken);
         }
         ItemKind::Notification(one) => {
-            let out = message("notification", &one.name, &one.method, &one.condition, &one.payload);
-            with_modifiers(out, &one.modifiers, column)
+            out.text(&message("notification", &one.name, &one.method, &one.condition, &one.payload));
+            modifiers(out, &one.modifiers, false);
         }
         ItemKind::Capabilities { role, field } => {
-            format!("capabilities {} = {}", role.text, message_field(field))
+            out.text(&format!("capabilities {} = {}", role.text, message_field(field)));
         }
-        ItemKind::Version(field) => format!("version = {}", message_field(field)),
+        ItemKind::Version(field) => out.text(&format!("version = {}", message_field(field))),
         ItemKind::Group { name, operator, members } => {
             let operator = match operator {
                 GroupOperator::Define => "=",
@@ -86,18 +123,18 @@ fn kind(kind: &ItemKind, column: usize) -> String {
                 GroupOperator::Remove => "-=",
             };
             let members = members.iter().map(|member| match member {
-                GroupMember::Name(name) => name.text.clone(),
-                GroupMember::Replies(name, _) => format!("replies {}", name.text),
+                GroupMember::Name(name) => (name.text.clone(), name.span.end),
+                GroupMember::Replies(name, _) => (format!("replies {}", name.text), name.span.end),
             });
-            alternatives(&format!("group {} {operator}", name.text), members.collect(), column)
+            alternatives(out, &format!("group {} {operator}", name.text), members.collect(), item.span);
         }
         ItemKind::Key { open, name, fields } => {
             let fields = fields.iter().map(|field| match field {
-                KeyField::Field(field) => message_field(field),
-                KeyField::Id(name) => format!("id of {}", name.text),
+                KeyField::Field(field) => (message_field(field), field.path.span.end),
+                KeyField::Id(name) => (format!("id of {}", name.text), name.span.end),
             });
             let open = if open.is_some() { "open " } else { "" };
-            alternatives(&format!("{open}key {} =", name.text), fields.collect(), column)
+            alternatives(out, &format!("{open}key {} =", name.text), fields.collect(), item.span);
         }
         ItemKind::Role { side, name, body, compatible } => {
             let side = match side {
@@ -105,50 +142,49 @@ fn kind(kind: &ItemKind, column: usize) -> String {
                 RoleSide::Server => "server",
             };
             let compatible = if compatible.is_some() { " compatible" } else { "" };
-            let head = format!("{side} {}{compatible}", name.text);
-            match body {
-                Some(body) => defined(head, body, column),
-                None => head,
+            out.text(&format!("{side} {}{compatible}", name.text));
+            if let Some(body) = body {
+                defined(out, body, item.span);
             }
         }
         ItemKind::Definition { role, name, levels: all, body } => {
             let role = role.as_ref().map_or(String::new(), |role| format!("{}::", role.text));
             let levels = if all.is_empty() { String::new() } else { format!(" {}", levels(all)) };
-            defined(format!("{role}{}{levels}", name.text), body, column)
+            out.text(&format!("{role}{}{levels}", name.text));
+            defined(out, body, item.span);
         }
     }
 }
 
-/// `head = body`, the body in lines of its own if it does not fit.
-fn defined(head: String, body: &crate::ast::Choice, column: usize) -> String {
-    let start = column + width(&head) + " = ".len();
-    let flat = laid_out(body, INDENT, start);
-    if !flat.contains('\n') {
-        return format!("{head} = {flat}");
+/// `= body`, the body in lines of its own if it does not fit.
+fn defined(out: &mut Writer<'_>, body: &Choice, item: Span) {
+    out.text(" =");
+    if !out.has_within(item) {
+        let mut trial = Writer::new(&[]);
+        trial.text(&" ".repeat(out.column() + 1));
+        lay_out(&mut trial, body, INDENT);
+        if !trial.broken() {
+            out.text(" ");
+            return out.text(trial.finish().trim_start());
+        }
     }
-    format!("{head} =\n{}{}", " ".repeat(INDENT), laid_out(body, INDENT, INDENT))
+    out.at(body.span.start, INDENT);
+    out.new_line(INDENT);
+    lay_out(out, body, INDENT);
 }
 
-fn alternatives(head: &str, all: Vec<String>, column: usize) -> String {
-    let flat = format!("{head} {}", all.join(" | "));
-    if column + width(&flat) <= WIDTH {
-        return flat;
+/// `head A | B`, in several lines if it does not fit or if there are comments in it.
+fn alternatives(out: &mut Writer<'_>, head: &str, all: Vec<(String, u32)>, item: Span) {
+    let texts: Vec<&str> = all.iter().map(|(text, _)| text.as_str()).collect();
+    let flat = format!("{head} {}", texts.join(" | "));
+    if out.column() + width(&flat) <= WIDTH && !out.has_within(item) {
+        return out.text(&flat);
     }
-    let mut out = head.to_owned();
-    let mut at = WIDTH;
-    for (index, one) in all.iter().enumerate() {
+    out.text(head);
+    for (index, (one, end)) in all.iter().enumerate() {
         let text = if index == 0 { one.clone() } else { format!("| {one}") };
-        if at + 1 + width(&text) > WIDTH {
-            out.push_str(&format!("\n{}", " ".repeat(INDENT)));
-            at = INDENT;
-        } else {
-            out.push(' ');
-            at += 1;
-        }
-        at += width(&text);
-        out.push_str(&text);
+        filled(out, &text, *end, index == 0);
     }
-    out
 }
 
 fn message(word: &str, name: &Name, method: &Name, when: &Option<Condition>, body: &Payload) -> String {
@@ -159,19 +195,48 @@ fn reply(reply: &Reply) -> String {
     format!("{}{}{}", reply.name.text, payload(&reply.payload), condition(&reply.condition))
 }
 
-fn with_modifiers(mut out: String, modifiers: &[Modifier], column: usize) -> String {
+/// A piece in the same line if it fits and need not begin one.
+fn filled(out: &mut Writer<'_>, text: &str, end: u32, new_line: bool) {
+    out.at(end, INDENT);
+    if new_line || out.column() + 1 + width(text) > WIDTH {
+        out.new_line(INDENT);
+    } else if !out.blank() {
+        out.text(" ");
+    }
+    out.text(text);
+}
+
+/// Modifiers in the same line if all of them fit and what is before them did, else in lines of their own.
+fn modifiers(out: &mut Writer<'_>, modifiers: &[Modifier], broken: bool) {
     let texts: Vec<String> = modifiers.iter().map(modifier).collect();
     let whole: usize = texts.iter().map(|text| width(text) + 1).sum();
-    let separator = if column + width(&out) + whole > WIDTH {
-        format!("\n{}", " ".repeat(INDENT))
-    } else {
-        " ".to_owned()
-    };
-    for text in texts {
-        out.push_str(&separator);
-        out.push_str(&text);
+    let broken = broken || out.column() + whole > WIDTH;
+    for (index, (one, text)) in modifiers.iter().zip(texts).enumerate() {
+        filled(out, &text, modifier_end(one), broken && index == 0);
     }
-    out
+}
+
+/// A place in a modifier behind which no comment can stand that is inside of it.
+fn modifier_end(modifier: &Modifier) -> u32 {
+    match modifier {
+        Modifier::As(name) => name.span.end,
+        Modifier::Requires { span, .. }
+        | Modifier::Answered(span)
+        | Modifier::Cancellable(span)
+        | Modifier::Cancels(_, span)
+        | Modifier::Reports { span, .. } => span.end,
+        Modifier::Levels(all) => all.last().map_or(0, |last| last.span.end),
+    }
+}
+
+/// The end of what is known of a reply's place.
+fn reply_end(reply: &Reply) -> u32 {
+    let payload = match &reply.payload {
+        Payload::None => reply.name.span.end,
+        Payload::Null(span) | Payload::Any { span, .. } => span.end,
+        Payload::Type { path, .. } => path.span.end,
+    };
+    reply.condition.as_ref().map_or(payload, |condition| condition.span.end)
 }
 
 fn modifier(modifier: &Modifier) -> String {

@@ -1,12 +1,14 @@
 //! A tree as text.
 //!
-//! In: a tree, or a part of one. Out: its canonical text, which reads back as the same tree but for the places.
-//! Refuses to keep what the tree does not have: comments other than documentation, and how the author laid it out.
+//! In: a tree, or a part of one. Out: its canonical text, which reads back as the same tree but for the places. A
+//! file keeps its comments, each at the item, branch or line it stands at, and one empty line where there were some
+//! between items. Refuses to keep how else the author laid it out.
 
 mod item;
 mod session;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 pub use item::file;
 pub use session::{action, choice, sequence, tail};

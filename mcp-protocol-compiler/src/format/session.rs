@@ -4,7 +4,9 @@
 //! parentheses gets them.
 
 use super::WIDTH;
+use super::writer::Writer;
 use crate::ast::{Action, Choice, Operator, Sequence, Tail};
+use crate::source::Span;
 
 /// A choice in one line.
 pub fn choice(choice: &Choice) -> String {
@@ -43,11 +45,11 @@ pub fn tail(tail: &Tail) -> String {
         Tail::Name(name) => name.text.clone(),
         Tail::Dual { name, .. } => format!("dual {}", name.text),
         Tail::Recursion { variable, body, .. } => format!("rec {} . {}", variable.text, choice(body)),
-        Tail::Group(body, _) => format!("({})", choice(body)),
+        Tail::Group(body, _) => format!("( {} )", choice(body)),
         Tail::Parallel(parts, _) => format!("({})", parts.iter().map(choice).collect::<Vec<_>>().join(", ")),
         Tail::Replicated(body, _) => match **body {
             // `*` takes one atom.
-            Tail::Recursion { .. } | Tail::Replicated(..) => format!("*({})", self::tail(body)),
+            Tail::Recursion { .. } | Tail::Replicated(..) => format!("*( {} )", self::tail(body)),
             _ => format!("*{}", self::tail(body)),
         },
     }
@@ -77,122 +79,125 @@ fn branch_text(branch: &Sequence, last: bool) -> String {
     }
     // A loop would take the branches behind it.
     match &branch.tail {
-        Tail::Recursion { .. } if !last => out.push_str(&format!("({})", tail(&branch.tail))),
+        Tail::Recursion { .. } if !last => out.push_str(&format!("( {} )", tail(&branch.tail))),
         other => out.push_str(&tail(other)),
     }
     out
 }
 
-/// A choice that begins at `column`, with what does not fit in that line indented by `indent`.
-pub(super) fn laid_out(body: &Choice, indent: usize, column: usize) -> String {
-    let flat = choice(body);
-    if column + width(&flat) <= WIDTH {
-        return flat;
-    }
-    let mut out = String::new();
+/// A choice that begins here, with what does not fit in this line indented by `indent`.
+pub(super) fn lay_out(out: &mut Writer<'_>, body: &Choice, indent: usize) {
     // What goes on in a further line stands behind the operators, if there are any.
     let further = indent + if body.branches.len() > 1 { 2 } else { 0 };
-    for (operator, branch, last) in parts(body) {
-        if !out.is_empty() {
-            new_line(&mut out, indent);
+    out.at(body.span.start, indent);
+    if !out.has_within(body.span) {
+        let flat = choice(body);
+        if out.column() + width(&flat) <= WIDTH {
+            return out.text(&flat);
         }
-        let start = if let Some(operator) = operator {
-            out.push_str(operator);
-            out.push(' ');
-            indent + 2
-        } else {
-            column
-        };
-        broken_branch(&mut out, branch, last, further, start);
     }
-    out
+    for (index, (operator, branch, last)) in parts(body).enumerate() {
+        if index > 0 {
+            // A comment behind the operator is about the branch, and stands above both.
+            out.at(branch.span.start, indent);
+            out.new_line(indent);
+        }
+        if let Some(operator) = operator {
+            out.text(operator);
+            out.text(" ");
+        }
+        broken_branch(out, branch, last, further);
+    }
 }
 
 /// A branch whose actions go on in the next line where they do not fit.
-fn broken_branch(out: &mut String, branch: &Sequence, last: bool, indent: usize, mut column: usize) {
+fn broken_branch(out: &mut Writer<'_>, branch: &Sequence, last: bool, indent: usize) {
     for one in &branch.actions {
+        out.at(one.span.start, indent);
         let text = action(one) + " . ";
-        if column + width(&text) > WIDTH && column > indent {
-            trim_end(out);
-            new_line(out, indent);
-            column = indent;
+        if out.column() + width(&text) > WIDTH && out.column() > indent {
+            out.new_line(indent);
         }
-        column += width(&text);
-        out.push_str(&text);
+        out.text(&text);
     }
+    out.at(place(&branch.tail).start, indent);
     match &branch.tail {
         tail @ Tail::Recursion { .. } if !last => {
-            out.push_str("( ");
-            broken_tail(out, tail, indent, column + 2);
-            out.push_str(" )");
+            out.text("( ");
+            broken_tail(out, tail, indent);
+            out.text(" )");
         }
-        tail => broken_tail(out, tail, indent, column),
+        tail => broken_tail(out, tail, indent),
     }
 }
 
-fn broken_tail(out: &mut String, body: &Tail, indent: usize, mut column: usize) {
+fn broken_tail(out: &mut Writer<'_>, body: &Tail, indent: usize) {
+    out.at(place(body).start, indent);
     let flat = tail(body);
-    if column + width(&flat) <= WIDTH {
-        return out.push_str(&flat);
+    if out.column() + width(&flat) <= WIDTH && !out.has_within(place(body)) {
+        return out.text(&flat);
     }
     match body {
-        Tail::Group(body, _) => {
-            if column > indent + 2 {
-                trim_end(out);
-                new_line(out, indent);
-                column = indent;
+        Tail::Group(body, span) => {
+            if out.column() > indent + 2 {
+                out.new_line(indent);
             }
+            let column = out.column();
             // The operators stand below the parenthesis.
-            out.push_str("( ");
-            append(out, &laid_out(body, column, column + 2));
-            out.push_str(" )");
-        }
-        Tail::Parallel(parts, _) => {
-            out.push('(');
-            for part in parts {
-                new_line(out, indent + 2);
-                append(out, &laid_out(part, indent + 2, indent + 2));
-                out.push(',');
+            out.text("( ");
+            out.at(body.span.start, column);
+            if out.blank() {
+                out.new_line(column + 2);
             }
-            new_line(out, indent);
-            out.push(')');
+            lay_out(out, body, column);
+            out.at(span.end.saturating_sub(1), column);
+            out.text(if out.blank() { ")" } else { " )" });
+        }
+        Tail::Parallel(parts, span) => {
+            out.text("(");
+            for part in parts {
+                out.at(part.span.start, indent + 2);
+                out.new_line(indent + 2);
+                lay_out(out, part, indent + 2);
+                out.text(",");
+            }
+            out.at(span.end.saturating_sub(1), indent + 2);
+            out.new_line(indent);
+            out.text(")");
         }
         Tail::Recursion { variable, body, .. } => {
-            let head = format!("rec {} . ", variable.text);
-            out.push_str(&head);
+            out.text(&format!("rec {} . ", variable.text));
+            out.at(body.span.start, indent);
             let group = matches!(body.branches.as_slice(), [only] if only.actions.is_empty());
             if body.branches.len() > 1 || group {
-                trim_end(out);
-                new_line(out, indent);
-                column = indent;
-            } else {
-                column += width(&head);
+                out.new_line(indent);
             }
-            append(out, &laid_out(body, indent, column));
+            lay_out(out, body, indent);
         }
-        Tail::Replicated(body, _) if matches!(**body, Tail::Group(..) | Tail::Parallel(..)) => {
-            out.push('*');
-            broken_tail(out, body, indent, column + 1);
+        Tail::Replicated(body, _) if !matches!(**body, Tail::Recursion { .. } | Tail::Replicated(..)) => {
+            out.text("*");
+            broken_tail(out, body, indent);
         }
-        _ => out.push_str(&flat),
+        Tail::Dual { name, .. } => {
+            out.text("dual ");
+            out.at(name.span.start, indent);
+            out.text(&name.text);
+        }
+        _ => out.text(&flat),
     }
 }
 
-fn new_line(out: &mut String, indent: usize) {
-    out.push('\n');
-    out.extend(std::iter::repeat_n(' ', indent));
-}
-
-/// Appends what may begin with a new line, before which nothing is left over.
-fn append(out: &mut String, text: &str) {
-    if text.starts_with('\n') {
-        trim_end(out);
+/// Where a tail stands.
+fn place(tail: &Tail) -> Span {
+    match tail {
+        Tail::Name(name) => name.span,
+        Tail::Dual { span, .. } | Tail::Recursion { span, .. } => *span,
+        Tail::End(span)
+        | Tail::Missing(span)
+        | Tail::Group(_, span)
+        | Tail::Parallel(_, span)
+        | Tail::Replicated(_, span) => *span,
     }
-    out.push_str(text);
-}
-
-fn trim_end(out: &mut String) {
-    out.truncate(out.trim_end().len());
 }
 
 /// How many characters wide a text is.

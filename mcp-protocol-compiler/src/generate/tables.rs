@@ -1,6 +1,6 @@
 //! The tables: the machine as data, and the same data as Rust constants.
 //!
-//! In: a [`Compiled`] protocol. Out: [`machine`], the tables as owned values, and [`module`], the code that writes
+//! In: a [`Compiled`] protocol. Out: [`machine`], the tables as owned values, and `module`, the code that writes
 //! the same values as constants. Refuses to have two sources: the code is printed from the values.
 
 use std::borrow::Cow;

@@ -1,7 +1,7 @@
 //! Text to tokens.
 //!
-//! In: the text of one file. Out: [`Lexed`], its tokens with the end of the file as the last, its documentation
-//! comments, and what is wrong. Refuses nothing: what it does not know is reported and becomes the token it
+//! In: the text of one file. Out: [`Lexed`], its tokens with the end of the file as the last, its comments, and what
+//! is wrong. Refuses nothing: what it does not know is reported and becomes the token it
 //! resembles, or [`Kind::Unknown`], about which the parser keeps silent.
 
 use crate::diagnostic::findings::Findings;
@@ -115,6 +115,17 @@ pub struct Documentation {
     pub starts_line: bool,
 }
 
+/// A comment that is no documentation, `-- …`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// The first dash.
+    pub start: u32,
+    /// The end of the line, or of what is not white space in it.
+    pub end: u32,
+    /// Whether nothing stands before it in its line.
+    pub starts_line: bool,
+}
+
 /// What the lexer made of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Lexed {
@@ -122,6 +133,10 @@ pub struct Lexed {
     pub tokens: Vec<Token>,
     /// The documentation comments in order.
     pub documentation: Vec<Documentation>,
+    /// The other comments in order.
+    pub comments: Vec<Comment>,
+    /// Where each line with nothing in it begins.
+    pub empty_lines: Vec<u32>,
     /// What is wrong.
     pub findings: Findings,
     /// The lines, in order, of which something could not be read. What the parser finds there is a consequence.

@@ -4,7 +4,7 @@
 
 use super::lookalike::{advice, is_dash, is_invisible, is_quote, is_wide_dash, meant};
 use super::{
-    Documentation, Kind, Lexed, MALFORMED_NUMBER, Token, UNKNOWN_CHARACTER, UNKNOWN_ESCAPE,
+    Comment, Documentation, Kind, Lexed, MALFORMED_NUMBER, Token, UNKNOWN_CHARACTER, UNKNOWN_ESCAPE,
     UNTERMINATED_TEXT, changes_direction, number, quoted,
 };
 use crate::diagnostic::{Diagnostic, shorten};
@@ -15,6 +15,8 @@ pub(super) struct Scanner<'s> {
     file: FileId,
     text: &'s str,
     at: usize,
+    /// Where the current line begins.
+    line: usize,
     starts_line: bool,
     /// How many `{` have been reported whose `}` has not come: one report is enough for both.
     braces: usize,
@@ -34,6 +36,7 @@ impl<'s> Scanner<'s> {
             file,
             text,
             at: 0,
+            line: 0,
             starts_line: true,
             braces: 0,
             run: None,
@@ -75,8 +78,13 @@ impl<'s> Scanner<'s> {
         let second = self.peek_second();
         match character {
             '\n' => {
+                let line = self.text.get(self.line..self.at).unwrap_or("");
+                if line.trim().is_empty() {
+                    self.lexed.empty_lines.push(self.line as u32);
+                }
                 self.starts_line = true;
                 self.at += 1;
+                self.line = self.at;
             }
             _ if character.is_whitespace() || changes_direction(character) => self.at += length,
             '-' if second == Some('-') => self.comment(),
@@ -114,6 +122,12 @@ impl<'s> Scanner<'s> {
                 text: text as u32,
                 end: (self.at + line.trim_end().len()).max(text.min(self.at + line.len())) as u32,
                 next: self.lexed.tokens.len(),
+                starts_line: self.starts_line,
+            });
+        } else {
+            self.lexed.comments.push(Comment {
+                start: self.at as u32,
+                end: (self.at + line.trim_end().len()) as u32,
                 starts_line: self.starts_line,
             });
         }

@@ -4,7 +4,7 @@
 //! at one token, and findings in a line of which the lexer could not read something: they would be consequences.
 
 use super::words;
-use crate::ast::Name;
+use crate::ast::{Comment, Name};
 use crate::diagnostic::findings::Findings;
 use crate::diagnostic::{Code, Diagnostic, shorten};
 use crate::lexer::{self, Documentation, Kind, Token};
@@ -18,6 +18,8 @@ pub(super) struct Parser<'s> {
     tokens: Vec<Token>,
     documentation: Vec<Documentation>,
     documentation_taken: usize,
+    pub(super) comments: Vec<Comment>,
+    pub(super) empty_lines: Vec<u32>,
     at: usize,
     /// The token at which the last finding was made.
     reported_at: Option<usize>,
@@ -36,7 +38,13 @@ pub(super) struct Parser<'s> {
 impl<'s> Parser<'s> {
     pub(super) fn new(sources: &'s SourceMap, file: FileId) -> Self {
         let lexed = lexer::lex(sources, file);
+        let comments = lexed.comments.iter().map(|comment| {
+            let span = Span { file, start: comment.start, end: comment.end };
+            Comment { text: sources.slice(span).to_owned(), own_line: comment.starts_line, span }
+        });
         Parser {
+            comments: comments.collect(),
+            empty_lines: lexed.empty_lines,
             sources,
             file,
             text: sources.text(file),
@@ -245,11 +253,22 @@ impl<'s> Parser<'s> {
                 lines.push(
                     self.text.get(comment.text as usize..comment.end as usize).unwrap_or("").to_owned(),
                 );
-            } else if last_stray.replace(comment.next) != Some(comment.next) {
-                self.stray_documentation(comment);
+            } else {
+                if last_stray.replace(comment.next) != Some(comment.next) {
+                    self.stray_documentation(comment);
+                }
+                self.keep_as_comment(comment);
             }
         }
         lines
+    }
+
+    /// Documentation of nothing is kept with two dashes, so that it never becomes that of something.
+    fn keep_as_comment(&mut self, comment: Documentation) {
+        let span = Span { file: self.file, start: comment.start, end: comment.end };
+        let text = self.sources.slice(span);
+        let text = text.strip_prefix('-').unwrap_or(text).trim_end().to_owned();
+        self.comments.push(Comment { text, own_line: comment.starts_line, span });
     }
 
     fn stray_documentation(&mut self, comment: Documentation) {

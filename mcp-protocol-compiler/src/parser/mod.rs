@@ -84,5 +84,7 @@ pub fn parse(sources: &SourceMap, file: FileId) -> (File, Vec<Diagnostic>) {
         }
     }
     parser.take_documentation();
-    (File { items }, parser.findings.finish())
+    let mut comments = parser.comments;
+    comments.sort_by_key(|comment| comment.span.start);
+    (File { items, comments, empty_lines: parser.empty_lines }, parser.findings.finish())
 }

@@ -97,7 +97,7 @@ impl Parser<'_> {
         let mut finding =
             Diagnostic::error(REPLICATED_SEQUENCE, star, "`*` takes one name or one parenthesis");
         finding = if is_short(body.span) {
-            let help = format!("write `*({})`", format::sequence(&body));
+            let help = format!("write `*( {} )`", format::sequence(&body));
             finding.also(body.span, "what is copied is not clear").help(help)
         } else {
             finding.help("write `*( … )`")

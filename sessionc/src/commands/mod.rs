@@ -2,5 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod diagram;
+pub(crate) mod dual;
 pub(crate) mod expand;
 pub(crate) mod explain;
+pub(crate) mod fmt;

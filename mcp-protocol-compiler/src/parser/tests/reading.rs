@@ -24,15 +24,15 @@ fn read(text: &str) -> String {
 #[test]
 fn spellings() {
     assert_eq!(read("!X.End(+)?Y.End"), "!X . End ⊕ ?Y . End");
-    assert_eq!(read("(!X . A)(+)(!Y . A)"), "(!X . A) ⊕ (!Y . A)");
-    assert_eq!(read("((+) !X . A (+) !Y . A)"), "(⊕ !X . A ⊕ !Y . A)");
+    assert_eq!(read("(!X . A)(+)(!Y . A)"), "( !X . A ) ⊕ ( !Y . A )");
+    assert_eq!(read("((+) !X . A (+) !Y . A)"), "( ⊕ !X . A ⊕ !Y . A )");
     for word in ["rec ", "μ", "μ ", "µ", "µ "] {
         assert_eq!(read(&format!("{word}X.!M.X")), "rec X . !M . X");
-        assert_eq!(read(&format!("{word}α .\n  ( !M . α )")), "rec α . (!M . α)");
+        assert_eq!(read(&format!("{word}α .\n  ( !M . α )")), "rec α . ( !M . α )");
     }
     assert_eq!(read("& ?X . A & ?Y . A"), "& ?X . A & ?Y . A");
     assert_eq!(read("(A, B,)"), "(A, B)");
-    assert_eq!(read("(A,)"), "(A)");
+    assert_eq!(read("(A,)"), "( A )");
     assert_eq!(read("*A"), "*A");
     assert_eq!(read("*dual A"), "*dual A");
     assert_eq!(read("*(A, *B)"), "*(A, *B)");

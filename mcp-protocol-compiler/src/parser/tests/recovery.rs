@@ -41,7 +41,7 @@ fn what_could_be_read_is_in_the_tree() {
     assert_eq!(codes(&diagnostics), ["S0030", "S0025", "S0031"]);
     assert_eq!(tree.items.len(), 3);
     let ItemKind::Definition { body, .. } = &tree.items[0].kind else { panic!() };
-    assert_eq!(crate::format::choice(body), "(!X . A ⊕ !Y . End ⊕ ?Z . B)");
+    assert_eq!(crate::format::choice(body), "( !X . A ⊕ !Y . End ⊕ ?Z . B )");
     let ItemKind::Request(request) = &tree.items[1].kind else { panic!() };
     assert_eq!((request.method.text.as_str(), request.replies.len()), ("R", 1));
 }

@@ -1,0 +1,23 @@
+//! `sessionc dual`: a session type from the other side.
+
+use mcp_protocol_compiler::diagnostic::Severity;
+use mcp_protocol_compiler::{dual, format};
+
+use crate::End;
+use crate::arguments::Dual;
+use crate::files::{Failure, print_diagnostics};
+
+/// Prints the definitions of the dual. Warnings are for `check`; only what keeps names from being known is printed.
+pub(crate) fn run(arguments: &Dual) -> Result<End, Failure> {
+    let answer = dual::dual(&arguments.file, &mut |path| std::fs::read(path), arguments.name.as_deref())
+        .map_err(|error| Failure::Read(arguments.file.clone(), error))?;
+    let mut errors = answer.diagnostics;
+    errors.retain(|found| found.severity == Severity::Error);
+    if !errors.is_empty() {
+        print_diagnostics(&answer.sources, &errors);
+        return Ok(End::Findings);
+    }
+    let items = answer.items.map_err(|why| Failure::NoDual(arguments.file.clone(), why))?;
+    print!("{}", format::file(&items));
+    Ok(End::Clean)
+}

@@ -1,0 +1,53 @@
+//! `sessionc fmt`: the canonical layout.
+
+use std::fs;
+use std::path::Path;
+
+use mcp_protocol_compiler::diagnostic::Severity;
+use mcp_protocol_compiler::source::SourceMap;
+use mcp_protocol_compiler::{format, parser};
+
+use crate::End;
+use crate::arguments::Fmt;
+use crate::files::{Failure, print_diagnostics};
+
+/// Lays all files out; one that cannot be read does not keep the others from it.
+pub(crate) fn run(arguments: &Fmt) -> Result<End, Failure> {
+    let mut end = End::Clean;
+    let mut failure = None;
+    for file in &arguments.files {
+        match lay_out(file, arguments.check) {
+            Ok(End::Clean) => {}
+            Ok(End::Findings) => end = End::Findings,
+            Err(unusable) => failure = failure.or(Some(unusable)),
+        }
+    }
+    match failure {
+        Some(failure) => Err(failure),
+        None => Ok(end),
+    }
+}
+
+/// A file with errors stays as it is: its tree lacks what could not be read.
+fn lay_out(path: &Path, check: bool) -> Result<End, Failure> {
+    let bytes = fs::read(path).map_err(|error| Failure::Read(path.to_path_buf(), error))?;
+    let mut sources = SourceMap::new();
+    let (file, mut errors) = sources.add_bytes(path, bytes.clone());
+    let (tree, found) = parser::parse(&sources, file);
+    errors.extend(found);
+    errors.retain(|found| found.severity == Severity::Error);
+    if !errors.is_empty() {
+        print_diagnostics(&sources, &errors);
+        return Ok(End::Findings);
+    }
+    let text = format::file(&tree);
+    if text.as_bytes() == bytes {
+        return Ok(End::Clean);
+    }
+    if check {
+        println!("`{0}` is laid out otherwise: run `sessionc fmt {0}`", path.display());
+        return Ok(End::Findings);
+    }
+    fs::write(path, text).map_err(|error| Failure::Write(path.to_path_buf(), error))?;
+    Ok(End::Clean)
+}
