@@ -10,7 +10,7 @@ use std::path::Path;
 use mcp_protocol_machine::protocol::Side;
 
 use crate::automaton::{self, Automaton};
-use crate::checks::{declarations, names};
+use crate::checks::{announcements, declarations, names};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::generate::stubs::Outline;
 use crate::relation::{self, Wanted};
@@ -138,6 +138,7 @@ fn check(resolution: &Resolution, settings: Settings, diagnostics: &mut Vec<Diag
     // A role that is declared and could not be built has its errors in the list already.
     let compiled = Compiled { declarations, client: client.flatten(), server: server.flatten() };
     if !has_errors(diagnostics) {
+        diagnostics.extend(announcements::check(&compiled));
         diagnostics.extend(names::check(&compiled));
     }
     Some(compiled)
