@@ -80,6 +80,8 @@ pub(super) struct Explorer<'a> {
     open: Vec<Vec<Open>>,
     /// Where several channels start: the states of the linear ones, the bodies that are new, those that ran before.
     starts: Vec<(Vec<usize>, usize)>,
+    /// Whether something stood on the way that could not be read; it has been reported.
+    broken: bool,
 }
 
 /// Explores one role from its first node.
@@ -108,11 +110,15 @@ pub(super) fn explore(
         bodies: HashMap::new(),
         open: Vec::new(),
         starts: Vec::new(),
+        broken: false,
     };
     let start = explorer.target(start, Vec::new(), 0, None, None)?;
     explorer.run();
     // What follows looks along the edges, and what is in error has none, be it an action or a name that means
     // nothing: it would only repeat what is known.
+    if explorer.broken {
+        return None;
+    }
     if errors(explorer.diagnostics) == 0 {
         explorer.unanswered();
         super::copies::untied(&explorer.states, &resolution.declarations, explorer.diagnostics);
@@ -150,7 +156,10 @@ impl Explorer<'_> {
         let place = self.heads.place(node);
         let head = self.heads.head(place.node, self.diagnostics);
         match head {
-            Head::Broken => None,
+            Head::Broken => {
+                self.broken = true;
+                None
+            }
             Head::End | Head::Choice(_) => {
                 let kind = if matches!(head, Head::End) { StateKind::End } else { StateKind::Linear };
                 let key = Key { node: place.node, open, running, body };
@@ -458,7 +467,10 @@ impl Explorer<'_> {
         }
         self.bodies.insert(node, Vec::new());
         let choice = match self.heads.head(node, self.diagnostics) {
-            Head::Broken => return,
+            Head::Broken => {
+                self.broken = true;
+                return;
+            }
             Head::End => return self.diagnostics.push(channels::body_may_be_empty(span)),
             Head::Parallel(_) => return self.diagnostics.push(channels::channels_in_body(span)),
             Head::Choice(choice) => choice,
@@ -549,12 +561,26 @@ impl Explorer<'_> {
             for open in self.open.get(state).into_iter().flatten() {
                 if !answered.contains(&(state, *open)) && reported.insert(*open) {
                     let action = self.action(open.0, open.1);
-                    let ends = place.kind == StateKind::End;
+                    let ends = self.comes_to_an_end(state);
                     found.push(replies::never_answered(&action, place.span, ends));
                 }
             }
         }
         self.diagnostics.append(&mut found);
+    }
+
+    /// Whether `End` lies ahead of a state.
+    fn comes_to_an_end(&self, state: usize) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut waiting = vec![state];
+        while let Some(state) = waiting.pop() {
+            let Some(place) = self.states.get(state).filter(|_| seen.insert(state)) else { continue };
+            if place.kind == StateKind::End || place.may_close || place.peer_may_close {
+                return true;
+            }
+            waiting.extend(place.edges.iter().filter(|edge| !edge.spawn).map(|edge| edge.target));
+        }
+        false
     }
 
     /// Channels that run side by side share no message in one direction.

@@ -68,6 +68,9 @@ pub fn undefined_definition(name: &Name, resolution: &Resolution, variables: &[&
         ));
     }
     let definitions = resolution.definitions.iter().map(|definition| definition.name.text.as_str());
+    if name.text.eq_ignore_ascii_case("end") {
+        return diagnostic.help("did you mean `End`? it begins with a capital letter");
+    }
     match nearest(&name.text, sorted(definitions.chain(variables.iter().copied()))) {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
         None => diagnostic.help(format!(

@@ -64,16 +64,16 @@ pub fn open_across_channels(action: &str, span: Span) -> Diagnostic {
 /// `!A . End`, `rec x . !A . x`
 pub fn never_answered(action: &str, span: Span, ends: bool) -> Diagnostic {
     let how = if ends {
-        "the session type ends without its reply"
+        "from here on it ends without its reply"
     } else {
-        "it goes on for ever without its reply"
+        "from here on it goes on for ever without its reply"
     };
     Diagnostic::error(NEVER_ANSWERED, span, format!("some path never answers `{action}`"))
         .label(how)
         .with_note("JSON-RPC answers every request; a message that wants no answer is a notification")
         .help(if action.starts_with('!') {
-            "add `?reply .` behind it, or declare it as a notification"
+            format!("add `?reply .` somewhere behind `{action}`, or declare it as a notification")
         } else {
-            "add `!reply .` behind it, or declare it as a notification"
+            format!("add `!reply .` somewhere behind `{action}`, or declare it as a notification")
         })
 }
