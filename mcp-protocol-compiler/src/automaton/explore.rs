@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use mcp_protocol_machine::protocol::{Direction, Kind, Level, MessageIndex, StateKind};
 
 use super::graph::{ActionNode, Graph, NodeId};
-use super::head::{ChoiceHead, Head, Heads};
+use super::head::{ChoiceHead, Head, Heads, Reached};
 use crate::checks::{channels, choices, declarations, replies};
 use crate::diagnostic::Diagnostic;
 use crate::resolve::{Meaning, Resolution};
@@ -223,7 +223,7 @@ impl Explorer<'_> {
         key: Key,
         kind: StateKind,
         parts: Vec<usize>,
-        definitions: &[usize],
+        definitions: &[Reached],
         head: &Head,
     ) -> usize {
         if let Some(state) = self.keys.get(&key) {
@@ -269,20 +269,22 @@ impl Explorer<'_> {
     }
 
     /// Gives a state further names, and the levels that come with the first name that has any.
-    fn also_named(&mut self, state: usize, definitions: &[usize]) {
+    fn also_named(&mut self, state: usize, definitions: &[Reached]) {
         let Some(place) = self.states.get_mut(state) else { return };
-        for index in definitions {
+        for Reached { index, flipped } in definitions {
             if !place.definitions.contains(index) {
                 place.definitions.push(*index);
             }
             let Some(definition) = self.resolution.definitions.get(*index) else { continue };
             for level in &definition.levels {
                 use crate::ast::LevelDirection::{In, Out};
+                // What the one side sends is what the other receives.
+                let (not_out, not_in) = if *flipped { (Out, In) } else { (In, Out) };
                 let value = crate::resolve::level(level);
-                if level.direction != Some(In) && place.outward.is_none() {
+                if level.direction != Some(not_out) && place.outward.is_none() {
                     place.outward = Some(value.clone());
                 }
-                if level.direction != Some(Out) && place.inward.is_none() {
+                if level.direction != Some(not_in) && place.inward.is_none() {
                     place.inward = Some(value);
                 }
             }
@@ -326,7 +328,7 @@ impl Explorer<'_> {
                 self.diagnostics.push(channels::channels_in_body(*span));
                 continue;
             }
-            self.body(body, *span, place.definitions.first().copied());
+            self.body(body, *span, place.definitions.first().map(|reached| reached.index));
             for edge in self.bodies.get(&body).cloned().unwrap_or_default() {
                 match seen.insert((edge.direction, edge.message), edge.span) {
                     Some(first) => {
@@ -448,7 +450,7 @@ impl Explorer<'_> {
             let node = place.node;
             if !set.contains(&node) {
                 set.push(node);
-                self.body(node, *span, place.definitions.first().copied());
+                self.body(node, *span, place.definitions.first().map(|reached| reached.index));
             }
         }
         if let Some(number) = self.running_numbers.get(&set) {

@@ -12,8 +12,9 @@ pub(super) type NodeId = usize;
 #[derive(Default)]
 pub(super) struct Graph {
     nodes: Vec<Node>,
-    /// Which definition a node stands for, as an index into the resolution's definitions.
-    definitions: std::collections::HashMap<NodeId, usize>,
+    /// Which definition a node stands for, as an index into the resolution's definitions, and whether `dual` turned it
+    /// round.
+    definitions: std::collections::HashMap<NodeId, (usize, bool)>,
     /// The recursion variable that a node stands for.
     variables: std::collections::HashMap<NodeId, Name>,
 }
@@ -75,8 +76,8 @@ impl Graph {
         self.nodes.len()
     }
 
-    pub(super) fn name(&mut self, id: NodeId, definition: usize) {
-        self.definitions.insert(id, definition);
+    pub(super) fn name(&mut self, id: NodeId, definition: usize, flipped: bool) {
+        self.definitions.insert(id, (definition, flipped));
     }
 
     pub(super) fn bind(&mut self, id: NodeId, variable: Name) {
@@ -88,7 +89,12 @@ impl Graph {
     }
 
     pub(super) fn definition(&self, id: NodeId) -> Option<usize> {
-        self.definitions.get(&id).copied()
+        self.definitions.get(&id).map(|(definition, _)| *definition)
+    }
+
+    /// Whether the definition that a node stands for is read from the other side.
+    pub(super) fn is_flipped(&self, id: NodeId) -> bool {
+        self.definitions.get(&id).is_some_and(|(_, flipped)| *flipped)
     }
 }
 

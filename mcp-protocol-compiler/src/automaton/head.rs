@@ -53,7 +53,16 @@ pub(super) struct Place {
     /// The node that is no reference.
     pub(super) node: NodeId,
     /// The definitions on the way, outermost first.
-    pub(super) definitions: Vec<usize>,
+    pub(super) definitions: Vec<Reached>,
+}
+
+/// A definition on the way to a node.
+#[derive(Clone, Copy)]
+pub(super) struct Reached {
+    /// Which, in the resolution's definitions.
+    pub(super) index: usize,
+    /// Whether it is read from the other side, `dual`.
+    pub(super) flipped: bool,
 }
 
 pub(super) struct Heads<'a> {
@@ -73,9 +82,10 @@ impl<'a> Heads<'a> {
         // No way is longer than there are nodes, unless it runs in a circle; `head` reports that.
         for _ in 0..=self.graph.len() {
             if let Some(definition) = self.graph.definition(place.node)
-                && !place.definitions.contains(&definition)
+                && !place.definitions.iter().any(|known| known.index == definition)
             {
-                place.definitions.push(definition);
+                let flipped = self.graph.is_flipped(place.node);
+                place.definitions.push(Reached { index: definition, flipped });
             }
             match self.graph.get(place.node) {
                 Node::Reference(next) => place.node = *next,

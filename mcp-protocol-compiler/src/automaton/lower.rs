@@ -111,7 +111,7 @@ impl<'a> Lowering<'a> {
     fn definition(&mut self, index: usize, view: View) -> NodeId {
         *self.definitions.entry((index, view)).or_insert_with(|| {
             let node = self.graph.add(Node::Pending);
-            self.graph.name(node, index);
+            self.graph.name(node, index, view.flipped);
             self.waiting.push_back((index, view, node));
             node
         })

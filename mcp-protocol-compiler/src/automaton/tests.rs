@@ -202,6 +202,19 @@ fn copies_start_as_long_as_their_choice_stands() {
 }
 
 #[test]
+fn the_dual_turns_the_direction_of_levels_round() {
+    let text =
+        "request A \"a\" -> B\nclient X\nserver Y = dual X\nX [must \"R\" out error -32002] = !A . ?B . End";
+    let compiled = compile_text(text).protocol.unwrap();
+    let levels = |automaton: Option<Automaton>| {
+        let state = automaton.unwrap().states.swap_remove(0);
+        (state.outward.error, state.inward.error)
+    };
+    assert_eq!(levels(compiled.client), (Some(-32002), None));
+    assert_eq!(levels(compiled.server), (None, Some(-32002)));
+}
+
+#[test]
 fn what_the_language_does_not_allow() {
     let declarations = "request A \"a\" -> R\nrequest B \"b\" -> S cancellable\nnotification M \"m\"\n\
                         notification N \"n\"\nnotification Cancelled \"c\" cancels id\nclient C\n";
