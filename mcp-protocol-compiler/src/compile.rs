@@ -145,14 +145,14 @@ fn check(resolution: &Resolution, settings: Settings, diagnostics: &mut Vec<Diag
 }
 
 fn outline(resolution: &Resolution) -> Outline {
-    let mut definitions: Vec<String> = Vec::new();
-    for definition in &resolution.definitions {
-        let name = &definition.name.text;
-        let is_role = resolution.roles.iter().any(|role| role.name.text == *name);
-        if !is_role && !definitions.contains(name) {
-            definitions.push(name.clone());
-        }
-    }
+    let mut seen = HashSet::new();
+    let definitions = resolution
+        .definitions
+        .iter()
+        .map(|definition| &definition.name.text)
+        .filter(|name| !resolution.is_role(name) && seen.insert(name.as_str()))
+        .cloned()
+        .collect();
     Outline {
         protocol: resolution.declarations.name.as_ref().map(|name| name.text.clone()),
         roles: resolution.roles.iter().map(|role| (role.side, role.name.text.clone())).collect(),

@@ -226,7 +226,7 @@ impl<'a> Lowering<'a> {
                 self.graph.add(Node::Broken)
             }
             None if self.resolution.definition(&name.text, view.side).is_none()
-                && !self.resolution.roles.iter().any(|role| role.name.text == name.text) =>
+                && !self.resolution.is_role(&name.text) =>
             {
                 let variables: Vec<&str> = scope
                     .iter()

@@ -67,28 +67,25 @@ pub(super) fn name(raw: &Raw, resolution: &Resolution) -> Vec<Names> {
 
 /// The definitions that may name a state: not those of the roles, whose names are the session's.
 fn definitions(place: &RawState, resolution: &Resolution) -> Vec<usize> {
-    let is_role = |index: &usize| {
-        let name = resolution.definitions.get(*index).map(|definition| definition.name.text.as_str());
-        resolution.roles.iter().any(|role| Some(role.name.text.as_str()) == name)
-    };
     let mut seen: HashSet<&str> = HashSet::new();
     place
         .definitions
         .iter()
         .copied()
-        .filter(|index| !is_role(index))
+        .filter(|index| !is_role(*index, resolution))
         .filter(|index| {
             resolution.definitions.get(*index).is_some_and(|found| seen.insert(found.name.text.as_str()))
         })
         .collect()
 }
 
+/// Whether a definition is a role's own.
+fn is_role(definition: usize, resolution: &Resolution) -> bool {
+    resolution.definitions.get(definition).is_some_and(|found| resolution.is_role(&found.name.text))
+}
+
 fn made_up(place: &RawState, before: Option<&str>, resolution: &Resolution) -> String {
-    let is_role = |index: &usize| {
-        let name = resolution.definitions.get(*index).map(|definition| definition.name.text.as_str());
-        resolution.roles.iter().any(|role| Some(role.name.text.as_str()) == name)
-    };
-    if place.definitions.iter().any(is_role) && place.body.is_none() {
+    if place.definitions.iter().any(|index| is_role(*index, resolution)) && place.body.is_none() {
         return "Start".to_owned();
     }
     let written = |direction: Direction| {

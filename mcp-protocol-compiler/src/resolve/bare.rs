@@ -4,11 +4,9 @@
 //! that the types can be checked; generating code from them is refused later. Refuses to guess requests and replies:
 //! a bare type is compared as it is written.
 
-use std::borrow::Cow;
+use mcp_protocol_machine::protocol::{Kind, MessageIndex};
 
-use mcp_protocol_machine::protocol::{self as machine, Kind, MessageIndex};
-
-use super::{Meaning, Message, PayloadType, Resolution};
+use super::{Meaning, Message, Resolution};
 use crate::ast::{Choice, Name, Tail};
 
 /// Makes up the messages of a file that declares none.
@@ -26,27 +24,8 @@ pub(super) fn make_up(resolution: &mut Resolution) {
             continue;
         }
         resolution.names.insert(name.text.clone(), Meaning::Message(MessageIndex(index)));
-        resolution.declarations.messages.push(Message {
-            table: machine::Message {
-                name: Cow::Owned(name.text.clone()),
-                kind: Kind::Notification,
-                method: Cow::Owned(name.text),
-                payload: machine::Payload::None,
-                condition: None,
-                requires: Cow::Owned(Vec::new()),
-                answered: false,
-                cancellable: false,
-                cancels: None,
-                reports: None,
-                keys: Vec::new().into(),
-                level: None,
-            },
-            span: name.span,
-            documentation: Vec::new(),
-            payload: PayloadType::None,
-            call_name: None,
-            undeclared: true,
-        });
+        let message = Message::plain(&name, Kind::Notification, &name.text);
+        resolution.declarations.messages.push(Message { undeclared: true, ..message });
     }
 }
 

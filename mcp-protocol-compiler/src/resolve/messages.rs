@@ -45,7 +45,7 @@ impl Declare<'_> {
         let mut message =
             self.message(&request.name, Kind::Request, &method.text, payload, request.condition.as_ref());
         message.documentation.clone_from(&placed.item.documentation);
-        self.modify(&mut message, &request.modifiers, placed);
+        self.modify(&mut message, &request.modifiers);
         let Some(index) = self.add(message) else { return };
         for reply in &request.replies {
             let payload = super::payload::payload(&reply.payload, placed.types, self.diagnostics);
@@ -70,7 +70,7 @@ impl Declare<'_> {
             condition,
         );
         message.documentation.clone_from(&placed.item.documentation);
-        self.modify(&mut message, &notification.modifiers, placed);
+        self.modify(&mut message, &notification.modifiers);
         self.add(message);
     }
 
@@ -82,27 +82,11 @@ impl Declare<'_> {
         (presence, payload): (machine::Payload, PayloadType),
         when: Option<&ast::Condition>,
     ) -> Message {
-        Message {
-            table: machine::Message {
-                name: Cow::Owned(name.text.clone()),
-                kind,
-                method: Cow::Owned(method.to_owned()),
-                payload: presence,
-                condition: when.map(condition),
-                requires: Cow::Owned(Vec::new()),
-                answered: false,
-                cancellable: false,
-                cancels: None,
-                reports: None,
-                keys: Vec::new().into(),
-                level: None,
-            },
-            span: name.span,
-            documentation: Vec::new(),
-            payload,
-            call_name: None,
-            undeclared: false,
-        }
+        let mut message = Message::plain(name, kind, method);
+        message.table.payload = presence;
+        message.table.condition = when.map(condition);
+        message.payload = payload;
+        message
     }
 
     /// Gives the message its number and its name, unless something else has the name.
@@ -133,7 +117,7 @@ impl Declare<'_> {
         Some(index)
     }
 
-    fn modify(&mut self, message: &mut Message, modifiers: &[Modifier], placed: &Placed<'_>) {
+    fn modify(&mut self, message: &mut Message, modifiers: &[Modifier]) {
         let request = message.table.kind == Kind::Request;
         let mut requires = Vec::new();
         for modifier in modifiers {
@@ -163,7 +147,7 @@ impl Declare<'_> {
                 }
                 Modifier::Levels(levels) => message.table.level = levels.first().map(level),
                 Modifier::Requires { holder, path: field, condition: when, .. } => {
-                    if let Some(requirement) = self.requirement(holder, field, when.as_ref(), placed) {
+                    if let Some(requirement) = self.requirement(holder, field, when.as_ref()) {
                         requires.push(requirement);
                     }
                 }
@@ -177,7 +161,6 @@ impl Declare<'_> {
         holder: &Name,
         field: &JsonPath,
         when: Option<&ast::Condition>,
-        _placed: &Placed<'_>,
     ) -> Option<Requirement> {
         let holder = match holder.text.as_str() {
             "own" => Holder::Sender,

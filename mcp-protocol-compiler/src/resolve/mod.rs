@@ -3,6 +3,7 @@
 //! In: the trees of all files. Out: [`Resolution`]: the [`Declarations`] that later stages share, and the
 //! definitions and groups that only the next stage needs. Refuses to look inside session types.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{self as machine, MessageIndex, Side};
@@ -115,6 +116,33 @@ pub struct Message {
     pub undeclared: bool,
 }
 
+impl Message {
+    /// A message of which nothing is known but its name, kind and method.
+    fn plain(name: &Name, kind: machine::Kind, method: &str) -> Self {
+        Message {
+            table: machine::Message {
+                name: Cow::Owned(name.text.clone()),
+                kind,
+                method: Cow::Owned(method.to_owned()),
+                payload: machine::Payload::None,
+                condition: None,
+                requires: Cow::Owned(Vec::new()),
+                answered: false,
+                cancellable: false,
+                cancels: None,
+                reports: None,
+                keys: Cow::Owned(Vec::new()),
+                level: None,
+            },
+            span: name.span,
+            documentation: Vec::new(),
+            payload: PayloadType::None,
+            call_name: None,
+            undeclared: false,
+        }
+    }
+}
+
 /// The payload's Rust type; whether it may be absent is in [`machine::Message::payload`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PayloadType {
@@ -142,6 +170,11 @@ pub struct Resolution {
 }
 
 impl Resolution {
+    /// Whether a name is that of a role.
+    pub fn is_role(&self, name: &str) -> bool {
+        self.roles.iter().any(|role| role.name.text == name)
+    }
+
     /// The definition that a name means for a side: its own before the common one.
     pub fn definition(&self, name: &str, side: Side) -> Option<usize> {
         let find = |wanted| self.definition_places.get(&(wanted, name.to_owned())).copied();

@@ -22,13 +22,9 @@ pub(crate) async fn serve_session(session: McpServer<Uninit>) -> Result<(), McpE
 
 /// From the first message to `initialized`.
 async fn handshake(session: McpServer<Uninit>) -> Result<McpServer<Active>, McpError> {
-    let (params, session) = session.recv_initialize().await?;
-    let session = match params.protocol_version.as_str() {
-        "2025-03-26" => session.send_initialize_result(hello()).await?,
-        // Another revision is answered with the one we have; the client parts if it cannot speak it.
-        _ => session.send_initialize_result(hello()).await?,
-    };
-    session.recv_initialized().await
+    // Whatever revision is asked for, we answer with the one we have; a client that cannot speak it parts.
+    let (_, session) = session.recv_initialize().await?;
+    session.send_initialize_result(hello()).await?.recv_initialized().await
 }
 
 pub(crate) fn hello() -> InitializeResult {
