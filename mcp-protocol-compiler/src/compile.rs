@@ -11,7 +11,7 @@ use mcp_protocol_machine::protocol::Side;
 
 use crate::automaton::{self, Automaton};
 use crate::checks::{announcements, declarations, names};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity, findings};
 use crate::generate::stubs::Outline;
 use crate::relation::{self, Wanted};
 use crate::resolve::{self, Declarations, Resolution, load};
@@ -83,6 +83,7 @@ pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> i
         (std::cmp::Reverse(diagnostic.severity), place)
     });
     let failed = has_errors(&diagnostics);
+    findings::limit(&mut diagnostics);
     let outline = outline(&resolution);
     Ok(Compilation { sources, diagnostics, protocol: protocol.filter(|_| !failed), outline })
 }

@@ -29,7 +29,7 @@ static COUNTING: Mutex<()> = Mutex::new(());
 /// A quarter of the stack that Rust gives a thread, in the development profile, whose frames are the largest.
 const STACK: usize = 512 << 10;
 /// How much may be held at once for each byte of input.
-const BYTES_FOR_EACH: usize = 128;
+const BYTES_FOR_EACH: usize = 1_024;
 /// What may be held whatever the input.
 const BYTES_FOR_ALL: usize = 2 << 20;
 /// How much text all findings of an input may be together.

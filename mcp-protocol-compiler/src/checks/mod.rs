@@ -13,5 +13,6 @@ pub mod names;
 pub mod recursion;
 pub mod refusals;
 pub mod replies;
+pub mod size;
 pub mod typed_api;
 pub mod unsupported;

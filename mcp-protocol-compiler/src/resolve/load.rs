@@ -102,17 +102,11 @@ impl Loader<'_> {
             match self.places.get(&normal(&path)) {
                 Some(true) => {}
                 Some(false) => {
-                    let circle: Vec<String> = open
-                        .iter()
-                        .skip_while(|file| normal(&file.path) != normal(&path))
-                        .map(|file| file.path.as_path())
-                        .chain([path.as_path()])
-                        .map(|path| format!("`{}`", path.display()))
-                        .collect();
+                    let circle = circle(&open, &path);
                     self.diagnostics.push(
                         Diagnostic::error(CYCLIC_IMPORT, import.span, "this import leads back to itself")
                             .label("this file is being read already")
-                            .with_note(format!("the circle is {}", circle.join(" imports ")))
+                            .with_note(format!("the circle is {circle}"))
                             .help("move what both need into a third file and import that one"),
                     );
                 }
@@ -136,6 +130,24 @@ impl Loader<'_> {
         }
     }
 }
+
+/// The files that lead from an open one back to it, those in the middle left out where they are many.
+fn circle(open: &[Open], path: &Path) -> String {
+    let wanted = normal(path);
+    let start = open.iter().rposition(|file| normal(&file.path) == wanted).unwrap_or_default();
+    let files = open.get(start..).unwrap_or_default();
+    let left_out = files.len().saturating_sub(MOST_OF_CIRCLE);
+    let mut names: Vec<String> =
+        files.iter().take(MOST_OF_CIRCLE).map(|file| format!("`{}`", file.path.display())).collect();
+    if left_out > 0 {
+        names.push(format!("{left_out} more"));
+    }
+    names.push(format!("`{}`", path.display()));
+    names.join(" imports ")
+}
+
+/// How many files of a circle are named.
+const MOST_OF_CIRCLE: usize = 8;
 
 /// The path without `.` and `x/..`, so that two ways to write one file are one file.
 fn normal(path: &Path) -> PathBuf {
