@@ -13,11 +13,12 @@ use crate::diagnostic::{Code, Diagnostic};
 
 /// The file is not UTF-8.
 pub const NOT_UTF8: Code = Code("S0001");
-/// The file is larger than a span can address.
+/// The file is larger than [`LARGEST_FILE`].
 pub const FILE_TOO_LARGE: Code = Code("S0002");
 
-/// The largest file in bytes. Spans hold 32 bits, and replacing invalid bytes can make a text three times as long.
-const LARGEST_FILE: usize = (u32::MAX / 4) as usize;
+/// The largest file in bytes, far more than anyone writes. Whoever reads a file need not read more than one byte
+/// more than this, so that a device that never ends is a file that is too large.
+pub const LARGEST_FILE: usize = 64 << 20;
 
 /// Which file of a [`SourceMap`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -88,11 +89,11 @@ impl SourceMap {
     /// Bytes that are not UTF-8 are replaced by `U+FFFD` in the text, so that the rest of the file can be checked.
     pub fn add_bytes(&mut self, path: impl Into<PathBuf>, bytes: Vec<u8>) -> (FileId, Vec<Diagnostic>) {
         if bytes.len() > LARGEST_FILE {
-            let size = bytes.len();
             let file = self.push(path.into(), String::new());
-            let message = format!("the file is too large: {size} bytes, at most {LARGEST_FILE} can be read");
+            let message = format!("the file is too large: at most {LARGEST_FILE} bytes can be read");
             let place = Span { file, start: 0, end: 0 };
-            return (file, vec![Diagnostic::error(FILE_TOO_LARGE, place, message)]);
+            let finding = Diagnostic::error(FILE_TOO_LARGE, place, message);
+            return (file, vec![finding.help("split it, and `import` the parts")]);
         }
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
