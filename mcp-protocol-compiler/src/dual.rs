@@ -85,7 +85,8 @@ fn of(resolution: &Resolution, name: Option<&str>) -> Result<File, Undefined> {
     }
     let own = resolution.roles.iter().find(|role| role.side == side).map(|role| role.name.text.as_str());
     let other = other.map(|other| other.name.text.as_str());
-    let mut flip = Flip { resolution, side, own, other, owner, reached: HashSet::new(), next: VecDeque::new() };
+    let mut flip =
+        Flip { resolution, side, own, other, owner, reached: HashSet::new(), next: VecDeque::new() };
     flip.reach(start);
     while let Some(index) = flip.next.pop_front() {
         items.extend(flip.definition(index)?);

@@ -105,7 +105,10 @@ fn ten_megabytes_of_one_sign() {
     refused("S0040", definition(&"(".repeat(LARGE)));
     refused("S0020", "(".repeat(LARGE));
     refused("S0035", ")".repeat(LARGE));
-    for sign in ["[", "]", "<", "*", "⊕", "&", "!", "?", ".", ",", "|", "=", ":", "-1 ", "{", "}", "$", "\"", "\\", "'", "“", ";"] {
+    for sign in [
+        "[", "]", "<", "*", "⊕", "&", "!", "?", ".", ",", "|", "=", ":", "-1 ", "{", "}", "$", "\"", "\\",
+        "'", "“", ";",
+    ] {
         of(definition(&sign.repeat(LARGE / 10 / sign.len())));
         of(sign.repeat(LARGE / 10 / sign.len()));
     }
@@ -118,7 +121,22 @@ fn a_million_of_one_word() {
     refused("S0040", definition(&"*( ".repeat(1_000_000)));
     refused("S0040", definition(&"rec x . ( End, ".repeat(500_000)));
     refused("S0040", format!("types {}", "a<".repeat(1_000_000)));
-    for word in ["dual ", "reply ", "End ", "request ", "group ", "import ", "key ", "override ", "client ", "version ", "types ", "protocol ", "open ", "μ"] {
+    for word in [
+        "dual ",
+        "reply ",
+        "End ",
+        "request ",
+        "group ",
+        "import ",
+        "key ",
+        "override ",
+        "client ",
+        "version ",
+        "types ",
+        "protocol ",
+        "open ",
+        "μ",
+    ] {
         of(definition(&word.repeat(100_000)));
         of(word.repeat(100_000));
         of(word.replace(' ', "\n").repeat(100_000));
@@ -153,7 +171,10 @@ fn long_tokens() {
     of(format!("version = A{}", ".b".repeat(LARGE / 2)));
     of(format!("notification N \"n\" if a{}\nclient C\nC = !N . End", ".b".repeat(LARGE / 2)));
     of(format!("notification N \"n\" requires server.a{}\nclient C\nC = !N . End", ".b".repeat(LARGE / 2)));
-    of(format!("key k = A.{}\nrequest A \"a\" -> B\nclient C\nC = !A . ?B . End", "\"b\".".repeat(LARGE / 4)));
+    of(format!(
+        "key k = A.{}\nrequest A \"a\" -> B\nclient C\nC = !A . ?B . End",
+        "\"b\".".repeat(LARGE / 4)
+    ));
     of(format!("A [must error {}] = End", "9".repeat(LARGE)));
 }
 
@@ -163,9 +184,19 @@ fn long_names_used_often() {
     let word = "a".repeat(1 << 20);
     of(definition(&format!("rec {word} . ( !A . End{} )", " ⊕ !B . End".repeat(10_000))));
     of(format!("client C\nC = rec {word} . !A . End{}", " ⊕ !B . End".repeat(10_000)));
-    of(format!("types {word}\n{}client C\nC = !N1 . End", (0..10_000).map(|index| format!("notification N{index} \"n{index}\" (T)\n")).collect::<String>()));
-    of(format!("types {}b\n{}client C\nC = !N1 . End", "a::".repeat(300_000), (0..10_000).map(|index| format!("notification N{index} \"n{index}\" (T)\n")).collect::<String>()));
-    of(format!("request {word} \"r\" -> B\n{}", definition(&format!("End{}", format!(" ⊕ !Undefined . End").repeat(10_000)))));
+    of(format!(
+        "types {word}\n{}client C\nC = !N1 . End",
+        (0..10_000).map(|index| format!("notification N{index} \"n{index}\" (T)\n")).collect::<String>()
+    ));
+    of(format!(
+        "types {}b\n{}client C\nC = !N1 . End",
+        "a::".repeat(300_000),
+        (0..10_000).map(|index| format!("notification N{index} \"n{index}\" (T)\n")).collect::<String>()
+    ));
+    of(format!(
+        "request {word} \"r\" -> B\n{}",
+        definition(&format!("End{}", format!(" ⊕ !Undefined . End").repeat(10_000)))
+    ));
     of(format!("request R \"{word}\" -> A\nclient C\nC = !R . ( End{} )", " ⊕ !R . End".repeat(10_000)));
 }
 
@@ -184,12 +215,20 @@ fn a_hundred_thousand_mistakes() {
     of("A = ) \n".repeat(100_000));
     of("request R \"r\" -> A\n".repeat(100_000));
     of((0..100_000).map(|index| format!("A{index} = B{index}\n")).collect::<String>());
-    of(format!("client C\nC = End{}", (0..100_000).map(|index| format!(" ⊕ !M . B{index}")).collect::<String>()));
-    of(format!("notification N \"n\"\nclient C\nC = End{}", (0..100_000).map(|index| format!(" ⊕ !M{index} . End")).collect::<String>()));
+    of(format!(
+        "client C\nC = End{}",
+        (0..100_000).map(|index| format!(" ⊕ !M . B{index}")).collect::<String>()
+    ));
+    of(format!(
+        "notification N \"n\"\nclient C\nC = End{}",
+        (0..100_000).map(|index| format!(" ⊕ !M{index} . End")).collect::<String>()
+    ));
     of((0..50_000).map(|index| format!("group G{index} = H{index}\n")).collect::<String>());
     of((0..50_000).map(|index| format!("import \"f{index}.session\"\n")).collect::<String>());
     of((0..50_000).map(|index| format!("key k{index} = M{index}.a\n")).collect::<String>());
-    of((0..50_000).map(|index| format!("notification N{index} \"n\" requires x{index}.a\n")).collect::<String>());
+    of((0..50_000)
+        .map(|index| format!("notification N{index} \"n\" requires x{index}.a\n"))
+        .collect::<String>());
     of((0..50_000).map(|index| format!("X{index}::A = End\n")).collect::<String>());
     of("client C\n".repeat(100_000));
     of("capabilities x = A.b\n".repeat(100_000));

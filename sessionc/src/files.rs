@@ -1,5 +1,6 @@
 //! Files in, findings out: what every command starts with.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -76,8 +77,7 @@ pub(crate) fn compile_file(path: &Path) -> Result<Compilation, Failure> {
 
 /// Compiles a file of the file system, with settings.
 pub(crate) fn compile_file_with(path: &Path, settings: Settings) -> Result<Compilation, Failure> {
-    compile_with(path, &mut read, settings)
-        .map_err(|error| Failure::Read(path.to_path_buf(), error))
+    compile_with(path, &mut read, settings).map_err(|error| Failure::Read(path.to_path_buf(), error))
 }
 
 /// The bytes of a file, no more of them than are needed to see that it is too large: some never end.
@@ -87,10 +87,24 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Colour on a terminal only, and not where the user does not want any.
+/// Colour on a terminal only, unless the user says otherwise.
 pub(crate) fn style(to: &impl IsTerminal) -> Style {
-    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if to.is_terminal() && !unwanted { Style::Coloured } else { Style::Plain }
+    if coloured(to.is_terminal(), |name| std::env::var_os(name)) { Style::Coloured } else { Style::Plain }
+}
+
+/// The usual variables: `NO_COLOR` forbids colour, then `CLICOLOR_FORCE` asks for it everywhere, then `CLICOLOR=0` and
+/// a terminal that is dumb go without. An empty variable says nothing.
+fn coloured(terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    let says = |name: &str| variable(name).filter(|value| !value.is_empty());
+    if says("NO_COLOR").is_some() {
+        return false;
+    }
+    if says("CLICOLOR_FORCE").is_some_and(|value| value != "0") {
+        return true;
+    }
+    let unwanted = says("CLICOLOR").is_some_and(|value| value == "0");
+    let unable = says("TERM").is_some_and(|value| value == "dumb");
+    terminal && !unwanted && !unable
 }
 
 /// Prints what was found in a file that another command needed without errors.
@@ -101,4 +115,28 @@ pub(crate) fn print_findings(compilation: &Compilation) {
 /// Prints findings where a command's own output is not in the way.
 pub(crate) fn print_diagnostics(sources: &SourceMap, diagnostics: &[Diagnostic]) {
     eprint!("{}", render_all(sources, diagnostics, style(&io::stderr())));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(terminal: bool, variables: &[(&str, &str)]) -> bool {
+        coloured(terminal, |name| {
+            let found = variables.iter().find(|(other, _)| *other == name);
+            found.map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn colour_is_for_terminals_and_for_who_wants_it() {
+        assert!(with(true, &[]) && !with(false, &[]));
+        assert!(!with(true, &[("NO_COLOR", "1")]) && with(true, &[("NO_COLOR", "")]));
+        assert!(!with(true, &[("CLICOLOR", "0")]) && with(true, &[("CLICOLOR", "1")]));
+        assert!(!with(false, &[("CLICOLOR", "1")]));
+        assert!(!with(true, &[("TERM", "dumb")]) && with(true, &[("TERM", "xterm")]));
+        assert!(with(false, &[("CLICOLOR_FORCE", "1")]) && !with(false, &[("CLICOLOR_FORCE", "0")]));
+        assert!(with(true, &[("CLICOLOR_FORCE", "1"), ("CLICOLOR", "0")]));
+        assert!(!with(true, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+    }
 }

@@ -3,6 +3,7 @@
 //! In: a [`Graph`]. Out: a [`Raw`] automaton, deterministic, not minimal, without refusals. Refuses actions that
 //! nobody could tell apart, replies without requests, requests without replies, and channels that share messages.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Origin, StateKind};
@@ -19,6 +20,7 @@ mod answers;
 mod bodies;
 mod meaning;
 mod overlaps;
+mod ways;
 
 /// Two places are one state if they are the same text with the same requests open and the same channels running.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -49,6 +51,10 @@ pub(super) struct Explorer<'a> {
     broken: bool,
     /// How many edges there are so far.
     count: usize,
+    /// The state whose edges are being found.
+    current: Option<usize>,
+    /// How often a finding asked for the way to its place.
+    questions: Cell<usize>,
 }
 
 /// How many edges a machine may have.
@@ -82,6 +88,8 @@ pub(super) fn explore(
         starts: Vec::new(),
         broken: false,
         count: 0,
+        current: None,
+        questions: Cell::new(0),
     };
     let start = explorer.target(start, Vec::new(), 0, None, None)?;
     explorer.run();
@@ -105,6 +113,7 @@ impl Explorer<'_> {
     fn run(&mut self) {
         while let Some((state, key)) = self.waiting.pop() {
             let Head::Choice(choice) = self.heads.head(key.node, self.diagnostics) else { continue };
+            self.current = Some(state);
             let mut edges = self.edges(&choice, &key);
             let own = edges.len();
             edges.extend(self.spawns(key.running));
@@ -150,7 +159,8 @@ impl Explorer<'_> {
                 }
                 for (direction, message) in &open {
                     let action = self.action(*direction, *message);
-                    self.diagnostics.push(replies::open_across_channels(&action, span));
+                    let reply = self.answer(*direction, *message);
+                    self.diagnostics.push(replies::open_across_channels(&action, span, &reply));
                 }
                 if !open.is_empty() {
                     return None;

@@ -142,6 +142,9 @@ impl<'a> Heads<'a> {
         let mut open = Vec::new();
         let mut broken = false;
         self.flatten(node, &mut result, &mut open, &mut broken, diagnostics);
+        if self.full {
+            return Head::Broken;
+        }
         for (operator, span, range, has_end) in &result.levels {
             let actions = result.actions.get(range.clone()).unwrap_or_default();
             let against = |action: &ActionNode| {

@@ -16,3 +16,4 @@ pub mod replies;
 pub mod size;
 pub mod typed_api;
 pub mod unsupported;
+pub mod unused;

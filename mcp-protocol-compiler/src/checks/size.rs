@@ -22,7 +22,9 @@ pub fn too_many_members(group: Span, most: usize) -> Diagnostic {
 pub fn too_many_edges(place: Span, most: usize) -> Diagnostic {
     Diagnostic::error(TOO_LARGE, place, format!("the machine of this role has more than {most} edges"))
         .label("one too many")
-        .with_note("each member of a group is an edge, and each channel that runs has its edges in each state")
+        .with_note(
+            "each member of a group is an edge, and each channel that runs has its edges in each state",
+        )
         .help("split the protocol in two")
 }
 

@@ -108,6 +108,7 @@ impl<'a> Flatten<'a, '_> {
             return Vec::new();
         }
         self.open.push(key);
+        let known = self.diagnostics.len();
         let mut result = Vec::new();
         let mut seen = HashSet::new();
         for member in members {
@@ -136,7 +137,8 @@ impl<'a> Flatten<'a, '_> {
             }
             result.clear();
         }
-        if result.is_empty() {
+        // A group that is empty because of something else has that reported.
+        if result.is_empty() && self.diagnostics.len() == known {
             self.diagnostics.push(check::empty_group(name));
         }
         if let Some(group) = self.groups.get_mut(key) {

@@ -29,7 +29,11 @@ pub(crate) fn lexer(bytes: &[u8]) {
     for (index, token) in lexed.tokens.iter().enumerate() {
         let written = place(token.start, token.end);
         let last = index + 1 == lexed.tokens.len();
-        assert_eq!(token.kind == Kind::EndOfFile, last, "the end of the file is the last token and no other is");
+        assert_eq!(
+            token.kind == Kind::EndOfFile,
+            last,
+            "the end of the file is the last token and no other is"
+        );
         assert_eq!(written.is_empty(), last, "no token is empty");
         assert!(!written.contains('\n'), "{written:?}");
         pieces.push((token.start, token.end));
@@ -133,8 +137,7 @@ fn read(files: &HashMap<String, Vec<u8>>, path: &Path) -> io::Result<Vec<u8>> {
 /// Everything that is made of some files, one text after the other.
 fn outcome(files: &HashMap<String, Vec<u8>>, settings: Settings) -> String {
     let mut reader = |path: &Path| read(files, path);
-    let compilation =
-        compile_with(Path::new(FIRST), &mut reader, settings).expect("the first file is there");
+    let compilation = compile_with(Path::new(FIRST), &mut reader, settings).expect("the first file is there");
     assert_eq!(compilation.protocol.is_none(), compilation.has_errors());
     let sources = &compilation.sources;
     let mut out = check_findings(sources, &compilation.diagnostics);
