@@ -127,6 +127,7 @@ impl SourceMap {
         let more = all.saturating_sub(replaced / char::REPLACEMENT_CHARACTER.len_utf8());
         let diagnostic = Diagnostic::error(NOT_UTF8, place, "the file is not UTF-8")
             .label("these bytes are not")
+            .with_note(format!("byte {} is the first, counted from 0", correct.len()))
             .help("save the file as UTF-8");
         if more == 0 {
             diagnostic
@@ -234,7 +235,10 @@ mod tests {
         let span = diagnostic.labels[0].span;
         assert_eq!(sources.start(span), Position { line: 2, column: 5 });
         assert_eq!(sources.slice(span), "\u{FFFD}\u{FFFD}");
-        assert_eq!(diagnostic.notes, ["1 more in the rest of the file"]);
+        assert_eq!(
+            diagnostic.notes,
+            ["byte 7 is the first, counted from 0", "1 more in the rest of the file"]
+        );
         assert!(sources.text(file).ends_with("! \u{FFFD}"));
     }
 

@@ -64,22 +64,34 @@ impl Findings {
     }
 }
 
-/// Keeps the first [`LIMIT`] findings of each file, and says of each file that had more how many there were.
+/// How many findings of all files are shown.
+const LIMIT_OF_ALL: usize = 10 * LIMIT;
+
+/// Keeps the first [`LIMIT`] findings of each file and the first [`LIMIT_OF_ALL`] of all, and says where there were
+/// more how many.
 pub fn limit(diagnostics: &mut Vec<Diagnostic>) {
     // Of each file: how many are kept, where the last of them stands, and those left out.
     let mut files: BTreeMap<FileId, (usize, Span, Findings)> = BTreeMap::new();
+    let mut rest = Findings::default();
+    let mut all = 0;
     diagnostics.retain(|finding| {
+        if all >= LIMIT_OF_ALL {
+            rest.leave_out(finding);
+            return false;
+        }
         let span = finding.labels.first().map_or(Span::default(), |label| label.span);
         let (kept, last, others) = files.entry(span.file).or_default();
         let keep = *kept < LIMIT || finding.code == MORE_FINDINGS;
         if keep {
             (*kept, *last) = (*kept + 1, span);
+            all += 1;
         } else {
             others.leave_out(finding);
         }
         keep
     });
-    for (_, last, others) in files.into_values() {
+    let end = files.values().last().map_or(Span::default(), |(_, last, _)| *last);
+    for (_, last, others) in files.into_values().chain([(0, end, rest)]) {
         if others.more_errors + others.more_others > 0 {
             let message = format!("… and {}", counted(others.more_errors, others.more_others));
             diagnostics.push(Diagnostic::note(MORE_FINDINGS, last, message));

@@ -138,7 +138,7 @@ impl<'a> Flatten<'a, '_> {
             result.clear();
         }
         // A group that is empty because of something else has that reported.
-        if result.is_empty() && self.diagnostics.len() == known {
+        if result.is_empty() && self.diagnostics.len() == known && !self.full {
             self.diagnostics.push(check::empty_group(name));
         }
         if let Some(group) = self.groups.get_mut(key) {

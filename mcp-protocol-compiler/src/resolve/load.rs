@@ -57,12 +57,21 @@ struct Open {
     imported: bool,
 }
 
+/// How far the reading of a file has come.
+#[derive(Clone, Copy)]
+enum Progress {
+    /// Its imports are being read; how many files that import one another are open around it.
+    Open(usize),
+    /// It and its imports are read, or cannot be.
+    Finished,
+}
+
 struct Loader<'a> {
     sources: &'a mut SourceMap,
     diagnostics: &'a mut Vec<Diagnostic>,
     read: Read<'a>,
-    /// Every path met so far; `true` once the file and its imports are finished.
-    places: HashMap<PathBuf, bool>,
+    /// Every path met so far.
+    places: HashMap<PathBuf, Progress>,
     finished: Vec<LoadedFile>,
 }
 
@@ -80,7 +89,7 @@ impl Loader<'_> {
                 _ => None,
             })
             .collect();
-        self.places.insert(normal(&path), false);
+        self.places.insert(normal(&path), Progress::Open(open.len()));
         open.push(Open { path, file, tree, imports: imports.into_iter(), imported: from.is_some() });
     }
 
@@ -89,7 +98,7 @@ impl Loader<'_> {
         while let Some(top) = open.last_mut() {
             let Some(import) = top.imports.next() else {
                 if let Some(done) = open.pop() {
-                    self.places.insert(normal(&done.path), true);
+                    self.places.insert(normal(&done.path), Progress::Finished);
                     self.finished.push(LoadedFile {
                         file: done.file,
                         tree: done.tree,
@@ -100,9 +109,9 @@ impl Loader<'_> {
             };
             let path = top.path.parent().unwrap_or(Path::new("")).join(&import.text);
             match self.places.get(&normal(&path)) {
-                Some(true) => {}
-                Some(false) => {
-                    let circle = circle(&open, &path);
+                Some(Progress::Finished) => {}
+                Some(Progress::Open(start)) => {
+                    let circle = circle(open.get(*start..).unwrap_or_default(), &path);
                     self.diagnostics.push(
                         Diagnostic::error(CYCLIC_IMPORT, import.span, "this import leads back to itself")
                             .label("this file is being read already")
@@ -114,7 +123,7 @@ impl Loader<'_> {
                     Ok(bytes) => self.open(path, bytes, Some(&import), &mut open),
                     Err(error) => {
                         // Remembered as finished, so that a second import of it is not a second report.
-                        self.places.insert(normal(&path), true);
+                        self.places.insert(normal(&path), Progress::Finished);
                         self.diagnostics.push(
                             Diagnostic::error(
                                 UNREADABLE_IMPORT,
@@ -131,11 +140,8 @@ impl Loader<'_> {
     }
 }
 
-/// The files that lead from an open one back to it, those in the middle left out where they are many.
-fn circle(open: &[Open], path: &Path) -> String {
-    let wanted = normal(path);
-    let start = open.iter().rposition(|file| normal(&file.path) == wanted).unwrap_or_default();
-    let files = open.get(start..).unwrap_or_default();
+/// The files that lead from one back to itself, the last ones left out where they are many.
+fn circle(files: &[Open], path: &Path) -> String {
     let left_out = files.len().saturating_sub(MOST_OF_CIRCLE);
     let mut names: Vec<String> =
         files.iter().take(MOST_OF_CIRCLE).map(|file| format!("`{}`", file.path.display())).collect();
