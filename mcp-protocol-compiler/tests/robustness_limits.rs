@@ -33,7 +33,7 @@ const BYTES_FOR_EACH: usize = 1_024;
 /// What may be held whatever the input.
 const BYTES_FOR_ALL: usize = 2 << 20;
 /// How much text all findings of an input may be together.
-const LONGEST_REPORT: usize = 256 << 10;
+const LONGEST_REPORT: usize = 1 << 20;
 
 /// How much may be held for a machine, however short the text that stands for it.
 const MOST_BUILT: usize = 1 << 30;

@@ -10,6 +10,7 @@
 
 mod grammar;
 mod targets;
+mod texts;
 
 use std::fs;
 use std::path::{Path, PathBuf};
