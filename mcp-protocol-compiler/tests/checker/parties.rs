@@ -150,14 +150,16 @@ impl Party<'_> {
         if from == self.side { Direction::Send } else { Direction::Receive }
     }
 
-    fn open(&self, protocol: &Protocol, message: MessageIndex) -> bool {
+    /// Whether it may send a message, with a payload that fits the conditions of gates or with one that does not.
+    fn open(&self, protocol: &Protocol, message: MessageIndex, urgent: bool) -> bool {
         protocol.message(message).unwrap().requires.iter().all(|required| {
             let holder = match required.holder {
                 Holder::Side(side) => side,
                 Holder::Sender => self.side,
                 Holder::Receiver => self.side.other(),
             };
-            self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate))
+            required.condition.is_some() && !urgent
+                || self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate))
         })
     }
 
@@ -166,12 +168,9 @@ impl Party<'_> {
         let mut choices = Vec::new();
         let cancels = protocol.indexed().find(|(_, message)| message.cancels.is_some());
         let reports = protocol.indexed().find(|(_, message)| message.reports.is_some());
-        let may = |step: &Move| {
-            step.direction == Direction::Send && self.open(protocol, step.message)
-        };
-        let cancellable = |request: MessageIndex| {
-            protocol.message(request).is_some_and(|message| message.cancellable)
-        };
+        let may = |step: &Move| step.direction == Direction::Send && self.open(protocol, step.message, false);
+        let cancellable =
+            |request: MessageIndex| protocol.message(request).is_some_and(|message| message.cancellable);
         for (place, thread) in self.program.threads.iter().enumerate() {
             let moves = self.reading.moves(thread).into_iter().filter(may);
             choices.extend(moves.map(|step| Choice::Main(place, step)));
@@ -183,9 +182,8 @@ impl Party<'_> {
         }
         if more_copies {
             let openers = self.reading.openers(&self.program).into_iter();
-            choices.extend(
-                openers.filter(|(_, step)| may(step)).map(|(body, step)| Choice::Open(body, step)),
-            );
+            choices
+                .extend(openers.filter(|(_, step)| may(step)).map(|(body, step)| Choice::Open(body, step)));
         }
         for (number, copy) in &self.copies {
             let Some(program) = &copy.program else { continue };
@@ -193,9 +191,10 @@ impl Party<'_> {
                 let moves = self.reading.moves(thread).into_iter().filter(may);
                 choices.extend(moves.map(|step| Choice::Copy(*number, place, step)));
                 for asked in thread.asked.iter().filter(|asked| asked.direction == Direction::Send) {
-                    let opener = copy.opener.as_ref().is_some_and(|(side, id, _)| {
-                        *side == self.side && *id == asked.id
-                    });
+                    let opener = copy
+                        .opener
+                        .as_ref()
+                        .is_some_and(|(side, id, _)| *side == self.side && *id == asked.id);
                     if let (Some((cancel, _)), true, false) = (cancels, cancellable(asked.request), opener) {
                         choices.push(Choice::CancelCopy(*number, cancel, asked.id.clone()));
                     }
@@ -208,7 +207,7 @@ impl Party<'_> {
                 choices.push(Choice::EndCopy(*number, cancel, id.clone()));
             }
         }
-        if let Some((report, _)) = reports.filter(|(report, _)| self.open(protocol, *report)) {
+        if let Some((report, _)) = reports.filter(|(report, _)| self.open(protocol, *report, false)) {
             let tokens = self.owed.iter().filter_map(|owed| owed.token.clone());
             choices.extend(tokens.map(|token| Choice::Report(report, token)));
         }
@@ -362,9 +361,8 @@ impl Session<'_> {
 
     /// Whether either side, or a message on its way, still has a copy.
     fn is_alive(&self, number: usize) -> bool {
-        let lives = |party: &Party<'_>| {
-            party.copies.get(&number).is_some_and(|copied| copied.program.is_some())
-        };
+        let lives =
+            |party: &Party<'_>| party.copies.get(&number).is_some_and(|copied| copied.program.is_some());
         self.parties.iter().any(lives)
             || self.ways.iter().flatten().flatten().any(|item| item.copy == Some(number))
     }
@@ -396,10 +394,9 @@ impl Session<'_> {
                 event.id = step.id.clone();
             }
             (Choice::Dead(id, _), _) => event.id = Some(id.clone()),
-            (
-                Choice::CancelMain(_, id) | Choice::CancelCopy(_, _, id) | Choice::EndCopy(_, _, id),
-                _,
-            ) => event.about = Some(id.clone()),
+            (Choice::CancelMain(_, id) | Choice::CancelCopy(_, _, id) | Choice::EndCopy(_, _, id), _) => {
+                event.about = Some(id.clone())
+            }
             (Choice::Report(_, token), _) => event.token = Some(token.clone()),
             (_, Kind::Request) => {
                 let number = self.next_id[who];
@@ -422,20 +419,20 @@ impl Session<'_> {
             let gates = (0_u16..).take(self.protocol.gates.len()).map(GateIndex);
             event.grants = gates.filter(|_| random.percent(70)).collect();
         }
+        event.urgent = random.percent(30) && self.parties[who].open(self.protocol, message, true);
         self.parties[who].say(self.protocol, choice, &event, copy);
         Item { event, copy }
     }
 
     /// The value that a copy holds of a key, or one for it to hold.
-    fn value(
-        &mut self,
-        random: &mut Random,
-        copy: Option<usize>,
-        key: KeyIndex,
-    ) -> (KeyIndex, RequestId) {
+    fn value(&mut self, random: &mut Random, copy: Option<usize>, key: KeyIndex) -> (KeyIndex, RequestId) {
         // What is over on both sides, with nothing on its way, may be used again.
-        let over: Vec<usize> =
-            self.held.keys().copied().filter(|number| Some(*number) != copy && !self.is_alive(*number)).collect();
+        let over: Vec<usize> = self
+            .held
+            .keys()
+            .copied()
+            .filter(|number| Some(*number) != copy && !self.is_alive(*number))
+            .collect();
         for number in over {
             self.free.extend(self.held.remove(&number).unwrap());
         }
@@ -461,7 +458,8 @@ impl Session<'_> {
     fn pass(&mut self, random: &mut Random) -> bool {
         let mut places = Vec::new();
         for who in [0, 1] {
-            places.extend((0..3).filter(|stage| !self.ways[who][*stage].is_empty()).map(|stage| (who, stage)));
+            places
+                .extend((0..3).filter(|stage| !self.ways[who][*stage].is_empty()).map(|stage| (who, stage)));
         }
         let Some((who, stage)) = random.one(&places).copied() else { return false };
         let item = self.ways[who][stage].pop_front().unwrap();
@@ -483,7 +481,10 @@ impl Party<'_> {
     fn say(&mut self, protocol: &Protocol, choice: Choice, event: &Event, copy: Option<usize>) {
         announce(protocol, &mut self.granted, event);
         if let Some(id) = &event.id
-            && matches!(protocol.message(event.message).unwrap().kind, Kind::Reply { .. } | Kind::Refusal { .. })
+            && matches!(
+                protocol.message(event.message).unwrap().kind,
+                Kind::Reply { .. } | Kind::Refusal { .. }
+            )
         {
             self.owed.retain(|owed| owed.id != *id);
         }
@@ -495,8 +496,7 @@ impl Party<'_> {
             Choice::Open(body, step) => {
                 let opener = id.map(|id| (self.side, id.clone(), event.message));
                 let program = self.reading.copy(body);
-                let program =
-                    self.reading.step(&program, Direction::Send, step.message, id, true).unwrap();
+                let program = self.reading.step(&program, Direction::Send, step.message, id, true).unwrap();
                 let number = copy.unwrap();
                 self.copies.insert(number, Copied { program: Some(program), opener });
                 self.settle(number);

@@ -151,9 +151,7 @@ impl<'a> Reading<'a> {
                 Some((_, place)) => *place,
                 None => self.named(&name.text, view),
             },
-            Tail::Dual { name, .. } => {
-                self.named(&name.text, View { flipped: !view.flipped, ..view })
-            }
+            Tail::Dual { name, .. } => self.named(&name.text, View { flipped: !view.flipped, ..view }),
             Tail::Recursion { variable, body, .. } => {
                 let place = self.add(Node::Pending);
                 scope.push((variable.text.clone(), place));
@@ -435,7 +433,9 @@ impl<'a> Reading<'a> {
             over: matches!(self.nodes[thread.at], Node::End),
             own,
             peer,
-            reaches: self.reaches_end(thread.at),
+            // A refusal leads back, and perhaps another way.
+            reaches: self.reaches_end(thread.at)
+                || thread.asked.iter().any(|asked| self.reaches_end(asked.back)),
         }
     }
 
