@@ -11,7 +11,8 @@ use std::time::Instant;
 
 use mcp_protocol_machine::protocol::{Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text};
 use mcp_protocol_machine::{
-    Capabilities, Checker, CopyNumber, IdState, IdTable, ProtocolRef, RequestId, Step, TableError, Token, Violation,
+    Capabilities, Checker, CopyNumber, IdState, IdTable, ProtocolRef, RequestId, Step, TableError, Token,
+    Violation,
 };
 
 use super::arrivals::{Arrived, LinearInput};
