@@ -1,6 +1,7 @@
 //! The cases, and the process that measures one of them.
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use crate::contest::{Contestant, Plan};
 use crate::floor::{Blocking, Floor};
@@ -17,6 +18,8 @@ pub enum Place {
     Duplex,
     /// In a child process.
     Child,
+    /// In the same process, as many sessions at once as calls are in flight, on every core there is.
+    Sessions,
     /// In the same process, and nothing is said.
     Idle,
 }
@@ -65,6 +68,9 @@ pub const CASES: &[Case] = &[
     case("child, 64 in flight, 10 kB", Place::Child, Tool::Long, 64, 10_000, ALL),
     case("duplex, 1000 in flight", Place::Duplex, Tool::Echo, 1_000, 100_000, ALONE),
     case("duplex, 10000 in flight", Place::Duplex, Tool::Echo, 10_000, 100_000, ALONE),
+    case("1 session on all cores", Place::Sessions, Tool::Echo, 1, 50_000, ALONE),
+    case("2 sessions on all cores", Place::Sessions, Tool::Echo, 2, 50_000, ALONE),
+    case("8 sessions on all cores", Place::Sessions, Tool::Echo, 8, 50_000, ALONE),
     case("idle connection, memory an end", Place::Idle, Tool::Echo, 1, 500, ALL),
 ];
 
@@ -89,7 +95,9 @@ pub fn run(case: &str, who: &str, calls: &str) -> ExitCode {
     let Some(case) = CASES.iter().find(|known| known.name == case) else { return unknown(case) };
     let Ok(calls) = calls.parse() else { return unknown(calls) };
     let case = Case { calls, ..*case };
-    stay_on_one_core();
+    if case.place != Place::Sessions {
+        stay_on_one_core();
+    }
     let figures = match who {
         "floor" => measure::<Floor>(case),
         "blocking" => measure::<Blocking>(case),
@@ -113,10 +121,15 @@ fn runtime() -> tokio::runtime::Runtime {
 
 fn measure<C: Contestant>(case: Case) -> Figures {
     let plan = Plan { tool: case.tool, in_flight: case.in_flight, calls: case.calls };
+    if case.place == Place::Sessions {
+        return sessions::<C>(plan);
+    }
     runtime().block_on(async move {
         match case.place {
             Place::Duplex => C::duplex(plan).await.figures(),
             Place::Child => C::child(plan).await.figures(),
+            // They have a runtime of their own, above.
+            Place::Sessions => Figures::memory(0.0),
             Place::Idle => {
                 // The first connections pay for what all of them share.
                 let _warm = C::idle(10).await;
@@ -129,3 +142,17 @@ fn measure<C: Contestant>(case: Case) -> Figures {
     })
 }
 
+/// The figures of many sessions at once, each of which makes one call at a time.
+fn sessions<C: Contestant>(plan: Plan) -> Figures {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime starts");
+    runtime.block_on(async move {
+        let one = Plan { in_flight: 1, calls: plan.calls / plan.in_flight, ..plan };
+        let begun = Instant::now();
+        let running: Vec<_> = (0..plan.in_flight).map(|_| tokio::spawn(C::duplex(one))).collect();
+        let mut latencies = Vec::new();
+        for session in running {
+            latencies.extend(session.await.expect("a session ends well").latencies());
+        }
+        Figures::of(latencies, begun.elapsed(), 0)
+    })
+}

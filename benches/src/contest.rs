@@ -91,6 +91,11 @@ impl Done {
         self.seen >= self.plan.all()
     }
 
+    /// How long each call took.
+    pub fn latencies(self) -> Vec<Duration> {
+        self.latencies
+    }
+
     /// The figures. To be asked for right after the last call.
     pub fn figures(self) -> Figures {
         let (begun, before) = self.begun.expect("there were calls to warm up");
@@ -119,7 +124,8 @@ where
         let (left, call, finished) = (left.clone(), call.clone(), finished.clone());
         tokio::spawn(async move {
             let mut batch = Vec::new();
-            while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
+            while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+            {
                 let start = Instant::now();
                 assert_eq!(call().await, plan.tool.length());
                 batch.push(start.elapsed());

@@ -146,7 +146,8 @@ impl Contestant for Blocking {
     }
 
     async fn child(plan: Plan) -> Done {
-        let mut child = itself("blocking").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a child");
+        let mut child =
+            itself("blocking").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a child");
         let (mut stdin, stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
         let mut stdout = std::io::BufReader::new(stdout);
         let (mut line, mut out) = (String::new(), Vec::new());
@@ -181,4 +182,3 @@ impl Contestant for Blocking {
         unreachable!("nothing blocks in one thread")
     }
 }
-

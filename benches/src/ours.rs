@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use echo::{Active, Caller, Start, Teller, server};
-use mcp_runtime::{RpcError, transport};
+use mcp_runtime::{Options, RpcError, transport};
 
 use crate::contest::{Contestant, Done, Plan, drive, itself};
 use crate::payload::{Call, Hello, Told};
@@ -52,7 +52,9 @@ async fn call(session: Caller<Active>, plan: Plan) -> Done {
 impl Contestant for Ours {
     async fn duplex(plan: Plan) -> Done {
         let (near, far) = transport::duplex();
-        tokio::spawn(serve(Teller::new(far)));
+        // As many may wait as the largest case has in flight; a server of one's own would rather refuse some.
+        let options = Options::new().max_incoming(10_000);
+        tokio::spawn(serve(Teller::with_options(far, options)));
         call(greet(Caller::new(near)).await, plan).await
     }
 

@@ -116,7 +116,11 @@ fn print(case: &Case, results: &[(&str, Option<Figures>)], instructions: &[Optio
     if case.place == Place::Idle {
         for (who, figures) in results {
             if let (Some(figures), Some(floor)) = (figures, floor) {
-                println!("  {who:<9} {:>8.1} KiB {:>7.2} x", figures.memory / 1024.0, figures.memory / floor.memory);
+                println!(
+                    "  {who:<9} {:>8.1} KiB {:>7.2} x",
+                    figures.memory / 1024.0,
+                    figures.memory / floor.memory
+                );
             }
         }
         return;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject, ServerCapabilities,
+    ServerConfig,
 };
 use rmcp::service::{RequestContext, RunningService};
 use rmcp::transport::{TokioChildProcess, stdio};
@@ -66,7 +67,8 @@ impl Contestant for Rival {
     }
 
     async fn child(plan: Plan) -> Done {
-        let child = TokioChildProcess::new(tokio::process::Command::from(itself("rmcp"))).expect("a child starts");
+        let child =
+            TokioChildProcess::new(tokio::process::Command::from(itself("rmcp"))).expect("a child starts");
         call(().serve(child).await.expect("the server answers"), plan).await
     }
 
