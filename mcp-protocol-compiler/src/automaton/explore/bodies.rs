@@ -54,12 +54,18 @@ impl Explorer<'_> {
             let end = choice.end.unwrap_or(span);
             self.diagnostics.push(channels::body_may_be_empty(end));
         }
+        let current = self.current.take();
         let mut edges = Vec::new();
         let mut seen: HashMap<(Direction, MessageIndex), Span> = HashMap::new();
         for action in &choice.actions {
             if self.starts_with_reply(action) {
                 let text = format!("{}{}", sign(action.direction), action.message.text);
-                self.diagnostics.push(channels::body_starts_with_reply(action.span, &text));
+                let request = self.request_of(action);
+                self.diagnostics.push(channels::body_starts_with_reply(
+                    action.span,
+                    &text,
+                    request.as_deref(),
+                ));
                 continue;
             }
             let Some(messages) = self.messages(action, &[]) else { continue };
@@ -87,6 +93,7 @@ impl Explorer<'_> {
             }
         }
         self.bodies.insert(node, edges);
+        self.current = current;
     }
 
     /// The edges that open copies of the bodies of a set.

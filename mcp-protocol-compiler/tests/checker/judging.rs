@@ -1,0 +1,295 @@
+//! The checker and the observer, message by message.
+//!
+//! In: a compiled text and what was seen. Out: counts, or what is wrong, with the protocol and the session. The claims
+//! of a monitor (`docs/language.md`): *transparent*, nothing of what two programs say is refused; *sound*, nothing
+//! is refused that somebody could have sent; *prompt*, the first message that nobody could have sent is refused, and
+//! its sender is to blame; and a refused message changes nothing, so that all this goes on after it.
+
+use std::collections::{BTreeMap, HashSet};
+
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side};
+use mcp_protocol_machine::{Checker, Step, StepKind};
+
+use crate::event::Event;
+use crate::mistakes::plant;
+use crate::parties::{Seat, talk};
+use crate::protocols;
+use crate::random::Random;
+use crate::reading::Reading;
+use crate::sources::Source;
+use crate::world::{Verdict, World};
+
+/// How many protocols a run looks at, and from where on; more by `CHECKER_CASES` and `CHECKER_SEED`.
+pub(crate) fn budget(usual: u64) -> std::ops::Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let first = number("CHECKER_SEED").unwrap_or(0);
+    first..first + number("CHECKER_CASES").unwrap_or(usual)
+}
+
+/// What was seen in many cases.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) protocols: u64,
+    pub(crate) refused_texts: u64,
+    pub(crate) messages: u64,
+    pub(crate) late: u64,
+    pub(crate) stale: u64,
+    pub(crate) unclear: u64,
+    pub(crate) estranged: u64,
+    pub(crate) lost: u64,
+    pub(crate) most_copies: usize,
+    pub(crate) endings: u64,
+    pub(crate) mistaken: u64,
+    pub(crate) wrong: BTreeMap<String, u64>,
+}
+
+/// What the observer and the checker do together.
+struct Pair<'a> {
+    world: World<'a>,
+    checker: Checker,
+    source: &'a Source,
+    foreign: &'a Marked,
+    /// Something was seen that the other role of the protocol never says. The diamond is closed for what both say.
+    estranged: bool,
+}
+
+type Marked = HashSet<(Direction, MessageIndex)>;
+
+/// A role, read, and what to know of its machine.
+struct Followed<'a> {
+    source: &'a Source,
+    side: Side,
+    reading: Reading<'a>,
+    added: Marked,
+    foreign: Marked,
+}
+
+impl<'a> Followed<'a> {
+    fn new(source: &'a Source, side: Side) -> Followed<'a> {
+        Followed {
+            source,
+            side,
+            reading: Reading::new(&source.resolution, side),
+            added: source.added(side),
+            foreign: source.foreign(side),
+        }
+    }
+
+    fn checker(&self) -> Checker {
+        Checker::new(self.source.protocol.clone(), self.side).unwrap()
+    }
+}
+
+impl<'a> Pair<'a> {
+    fn new(role: &'a Followed<'a>) -> Pair<'a> {
+        let world = World::new(&role.reading, &role.source.protocol, role.side, role.added.clone());
+        Pair { world, checker: role.checker(), source: role.source, foreign: &role.foreign, estranged: false }
+    }
+
+    /// Both judge a message; nothing if one cannot go on.
+    fn see(&mut self, event: &Event, counts: &mut Counts) -> Result<Option<Verdict>, String> {
+        let before = self.checker.states().to_vec();
+        let expected = self.world.see(event);
+        if self.world.is_lost() {
+            counts.lost += 1;
+            return Ok(None);
+        }
+        let got = event.feed(&mut self.checker, &self.source.protocol);
+        self.estranged |= self.foreign.contains(&(event.direction(self.checker.side()), event.message));
+        counts.messages += 1;
+        match (expected, &got) {
+            (Verdict::Fine, Ok(step)) if !step.kind.is_dropped() => Ok(Some(expected)),
+            (Verdict::Late, Ok(step)) if step.kind == StepKind::Swallowed => {
+                counts.late += 1;
+                Ok(Some(expected))
+            }
+            (Verdict::Wrong(kind), Err(violation)) => {
+                let found = format!("{:?}", violation.kind);
+                let found = found.split([' ', '{', '(']).next().unwrap_or_default().to_owned();
+                if violation.sender != event.from {
+                    return Err(format!("the blame goes to {:?}", violation.sender));
+                }
+                if kind.split('|').all(|kind| kind != found) {
+                    return Err(format!("wrong because of {kind}, refused because of {found}"));
+                }
+                if self.checker.states() != before {
+                    return Err("a refused message has moved the session".to_owned());
+                }
+                *counts.wrong.entry(found).or_default() += 1;
+                Ok(Some(expected))
+            }
+            (Verdict::Stale, Ok(Step { kind: StepKind::Swallowed, .. }) | Err(_)) => {
+                counts.stale += 1;
+                Ok(Some(expected))
+            }
+            (Verdict::Unclear, Ok(step)) => {
+                counts.unclear += 1;
+                let stays = match step.kind {
+                    StepKind::Linear { from, to } => from == to,
+                    StepKind::Copy { ended } => !ended,
+                    _ => true,
+                };
+                if stays { Ok(None) } else { Err("what crossed has moved the session".to_owned()) }
+            }
+            (Verdict::Unclear, Err(_)) => {
+                counts.unclear += 1;
+                Ok(None)
+            }
+            _ if self.estranged => {
+                counts.estranged += 1;
+                Ok(None)
+            }
+            _ => Err(format!("it is {expected:?}, and the checker says {got:?}")),
+        }
+    }
+}
+
+/// One protocol, some sessions, some mistakes.
+pub(crate) fn judge(
+    source: &Source,
+    random: &mut Random,
+    counts: &mut Counts,
+    sessions: usize,
+    mistakes: usize,
+) -> Result<(), String> {
+    let roles = [Side::Client, Side::Server].map(|side| Followed::new(source, side));
+    for _ in 0..sessions {
+        let steps = 10 + random.below(50);
+        let talk = talk(random, [&roles[0].reading, &roles[1].reading], &source.protocol, steps);
+        counts.most_copies = counts.most_copies.max(talk.copies);
+        for (seat, who) in [(Seat::Client, 0), (Seat::Middle, 1), (Seat::Server, 1)] {
+            let (role, seen) = (&roles[who], talk.seen(seat));
+            role.conforming(
+                seen,
+                talk.ending.filter(|_| seat != Seat::Middle).map(|ending| ending[who]),
+                counts,
+            )?;
+            for _ in 0..mistakes {
+                role.mistaken(&plant(random, &source.protocol, seen), counts)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Followed<'_> {
+    /// What two programs say, nobody objects to; and once all has arrived, the checker says of closing what they say.
+    fn conforming(
+        &self,
+        seen: &[Event],
+        ending: Option<[bool; 2]>,
+        counts: &mut Counts,
+    ) -> Result<(), String> {
+        let mut checker = self.checker();
+        for (place, event) in seen.iter().enumerate() {
+            if let Err(violation) = event.feed(&mut checker, &self.source.protocol) {
+                return Err(self.tell(seen, place, &format!("not transparent: {violation}")));
+            }
+        }
+        let got = [checker.quiescent(), checker.peer_may_close()];
+        if let Some(ending) = ending {
+            counts.endings += 1;
+            if got != ending {
+                let what = format!("closing: {ending:?} by the text, {got:?} by the checker");
+                return Err(self.tell(seen, seen.len().saturating_sub(1), &what));
+            }
+        }
+        let mut pair = Pair::new(self);
+        for (place, event) in seen.iter().enumerate() {
+            match pair.see(event, counts) {
+                Ok(Some(Verdict::Fine | Verdict::Late | Verdict::Stale)) => {}
+                Ok(None) => break,
+                Ok(Some(verdict)) => {
+                    return Err(self.tell(
+                        seen,
+                        place,
+                        &format!("two programs said it, and it is {verdict:?}"),
+                    ));
+                }
+                Err(what) => return Err(self.tell(seen, place, &what)),
+            }
+        }
+        Ok(())
+    }
+
+    /// With a mistake in it, the checker says of every message what the observer says.
+    fn mistaken(&self, seen: &[Event], counts: &mut Counts) -> Result<(), String> {
+        let mut pair = Pair::new(self);
+        let mut wrong = false;
+        for (place, event) in seen.iter().enumerate() {
+            match pair.see(event, counts) {
+                Ok(Some(verdict)) => wrong |= matches!(verdict, Verdict::Wrong(_)),
+                Ok(None) => break,
+                Err(what) => return Err(self.tell(seen, place, &what)),
+            }
+        }
+        counts.mistaken += u64::from(wrong);
+        Ok(())
+    }
+
+    /// Everything about a failure.
+    fn tell(&self, seen: &[Event], place: usize, what: &str) -> String {
+        let protocol = &self.source.protocol;
+        let lines: Vec<String> =
+            seen.iter().take(place + 1).map(|event| format!("  {}", event.show(protocol))).collect();
+        let (side, text) = (self.side, &self.source.text);
+        format!("the {side:?}'s machine, message {place}: {what}\n{}\n{text}", lines.join("\n"))
+    }
+}
+
+/// Runs many cases. A failure is looked for again in further seeds, and the smallest one is told.
+fn random_protocols(seeds: std::ops::Range<u64>) -> Counts {
+    let mut counts = Counts::default();
+    let mut smallest: Option<String> = None;
+    let mut failures = 0;
+    let mut seed = seeds.start;
+    while counts.protocols < seeds.end - seeds.start {
+        let mut random = Random::new(seed);
+        let text = protocols::write(&mut random);
+        match Source::new(&text) {
+            Err(findings) => {
+                counts.refused_texts += 1;
+                if std::env::var("CHECKER_FINDINGS").is_ok() {
+                    println!("seed {seed}\n{findings}\n{text}");
+                }
+            }
+            Ok(source) => {
+                counts.protocols += 1;
+                if let Err(what) = judge(&source, &mut random, &mut counts, 2, 4) {
+                    failures += 1;
+                    let what = format!("seed {seed}: {what}");
+                    println!("{}", what.lines().next().unwrap_or_default());
+                    smallest = smallest.filter(|known| known.len() <= what.len()).or(Some(what));
+                }
+            }
+        }
+        seed += 1;
+    }
+    println!("seeds {}..{seed}: {counts:?}", seeds.start);
+    if let Some(smallest) = smallest {
+        panic!("{failures} of {} protocols fail; the smallest:\n{smallest}", counts.protocols);
+    }
+    counts
+}
+
+#[test]
+fn the_checker_is_sound_prompt_and_transparent() {
+    let counts = random_protocols(budget(200));
+    assert!(counts.most_copies >= 2 && counts.late > 300 && counts.endings > 100, "{counts:?}");
+    assert!(counts.mistaken > 500 && counts.unclear * 100 < counts.messages, "{counts:?}");
+    for kind in [
+        "NotPermitted",
+        "DuplicateId",
+        "UnknownId",
+        "SecondReply",
+        "WrongReply",
+        "NotRunning",
+        "NotCancellable",
+        "UnknownKey",
+        "KeyInUse",
+        "UnknownToken",
+        "Untied",
+    ] {
+        assert!(counts.wrong.contains_key(kind), "{kind} was never seen: {counts:?}");
+    }
+}
