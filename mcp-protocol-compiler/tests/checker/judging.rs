@@ -274,7 +274,7 @@ fn random_protocols(seeds: std::ops::Range<u64>) -> Counts {
 
 #[test]
 fn the_checker_is_sound_prompt_and_transparent() {
-    let counts = random_protocols(budget(200));
+    let counts = random_protocols(budget(150));
     assert!(counts.most_copies >= 2 && counts.late > 300 && counts.endings > 100, "{counts:?}");
     assert!(counts.mistaken > 500 && counts.unclear * 100 < counts.messages, "{counts:?}");
     for kind in [
