@@ -201,8 +201,11 @@ fn one_line_with_a_mistake_in_its_middle() {
     let half = "!A . ".repeat(LARGE / 50);
     let outcome = refused("S0010", definition(&format!("{half} $ . {half} End")));
     assert!(outcome.report.len() < 5_000, "{} bytes are printed", outcome.report.len());
-    let half = "!A . ?B . x ⊕ ".repeat(2_000);
-    refused("S0103", definition(&format!("rec x . ( {half} !Undefined . Missing ⊕ {half} End )")));
+    let half = |first: usize| -> String {
+        (first..first + 2_000).map(|index| format!("!M{index} . ?B . x ⊕ ")).collect()
+    };
+    let (left, right) = (half(0), half(2_000));
+    refused("S0103", definition(&format!("rec x . ( {left} !Last . Missing ⊕ {right} End )")));
 }
 
 #[test]

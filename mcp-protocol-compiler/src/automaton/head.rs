@@ -2,13 +2,13 @@
 //!
 //! In: a node of the graph. Out: its [`Head`]. Refuses loops that come back without an action.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use crate::ast::Operator;
 use crate::checks::{choices, recursion, size};
 use crate::diagnostic::Diagnostic;
+use crate::hash::Map;
 use crate::resolve::Resolution;
 use crate::source::Span;
 
@@ -68,7 +68,7 @@ pub(super) struct Reached {
 pub(super) struct Heads<'a> {
     pub(super) graph: &'a Graph,
     resolution: &'a Resolution,
-    memory: HashMap<NodeId, Head>,
+    memory: Map<NodeId, Head>,
     /// How many actions all choices have, each of them flattened.
     actions: usize,
     /// How many choices have been flattened into others.
@@ -79,7 +79,7 @@ pub(super) struct Heads<'a> {
 
 impl<'a> Heads<'a> {
     pub(super) fn new(graph: &'a Graph, resolution: &'a Resolution) -> Self {
-        Heads { graph, resolution, memory: HashMap::new(), actions: 0, choices: 0, full: false }
+        Heads { graph, resolution, memory: Map::default(), actions: 0, choices: 0, full: false }
     }
 
     /// Follows references.

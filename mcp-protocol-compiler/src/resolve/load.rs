@@ -111,12 +111,16 @@ impl Loader<'_> {
             match self.places.get(&normal(&path)) {
                 Some(Progress::Finished) => {}
                 Some(Progress::Open(start)) => {
-                    let circle = circle(open.get(*start..).unwrap_or_default(), &path);
+                    let files = open.get(*start..).unwrap_or_default();
+                    let circle = circle(files, &path);
                     self.diagnostics.push(
                         Diagnostic::error(CYCLIC_IMPORT, import.span, "this import leads back to itself")
                             .label("this file is being read already")
                             .with_note(format!("the circle is {circle}"))
-                            .help("move what both need into a third file and import that one"),
+                            .help(match files.len() {
+                                0 | 1 => "delete this import: a file has what it declares",
+                                _ => "move what both need into a third file and import that one",
+                            }),
                     );
                 }
                 None => match (self.read)(&path) {
