@@ -25,14 +25,26 @@ pub struct CopyNumber(pub u64);
 pub struct Ties<'a> {
     /// The values of the keys that the message carries.
     pub keys: &'a [(KeyIndex, KeyValue)],
-    /// The copy that the message is meant for, if its sender knows: another one refuses it.
-    pub copy: Option<CopyNumber>,
+    /// What the message is meant for, if its sender knows.
+    pub meant: Meant,
+}
+
+/// What a message is meant for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Meant {
+    /// Whatever its keys find.
+    #[default]
+    Anything,
+    /// This copy: another one refuses it.
+    Copy(CopyNumber),
+    /// No running copy: it opens one, or stands alone, and a copy that its keys find refuses it.
+    New,
 }
 
 impl<'a> Ties<'a> {
     /// The values of keys, as they were read from a message.
     pub const fn keys(keys: &'a [(KeyIndex, KeyValue)]) -> Ties<'a> {
-        Ties { keys, copy: None }
+        Ties { keys, meant: Meant::Anything }
     }
 }
 
@@ -124,6 +136,13 @@ pub(crate) struct Running {
     channel: u32,
     /// The request that opened it, and who sent that.
     pub(crate) opener: Option<(Direction, RequestId)>,
+    /// Which way its first message went.
+    by: Direction,
+    /// Whoever did not open it has said something in it, and so knows of it.
+    known: bool,
+    /// One of its values was that of a copy which the opener has ended: what the other side sends under it may still
+    /// be meant for that one.
+    reused: bool,
     keys: Vec<(KeyIndex, KeyValue)>,
     /// Its later requests that await a reply.
     pub(crate) open: Vec<(Direction, RequestId)>,
@@ -133,6 +152,16 @@ impl Running {
     /// The body that it is a copy of.
     pub(crate) fn channel(&self) -> u32 {
         self.channel
+    }
+
+    /// Whether whoever sends in a direction may not have heard of the copy yet.
+    pub(crate) fn may_be_unknown(&self, sender: Direction) -> bool {
+        !self.known && sender != self.by
+    }
+
+    /// Whether what comes under its values may be late for a copy before it.
+    pub(crate) fn is_reused(&self) -> bool {
+        self.reused
     }
 }
 
@@ -216,20 +245,39 @@ impl Copies {
         &mut self,
         channel: u32,
         state: StateIndex,
-        opener: Option<(Direction, RequestId)>,
+        by: Direction,
+        opener: Option<RequestId>,
         keys: &[(KeyIndex, KeyValue)],
     ) -> CopyNumber {
         let copy = CopyNumber(self.next);
         self.next = self.next.wrapping_add(1);
-        self.running.insert(copy, Running { state, channel, opener, keys: Vec::new(), open: Vec::new() });
+        let reused = keys.iter().any(|(key, value)| self.holder(channel, *key, value) == Holder::Past(by));
+        let running = Running {
+            state,
+            channel,
+            opener: opener.map(|id| (by, id)),
+            by,
+            known: false,
+            reused,
+            keys: Vec::new(),
+            open: Vec::new(),
+        };
+        self.running.insert(copy, running);
         self.hold(copy, keys);
         copy
     }
 
-    /// A copy moves on, and holds the values that it did not hold before.
-    pub(crate) fn advance(&mut self, copy: CopyNumber, state: StateIndex, keys: &[(KeyIndex, KeyValue)]) {
+    /// A copy moves on by a message in a direction, and holds the values that it did not hold before.
+    pub(crate) fn advance(
+        &mut self,
+        copy: CopyNumber,
+        state: StateIndex,
+        by: Direction,
+        keys: &[(KeyIndex, KeyValue)],
+    ) {
         if let Some(running) = self.running.get_mut(&copy) {
             running.state = state;
+            running.known |= by != running.by;
         }
         self.hold(copy, keys);
     }

@@ -108,8 +108,6 @@ pub(crate) enum Place {
     Copy(StateIndex),
     /// In a copy that a key ties together.
     Keyed(CopyNumber),
-    /// In nothing else: a request with an open key that nobody holds.
-    Alone,
 }
 
 /// Why a reply is expected for an exchange that is over.

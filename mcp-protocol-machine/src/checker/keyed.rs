@@ -7,7 +7,7 @@
 //! is swallowed where it may have been under way: in the direction that did not end the copy.
 
 use crate::capability::Capabilities;
-use crate::copies::{CopyNumber, Holder, KeyValue, Ties};
+use crate::copies::{CopyNumber, Holder, KeyValue, Meant, Ties};
 use crate::exchange::{Place, RequestId};
 use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Origin, StateIndex, Text};
 use crate::violation::{Violation, ViolationKind};
@@ -21,26 +21,38 @@ pub(super) enum Later {
     Copy { copy: CopyNumber, from: StateIndex, to: StateIndex },
     /// Its copy is over, and the message may have been under way.
     Late,
-    /// `open key`: nobody holds the value, and nobody needs to.
+}
+
+/// What a message may do that can be a later step of a copy, if no copy holds its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Otherwise {
+    /// Open a copy that its keys tie together.
+    Opens,
+    /// Stand alone, where its key is open.
     Alone,
+    /// Nothing.
+    Refused,
 }
 
 impl Checker {
-    /// Judges a message as a later step of a copy; nothing if no copy has it as one.
+    /// Judges a message as a later step of a copy; nothing if no copy has it as one, or none holds its values and it
+    /// may do what it may do otherwise.
     pub(super) fn judge_later(
         &self,
         direction: Direction,
         message: MessageIndex,
         id: Option<&RequestId>,
         ties: Ties<'_>,
+        otherwise: Otherwise,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Option<Result<Later, Violation>> {
         let channel = self.copies.later(direction, message)?;
-        Some(self.find_later(channel, direction, message, id, ties).and_then(|later| {
+        let found = self.find_later(channel, direction, message, id, ties, otherwise).and_then(|later| {
             self.gates(direction, message, &Capabilities::unknown(), applies)
                 .map_err(|kind| self.violation(direction, message, id, kind))?;
             Ok(later)
-        }))
+        });
+        found.transpose()
     }
 
     fn find_later(
@@ -50,7 +62,8 @@ impl Checker {
         message: MessageIndex,
         id: Option<&RequestId>,
         ties: Ties<'_>,
-    ) -> Result<Later, Violation> {
+        otherwise: Otherwise,
+    ) -> Result<Option<Later>, Violation> {
         let refuse = |kind| Err(self.violation(direction, message, id, kind));
         let Some((key, value)) = ties.keys.first() else {
             return refuse(ViolationKind::KeyMissing { key: self.first_key(message) });
@@ -61,26 +74,37 @@ impl Checker {
             Holder::Copy(copy) => Some(*copy),
             _ => None,
         });
+        let open = ties.keys.iter().any(|(key, _)| self.protocol.key(*key).is_some_and(|key| key.open));
+        let alone = open && otherwise == Otherwise::Alone;
         let Some(copy) = holder else {
-            let ended = holders.iter().find_map(|holder| match holder {
-                Holder::Past(ended) => Some(*ended),
-                _ => None,
-            });
-            let open = ties.keys.iter().any(|(key, _)| self.protocol.key(*key).is_some_and(|key| key.open));
-            return match ended {
-                Some(by) if by != direction => Ok(Later::Late),
-                _ if open => Ok(Later::Alone),
+            let late = holders.iter().any(|holder| matches!(holder, Holder::Past(by) if *by != direction));
+            return match otherwise {
+                Otherwise::Opens => Ok(None),
+                _ if late => Ok(Some(Later::Late)),
+                _ if alone => Ok(None),
                 _ => refuse(ViolationKind::UnknownKey { key: self.key_name(*key), value: value.clone() }),
             };
         };
-        if ties.copy.is_some_and(|meant| meant != copy) {
-            return refuse(ViolationKind::WrongKey { key: self.key_name(*key), value: value.clone() });
+        match ties.meant {
+            Meant::Copy(meant) if meant != copy => {
+                return refuse(ViolationKind::WrongKey { key: self.key_name(*key), value: value.clone() });
+            }
+            Meant::New => {
+                return refuse(ViolationKind::KeyInUse { key: self.key_name(*key), value: value.clone() });
+            }
+            _ => {}
         }
         self.fitting(copy, direction, message, id, ties)?;
-        let from = self.copies.get(copy).map(|running| running.state).unwrap_or(StateIndex(u32::MAX));
+        let Some(running) = self.copies.get(copy) else { return Ok(None) };
+        let from = running.state;
         let edge = self.state(from).and_then(|table| table.edge(direction, message));
         match edge.map(|edge| edge.action) {
-            Some(Action::Step(to)) => Ok(Later::Copy { copy, from, to }),
+            Some(Action::Step(to)) => Ok(Some(Later::Copy { copy, from, to })),
+            // It crosses the message that opened the copy, and is meant for what was before.
+            _ if ties.meant == Meant::Anything && running.may_be_unknown(direction) && running.is_reused() => {
+                Ok(Some(Later::Late))
+            }
+            _ if ties.meant == Meant::Anything && running.may_be_unknown(direction) && alone => Ok(None),
             _ => Err(self.violation_in(from, direction, message, id)),
         }
     }
@@ -196,16 +220,10 @@ impl Checker {
                 }
                 Step::plain(StepKind::Swallowed, message)
             }
-            Later::Alone => {
-                if let Some((id, token)) = request {
-                    self.asked_mut(direction).open_exchange(id, message, Place::Alone, token, &limits);
-                }
-                Step::plain(StepKind::Alone, message)
-            }
             Later::Copy { copy, from, to } => {
                 let id = request.as_ref().map(|(id, _)| *id);
                 let advice = self.advice(direction, message, from, id);
-                self.copies.advance(copy, to, ties.keys);
+                self.copies.advance(copy, to, direction, ties.keys);
                 if let Some((id, token)) = request {
                     self.asked_mut(direction).open_exchange(id, message, Place::Keyed(copy), token, &limits);
                     self.copies.asked(copy, direction, id);
@@ -290,7 +308,7 @@ impl Checker {
         }
         self.copies.answered(copy, asker, id);
         match to {
-            Some(to) => self.copies.advance(copy, to, ties.keys),
+            Some(to) => self.copies.advance(copy, to, direction, ties.keys),
             None => self.end_copy(copy, direction),
         }
         Ok(Step {

@@ -75,10 +75,6 @@ impl Checker {
                 Ok(Step { kind, message: Some(message), copy: None, advice })
             }
             Place::Keyed(copy) => self.reply_keyed(copy, direction, id, message, ties),
-            Place::Alone => {
-                self.asked_mut(asker).finish(id);
-                Ok(Step::plain(StepKind::Alone, message))
-            }
             Place::Copy(state) => {
                 let advice = self.advice(direction, message, state, Some(id));
                 let edge = self.state(state).and_then(|table| table.edge(direction, message)).copied();
