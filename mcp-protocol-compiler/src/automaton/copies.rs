@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex, StateIndex};
 
 use super::CopyType;
-use super::explore::{Raw, RawState, sign};
+use super::raw::{Raw, RawEdge, RawState, sign};
 use crate::checks::{channels, unsupported::not_supported};
 use crate::diagnostic::Diagnostic;
 use crate::resolve::{Declarations, Resolution};
@@ -125,7 +125,7 @@ pub(super) fn named(raw: &Raw, declarations: &Declarations) -> Vec<bool> {
     named
 }
 
-fn starts(raw: &Raw) -> impl Iterator<Item = &super::explore::RawEdge> {
+fn starts(raw: &Raw) -> impl Iterator<Item = &RawEdge> {
     raw.states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn))
 }
 
