@@ -165,13 +165,22 @@ impl Running {
     }
 }
 
+/// How a copy came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ended {
+    /// Which way the message went that ended it.
+    pub(crate) by: Direction,
+    /// The state that this message found it in.
+    pub(crate) from: StateIndex,
+}
+
 /// What a value of a key finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holder {
     /// This copy.
     Copy(CopyNumber),
-    /// A copy that is over; a message in this direction ended it.
-    Past(Direction),
+    /// A copy that is over.
+    Past(Ended),
     /// Nothing, as far as remembered.
     Nobody,
 }
@@ -184,7 +193,7 @@ pub(crate) struct Copies {
     running: BTreeMap<CopyNumber, Running>,
     holders: HashMap<(u32, KeyIndex, KeyValue), CopyNumber>,
     /// The values of copies that are over.
-    past: HashMap<(u32, KeyIndex), Recent<Direction>>,
+    past: HashMap<(u32, KeyIndex), Recent<Ended>>,
     next: u64,
 }
 
@@ -229,7 +238,7 @@ impl Copies {
             return Holder::Copy(*copy);
         }
         match self.past.get(&(channel, key)).and_then(|past| past.get(value)) {
-            Some(direction) => Holder::Past(*direction),
+            Some(ended) => Holder::Past(*ended),
             None => Holder::Nobody,
         }
     }
@@ -251,7 +260,9 @@ impl Copies {
     ) -> CopyNumber {
         let copy = CopyNumber(self.next);
         self.next = self.next.wrapping_add(1);
-        let reused = keys.iter().any(|(key, value)| self.holder(channel, *key, value) == Holder::Past(by));
+        let reused = keys.iter().any(|(key, value)| {
+            matches!(self.holder(channel, *key, value), Holder::Past(ended) if ended.by == by)
+        });
         let running = Running {
             state,
             channel,
@@ -313,9 +324,10 @@ impl Copies {
     /// A copy is over, by a message in this direction: its values are remembered as far as the limits permit.
     pub(crate) fn end(&mut self, copy: CopyNumber, by: Direction, limits: &Limits) -> Option<Running> {
         let running = self.running.remove(&copy)?;
+        let ended = Ended { by, from: running.state };
         for (key, value) in &running.keys {
             self.holders.remove(&(running.channel, *key, value.clone()));
-            self.past.entry((running.channel, *key)).or_default().insert(value, by, limits);
+            self.past.entry((running.channel, *key)).or_default().insert(value, ended, limits);
         }
         Some(running)
     }

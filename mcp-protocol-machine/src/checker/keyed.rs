@@ -4,7 +4,7 @@
 //! what carries no key, a value under which nothing ever ran, and a value that something runs under already.
 //!
 //! A value is held from the first message of a copy that carries it until the copy is over. What comes for it later
-//! is swallowed where it may have been under way: in the direction that did not end the copy.
+//! is swallowed where it may have been under way: in the direction that did not end the copy, if the copy had it ahead.
 
 use crate::capability::Capabilities;
 use crate::copies::{CopyNumber, Holder, KeyValue, Meant, Ties};
@@ -77,11 +77,15 @@ impl Checker {
         let open = ties.keys.iter().any(|(key, _)| self.protocol.key(*key).is_some_and(|key| key.open));
         let alone = open && otherwise == Otherwise::Alone;
         let Some(copy) = holder else {
-            let late = holders.iter().any(|holder| matches!(holder, Holder::Past(by) if *by != direction));
+            let late = holders.iter().any(|holder| match holder {
+                Holder::Past(ended) => ended.by != direction && self.under_way(ended.from, direction, message),
+                _ => false,
+            });
+            let new = !matches!(ties.meant, Meant::Copy(_));
             return match otherwise {
-                Otherwise::Opens => Ok(None),
+                Otherwise::Opens if new => Ok(None),
                 _ if late => Ok(Some(Later::Late)),
-                _ if alone => Ok(None),
+                _ if alone && new => Ok(None),
                 _ => refuse(ViolationKind::UnknownKey { key: self.key_name(*key), value: value.clone() }),
             };
         };
@@ -107,6 +111,26 @@ impl Checker {
             _ if ties.meant == Meant::Anything && running.may_be_unknown(direction) && alone => Ok(None),
             _ => Err(self.violation_in(from, direction, message, id)),
         }
+    }
+
+    /// Whether a message may have been sent by who knew a copy in a state and not yet that the other side ended it
+    /// there.
+    fn under_way(&self, from: StateIndex, direction: Direction, message: MessageIndex) -> bool {
+        let mut seen = vec![from];
+        let mut next = 0;
+        while let Some(state) = seen.get(next).copied() {
+            next += 1;
+            let edges = self.state(state).map_or(&[][..], |table| &table.edges);
+            for edge in edges.iter().filter(|edge| edge.direction == direction) {
+                if edge.message == message {
+                    return true;
+                }
+                if !seen.contains(&edge.action.target()) {
+                    seen.push(edge.action.target());
+                }
+            }
+        }
+        false
     }
 
     /// Whether the values that a message carries are those of its copy, or free.
@@ -223,7 +247,6 @@ impl Checker {
             Later::Copy { copy, from, to } => {
                 let id = request.as_ref().map(|(id, _)| *id);
                 let advice = self.advice(direction, message, from, id);
-                self.copies.advance(copy, to, direction, ties.keys);
                 if let Some((id, token)) = request {
                     self.asked_mut(direction).open_exchange(id, message, Place::Keyed(copy), token, &limits);
                     self.copies.asked(copy, direction, id);
@@ -231,6 +254,8 @@ impl Checker {
                 let ended = self.is_end(to);
                 if ended {
                     self.end_copy(copy, direction);
+                } else {
+                    self.copies.advance(copy, to, direction, ties.keys);
                 }
                 Step { kind: StepKind::Copy { ended }, message: Some(message), copy: Some(copy), advice }
             }

@@ -154,10 +154,11 @@ impl Checker {
         let limits = self.limits;
         self.asked_mut(direction).cancel(id, &limits);
         self.copies.answered(copy, direction, id);
-        self.copies.advance(copy, to, direction, &[]);
         let ended = self.is_end(to);
         if ended {
             self.end_copy(copy, direction);
+        } else {
+            self.copies.advance(copy, to, direction, &[]);
         }
         Ok(Step { kind: StepKind::Copy { ended }, message: Some(message), copy: Some(copy), advice })
     }
