@@ -287,8 +287,9 @@ impl Copies {
         keys: &[(KeyIndex, KeyValue)],
     ) {
         if let Some(running) = self.running.get_mut(&copy) {
+            // What leaves the copy where it is may come from before it, too.
+            running.known |= by != running.by && state != running.state;
             running.state = state;
-            running.known |= by != running.by;
         }
         self.hold(copy, keys);
     }

@@ -8,7 +8,6 @@ use mcp_protocol_machine::protocol::{Action, Direction, Kind, StateIndex};
 
 use crate::Compiled;
 use crate::automaton::{Automaton, Edge};
-use crate::checks::unsupported::not_supported;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::generate::plan::{Body, body, indices, state};
 use crate::resolve::{Declarations, PayloadType};
@@ -75,9 +74,6 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
                 );
             }
         }
-    }
-    for key in declarations.keys.iter().filter(|key| key.table.open) {
-        found.push(not_supported(key.span, "open keys in the typed API"));
     }
     found
 }
