@@ -15,9 +15,9 @@ use crate::source::Span;
 /// Whether a message carries an open key.
 pub(super) fn is_open(declarations: &Declarations, message: MessageIndex) -> bool {
     let carried = declarations.message(message).map_or(&[][..], |message| &message.table.keys);
-    carried.iter().any(|carried| {
-        declarations.keys.get(usize::from(carried.key.0)).is_some_and(|key| key.table.open)
-    })
+    carried
+        .iter()
+        .any(|carried| declarations.keys.get(usize::from(carried.key.0)).is_some_and(|key| key.table.open))
 }
 
 /// Whether an edge opens a copy in which nothing comes but, if it is a request, its reply.
@@ -66,7 +66,8 @@ pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
                 steps.insert(start, open);
             }
             for step in steps.get(&start).into_iter().flatten() {
-                let same = |known: &RawEdge| (known.direction, known.message) == (step.direction, step.message);
+                let same =
+                    |known: &RawEdge| (known.direction, known.message) == (step.direction, step.message);
                 if !added.iter().any(same) {
                     added.push(step.clone());
                 }

@@ -8,19 +8,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex, StateIndex, StateKind};
 
-use super::{CopyType, alone};
 use super::raw::{Raw, RawEdge, RawState, sign};
+use super::{CopyType, alone};
 use crate::checks::{channels, exchanges, refusals};
 use crate::diagnostic::Diagnostic;
 use crate::resolve::{Declarations, Resolution};
 use crate::source::Span;
 
 /// Reports notifications that belong to a request, where they are written as steps.
-pub(super) fn no_steps(
-    states: &[RawState],
-    declarations: &Declarations,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
+pub(super) fn no_steps(states: &[RawState], declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) {
     let mut seen: BTreeSet<Span> = BTreeSet::new();
     for edge in states.iter().flat_map(|place| &place.edges) {
         let Some(message) = declarations.message(edge.message) else { continue };

@@ -80,13 +80,16 @@ pub fn untied_step(span: Span, action: &str, held: &[&str]) -> Diagnostic {
 /// `*( !A . ?reply . !A . … )` where it could be either; `key` is the one that, were it open, would make the
 /// difference.
 pub fn step_opens_too(span: Span, action: &str, first: Span, key: Option<&str>) -> Diagnostic {
-    let found = Diagnostic::error(UNTIED_STEP, span, format!("`{action}` goes on with a copy, and opens one"))
-        .label("goes on with a copy here")
-        .also(first, "opens a copy here");
+    let found =
+        Diagnostic::error(UNTIED_STEP, span, format!("`{action}` goes on with a copy, and opens one"))
+            .label("goes on with a copy here")
+            .also(first, "opens a copy here");
     match key {
         Some(key) => found.help(format!("if it may come where nothing runs, say `open key {key} = …`")),
         None => found
-            .with_note("the peer may just have ended the copy here, and would take it for the start of another")
+            .with_note(
+                "the peer may just have ended the copy here, and would take it for the start of another",
+            )
             .help("use a message of its own for one of them"),
     }
 }

@@ -69,14 +69,25 @@ impl Explorer<'_> {
     fn uses(&self, body: &NodeId) -> HashMap<(Direction, MessageIndex), (Span, Use)> {
         let declarations = &self.resolution.declarations;
         let edges = self.bodies.get(body).map(Vec::as_slice).unwrap_or_default();
-        let mut uses = with(self.alphabet(edges.iter().map(|edge| edge.target)), Use::Later);
+        let (mut uses, mut alone) = (HashMap::new(), HashMap::new());
         for edge in edges {
-            let used = match alone::stands_alone(&self.states, declarations, edge) {
-                true if alone::is_open(declarations, edge.message) => Use::Alone,
-                _ => Use::Own,
-            };
-            uses.insert((edge.direction, edge.message), (edge.span, used));
+            let after = self.alphabet([edge.target]);
+            if alone::is_open(declarations, edge.message)
+                && alone::stands_alone(&self.states, declarations, edge)
+            {
+                alone.extend(with(after, Use::Alone));
+                alone.insert((edge.direction, edge.message), (edge.span, Use::Alone));
+            } else {
+                // Whatever opens a copy is no mere step of it.
+                after.into_iter().for_each(|(action, span)| {
+                    uses.entry(action).or_insert((span, Use::Later));
+                });
+                uses.insert((edge.direction, edge.message), (edge.span, Use::Own));
+            }
         }
+        alone.into_iter().for_each(|(action, used)| {
+            uses.entry(action).or_insert(used);
+        });
         uses
     }
 
