@@ -260,9 +260,9 @@ impl Copies {
     ) -> CopyNumber {
         let copy = CopyNumber(self.next);
         self.next = self.next.wrapping_add(1);
-        let reused = keys.iter().any(|(key, value)| {
-            matches!(self.holder(channel, *key, value), Holder::Past(ended) if ended.by == by)
-        });
+        let reused = keys.iter().any(
+            |(key, value)| matches!(self.holder(channel, *key, value), Holder::Past(ended) if ended.by == by),
+        );
         let running = Running {
             state,
             channel,

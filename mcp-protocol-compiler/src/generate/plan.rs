@@ -4,17 +4,15 @@
 //! handler, with their names and places. Refuses to write Rust, so that the check of names and the code judge and
 //! print one and the same list.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 
-use mcp_protocol_machine::protocol::{
-    Action, Direction, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
-};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, Side, StateIndex, StateKind};
 
 use self::copies::lives;
 use self::methods::Planner;
 use super::names::snake;
 use crate::Compiled;
-use crate::automaton::{Automaton, CopyType, Edge, State};
+use crate::automaton::{Automaton, CopyType, State};
 use crate::resolve::{Declarations, Message};
 use crate::source::Span;
 
@@ -107,8 +105,14 @@ pub(crate) struct Method {
 pub(crate) enum What {
     /// A linear output: notification, request or reply.
     Send { message: MessageIndex, target: StateIndex },
-    /// A linear request together with its reply, or with one of its replies.
-    Exchange { request: MessageIndex, replies: Vec<MessageIndex>, target: StateIndex },
+    /// A linear request together with its reply, or with one of its replies; `refused` is where the session is when a
+    /// refusal comes instead.
+    Exchange {
+        request: MessageIndex,
+        replies: Vec<MessageIndex>,
+        target: StateIndex,
+        refused: Option<StateIndex>,
+    },
     /// A linear request together with one of its replies, which lead to different states; `waiting` is the state in
     /// between, whose choice it is.
     Choose { request: MessageIndex, waiting: StateIndex },
@@ -116,6 +120,8 @@ pub(crate) enum What {
     Receive { message: MessageIndex, target: StateIndex, refused: Option<StateIndex> },
     /// Whatever linear input comes first.
     Next(Next),
+    /// Waits for one of these inputs and takes none.
+    Ready { inputs: Vec<(MessageIndex, StateIndex)> },
     /// An error in place of the reply that is owed here.
     Refuse { request: MessageIndex, target: StateIndex },
     /// A replicated request.

@@ -78,7 +78,9 @@ impl Checker {
         let alone = open && otherwise == Otherwise::Alone;
         let Some(copy) = holder else {
             let late = holders.iter().any(|holder| match holder {
-                Holder::Past(ended) => ended.by != direction && self.under_way(ended.from, direction, message),
+                Holder::Past(ended) => {
+                    ended.by != direction && self.under_way(ended.from, direction, message)
+                }
                 _ => false,
             });
             let new = !matches!(ties.meant, Meant::Copy(_));
@@ -105,7 +107,10 @@ impl Checker {
         match edge.map(|edge| edge.action) {
             Some(Action::Step(to)) => Ok(Some(Later::Copy { copy, from, to })),
             // It crosses the message that opened the copy, and is meant for what was before.
-            _ if ties.meant == Meant::Anything && running.may_be_unknown(direction) && running.is_reused() => {
+            _ if ties.meant == Meant::Anything
+                && running.may_be_unknown(direction)
+                && running.is_reused() =>
+            {
                 Ok(Some(Later::Late))
             }
             _ if ties.meant == Meant::Anything && running.may_be_unknown(direction) && alone => Ok(None),

@@ -232,8 +232,8 @@ impl Checker {
                 let ended = self.is_end(state);
                 let opener = || Some(id.clone());
                 let channel = self.copies.starts(state);
-                copy = channel
-                    .map(|channel| self.copies.start(channel, state, direction, opener(), ties.keys));
+                copy =
+                    channel.map(|channel| self.copies.start(channel, state, direction, opener(), ties.keys));
                 let place = copy.map_or(Place::Copy(state), Place::Keyed);
                 let asked = self.asked_mut(direction);
                 asked.open_exchange(id, message, place, token, &limits);

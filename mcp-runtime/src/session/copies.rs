@@ -143,6 +143,24 @@ impl Engine {
         }
     }
 
+    /// Waits until `judge` would take some input of a copy, or the copy or the session is over.
+    pub(crate) fn poll_copy_ready(
+        &mut self,
+        context: &Context<'_>,
+        copy: CopyNumber,
+        mut judge: impl FnMut(&LinearInput) -> Verdict,
+    ) -> Poll<()> {
+        let open = matches!(self.phase, Phase::Open);
+        let Some(seat) = self.copies.seats.get_mut(&copy).filter(|seat| open && seat.over.is_none()) else {
+            return Poll::Ready(());
+        };
+        if seat.inputs.iter().any(|input| !matches!(judge(input), Verdict::Skip)) {
+            return Poll::Ready(());
+        }
+        seat.waiting.register(context);
+        Poll::Pending
+    }
+
     /// The value of a copy is gone. What it owed is answered with an error; if the copy goes on and may be taken
     /// back, it is.
     pub(crate) fn leave_copy(&mut self, copy: CopyNumber) {

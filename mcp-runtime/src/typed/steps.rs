@@ -8,8 +8,8 @@
 
 use std::future::{Future, poll_fn};
 
-use mcp_protocol_machine::{About, Meant};
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, StateIndex};
+use mcp_protocol_machine::{About, Meant};
 use serde::Serialize;
 
 use super::call::written;

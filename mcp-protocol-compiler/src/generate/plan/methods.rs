@@ -28,6 +28,7 @@ impl<'a> Planner<'a> {
             self.methods_of_edge(index, refused, edge, &mut methods);
         }
         methods.extend(self.next(index, state));
+        methods.extend(self.ready(index, state));
         if state.may_close || matches!(state.kind, StateKind::End | StateKind::Replicated) {
             methods.push(Method { name: "close".into(), what: What::Close, span: state.span });
         }
@@ -120,10 +121,10 @@ impl<'a> Planner<'a> {
             return None;
         }
         let state = state(self.automaton, waiting)?;
-        if state.may_close
-            || state.peer_may_close
-            || self.refused(state, |_| true).is_some_and(|to| here.is_some_and(|here| to != here))
-        {
+        let refused = self.refused(state, |_| true);
+        // A refusal takes the session back, or is the end of a copy.
+        let elsewhere = |to: StateIndex| here.is_some_and(|here| to != here) && !is_over(self.automaton, to);
+        if state.may_close || state.peer_may_close || refused.is_some_and(elsewhere) {
             return None;
         }
         let mut replies = Vec::new();
@@ -144,7 +145,7 @@ impl<'a> Planner<'a> {
         match targets.as_slice() {
             [] => None,
             [target, more @ ..] if more.iter().all(|other| other == target) => {
-                Some(What::Exchange { request, replies, target: *target })
+                Some(What::Exchange { request, replies, target: *target, refused: refused.or(here) })
             }
             // What else may come in between would be a choice of its own.
             _ => (!others).then_some(What::Choose { request, waiting }),
@@ -152,15 +153,7 @@ impl<'a> Planner<'a> {
     }
 
     fn next(&self, here: StateIndex, state: &State) -> Option<Method> {
-        let inputs: Vec<(MessageIndex, StateIndex)> = state
-            .edges
-            .iter()
-            .filter(|edge| edge.direction == Direction::Receive && edge.origin == Origin::Written)
-            .filter_map(|edge| match edge.action {
-                Action::Step(target) => Some((edge.message, target)),
-                Action::Spawn(_) => None,
-            })
-            .collect();
+        let inputs = self.inputs(state);
         if inputs.is_empty() || inputs.len() + usize::from(state.peer_may_close) < 2 {
             return None;
         }
@@ -172,6 +165,37 @@ impl<'a> Planner<'a> {
             refused: self.refused(state, |edge| edge.origin == Origin::Refusal),
         };
         Some(Method { name: "next".into(), what: What::Next(next), span: state.span })
+    }
+
+    /// Taking an input may consume the value; whoever has something to send meanwhile waits without taking.
+    fn ready(&self, here: StateIndex, state: &State) -> Option<Method> {
+        let inputs = self.inputs(state);
+        let sends = state.edges.iter().any(|edge| {
+            edge.direction == Direction::Send
+                && edge.origin == Origin::Written
+                && matches!(edge.action, Action::Step(_))
+                && matches!(kind(self.declarations, edge.message), Some(Kind::Request | Kind::Notification))
+        });
+        let moves = inputs.iter().any(|(_, target)| *target != here);
+        (sends && moves).then(|| Method {
+            name: "ready".into(),
+            what: What::Ready { inputs },
+            span: state.span,
+        })
+    }
+
+    /// The inputs that move a value, or leave it where it is, as the author wrote them.
+    fn inputs(&self, state: &State) -> Vec<(MessageIndex, StateIndex)> {
+        let written = state
+            .edges
+            .iter()
+            .filter(|edge| edge.direction == Direction::Receive && edge.origin == Origin::Written);
+        written
+            .filter_map(|edge| match edge.action {
+                Action::Step(target) => Some((edge.message, target)),
+                Action::Spawn(_) => None,
+            })
+            .collect()
     }
 
     pub(super) fn replicated(
@@ -206,6 +230,11 @@ impl<'a> Planner<'a> {
         }
         found
     }
+}
+
+/// Whether nothing is left of a copy in a state.
+fn is_over(automaton: &Automaton, index: StateIndex) -> bool {
+    state(automaton, index).is_some_and(|state| state.body && state.kind == StateKind::End)
 }
 
 /// The name of a replicated notification's method: the one after `as`, else like every other step.

@@ -5,7 +5,8 @@ use crate::checker::tests::{accepted, id, never};
 use crate::protocol::Direction::{Receive, Send};
 use crate::protocol::{Direction, KeyIndex, MessageIndex, Side, StateKind};
 use crate::{
-    About, Awaiting, Checker, CopyNumber, KeyValue, Limits, Meant, Step, StepKind, Ties, Violation, ViolationKind,
+    About, Awaiting, Checker, CopyNumber, KeyValue, Limits, Meant, Step, StepKind, Ties, Violation,
+    ViolationKind,
 };
 
 /// `*( !subscribe . ?result . rec w . ( ?updated . w & !unsubscribe . ?result . End ) )`, from the client's side,
@@ -37,10 +38,8 @@ fn watching_with(open: bool) -> Watching {
     if open {
         opened.push((Receive, updated, To::Spawn("End")));
         opened.push((Send, unsubscribe.request, To::Spawn("Alone")));
-        let alone = [
-            (Receive, unsubscribe.reply, To::Step("End")),
-            (Receive, unsubscribe.refusal, To::Step("End")),
-        ];
+        let alone =
+            [(Receive, unsubscribe.reply, To::Step("End")), (Receive, unsubscribe.refusal, To::Step("End"))];
         tables.state("Active", StateKind::Replicated, &opened);
         tables.state("Alone", StateKind::Linear, &alone);
     } else {
@@ -297,16 +296,13 @@ fn a_message_may_go_on_with_a_copy_or_open_one() {
     tables.state("Opening", StateKind::Linear, &[(Receive, subscribe.reply, To::Step("Watched"))]);
     let again = [(Send, subscribe.request, To::Step("Again")), (Receive, updated, To::Step("Watched"))];
     tables.state("Watched", StateKind::Linear, &again);
-    let answered = [
-        (Receive, subscribe.reply, To::Step("Watched")),
-        (Receive, subscribe.refusal, To::Step("Watched")),
-    ];
+    let answered =
+        [(Receive, subscribe.reply, To::Step("Watched")), (Receive, subscribe.refusal, To::Step("Watched"))];
     tables.state("Again", StateKind::Linear, &answered);
     let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
     let mut ask = |number: i64, uri: &str, reply| {
         let keys = [(URI, KeyValue::from(uri))];
-        let step =
-            checker.request_tied(Send, subscribe.request, &id(number), None, Ties::keys(&keys), never);
+        let step = checker.request_tied(Send, subscribe.request, &id(number), None, Ties::keys(&keys), never);
         let answered = checker.reply(Receive, &id(number), reply);
         (accepted(step).kind, accepted(answered).copy)
     };
