@@ -66,7 +66,8 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnosti
                 seen.insert(edge.span);
                 let known: Vec<&str> =
                     held.into_iter().flatten().map(|key| declarations.key_name(*key)).collect();
-                diagnostics.push(channels::untied_step(edge.span, &action, &known));
+                let first = place.body.flatten().map(|request| declarations.message_name(request));
+                diagnostics.push(channels::untied_step(edge.span, &action, &known, first));
             } else if let Some(first) = openers.get(&(edge.direction, edge.message)) {
                 let open = alone::is_open(declarations, edge.message);
                 let stands_alone = alone::stands_alone(states, declarations, first);

@@ -140,7 +140,8 @@ impl Explorer<'_> {
                 }
                 for (direction, message) in &open {
                     let action = self.action(*direction, *message);
-                    self.diagnostics.push(replies::open_across_channels(&action, span));
+                    let reply = self.answer(*direction, *message);
+                    self.diagnostics.push(replies::open_across_channels(&action, span, &reply));
                 }
                 if !open.is_empty() {
                     return None;

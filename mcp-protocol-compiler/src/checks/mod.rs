@@ -15,3 +15,4 @@ pub mod recursion;
 pub mod refusals;
 pub mod replies;
 pub mod typed_api;
+pub mod unused;

@@ -4,13 +4,13 @@
 //! type, and each copy of a `*` body that is longer than a request and its reply. Refuses to judge the protocol: all
 //! of these can be checked, drawn and traced as they are.
 
-use mcp_protocol_machine::protocol::{Action, Direction, Kind, StateIndex};
+use mcp_protocol_machine::protocol::{Action, Direction};
 
 use crate::Compiled;
-use crate::automaton::{Automaton, Edge};
+use crate::automaton::Edge;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::generate::plan::{Body, body, indices, state};
-use crate::resolve::{Declarations, PayloadType};
+use crate::generate::plan::{Body, body, indices};
+use crate::resolve::PayloadType;
 
 /// A message that no declaration binds to the wire.
 pub const UNDECLARED: Code = Code("S0603");
@@ -37,7 +37,11 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
         if let PayloadType::Type(path) = &message.payload
             && syn::parse_str::<syn::Type>(&path.text).is_err()
         {
-            found.push(Diagnostic::error(NOT_A_TYPE, path.span, format!("`{}` is no Rust type", path.text)));
+            found.push(
+                Diagnostic::error(NOT_A_TYPE, path.span, format!("`{}` is no Rust type", path.text))
+                    .label("the code could not name it")
+                    .help("write the path of a type, such as `a_crate::a_module::Type`, or `_` for any JSON"),
+            );
         }
     }
     for automaton in compiled.client.iter().chain(&compiled.server) {
@@ -52,49 +56,18 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
                     .messages
                     .get(usize::from(edge.message.0))
                     .map_or("", |message| &message.table.name);
-                if goes_on(automaton, declarations, target) {
-                    found.push(
-                        Diagnostic::error(LONG_COPY, edge.span, "a copy with a life of its own needs a name")
-                            .label(format!("what `{name}` opens is more than a request and its reply"))
-                            .help(format!(
-                                "make it a definition: `Name = {}{name} . …`, and write `*Name` here",
-                                sign(edge)
-                            )),
-                    );
-                    continue;
-                }
                 found.push(
-                    Diagnostic::error(
-                        LONG_COPY,
-                        edge.span,
-                        "a copy that goes on after its reply is not supported yet",
-                    )
-                    .label(format!("what `{name}` opens is more than a request and its reply"))
-                    .help("write it as plain requests and notifications for now"),
+                    Diagnostic::error(LONG_COPY, edge.span, "a copy with a life of its own needs a name")
+                        .label(format!("what `{name}` opens is more than a request and its reply"))
+                        .help(format!(
+                            "make it a definition: `Name = {}{name} . …`, and write `*Name` here",
+                            sign(edge)
+                        )),
                 );
             }
         }
     }
     found
-}
-
-/// Whether a copy has later steps that are no replies.
-fn goes_on(automaton: &Automaton, declarations: &Declarations, start: StateIndex) -> bool {
-    let mut seen = vec![start];
-    let mut next = 0;
-    while let Some(index) = seen.get(next).copied() {
-        next += 1;
-        for edge in state(automaton, index).into_iter().flat_map(|state| &state.edges) {
-            let kind = declarations.message(edge.message).map(|message| message.table.kind);
-            if matches!(kind, Some(Kind::Request | Kind::Notification)) {
-                return true;
-            }
-            if !seen.contains(&edge.action.target()) {
-                seen.push(edge.action.target());
-            }
-        }
-    }
-    false
 }
 
 fn sign(edge: &Edge) -> char {

@@ -93,6 +93,11 @@ pub(super) fn not_related(
     };
     let mut diagnostic = explain(&roles, code, format!("{head}: {way}, {what}"));
     diagnostic.notes.extend(words::seen_from(&found.way).map(str::to_owned));
+    if found.way.is_empty() && wanted == Wanted::Dual && !weaker {
+        diagnostic = diagnostic.help(format!(
+            "if the server is to be nothing but the other side, write `server {server_name} = dual {client_name}`"
+        ));
+    }
     if weaker {
         diagnostic = diagnostic.help(format!(
             "if the client is meant to do less than the server allows, write `client {client_name} compatible`"
@@ -204,12 +209,28 @@ fn lone(
         Origin::Cancel => " (implied: the request may be cancelled)",
         Origin::Written | Origin::Closure => "",
     };
-    let diagnostic = Diagnostic::error(code, step.arrow.span, message)
-        .label(format!("`{}`{implied}, in {}", roles.action(step, owner), roles.place(owner)))
-        .also(
-            roles.span(other),
-            format!("nothing here fits it: no `{}` in {}", roles.action(step, other), roles.place(other)),
-        );
+    let diagnostic = Diagnostic::error(code, step.arrow.span, message).label(format!(
+        "`{}`{implied}, in {}",
+        roles.action(step, owner),
+        roles.place(owner)
+    ));
+    if let Some(instead) = instead(roles, step, owner) {
+        let (written, wanted) = (roles.action(&instead, other), roles.action(step, other));
+        return diagnostic
+            .also(
+                instead.arrow.span,
+                format!("`{written}` stands here, and no `{wanted}`, in {}", roles.place(other)),
+            )
+            .help(format!(
+                "write `{wanted}` in place of `{written}`, or `{}` in place of `{}`",
+                roles.action(&instead, owner),
+                roles.action(step, owner)
+            ));
+    }
+    let diagnostic = diagnostic.also(
+        roles.span(other),
+        format!("nothing here fits it: no `{}` in {}", roles.action(step, other), roles.place(other)),
+    );
     if step.arrow.origin == Origin::Written {
         diagnostic.help(format!(
             "add `{}` to {}, or take `{}` out of {}",
@@ -225,6 +246,24 @@ fn lone(
             roles.place(other)
         ))
     }
+}
+
+/// The one move of the other role that stands where the move should, if that is plain: it goes the same way, is of the
+/// same kind, and fits nothing of `owner` either.
+fn instead(roles: &Roles<'_, '_>, step: &Move, owner: Side) -> Option<Move> {
+    let (machine, other) = (roles.machine(owner), roles.machine(owner.other()));
+    let kind = |step: &Move| {
+        words::kind(roles.messages, step.arrow.event.message).map(|kind| std::mem::discriminant(&kind))
+    };
+    let mut fitting = other.moves(roles.locations(owner.other())).into_iter().filter(|found| {
+        found.arrow.event.sender == step.arrow.event.sender
+            && found.arrow.origin == Origin::Written
+            && found.is_linear() == step.is_linear()
+            && kind(found) == kind(step)
+            && machine.find(roles.locations(owner), found.arrow.event).is_none()
+    });
+    let first = fitting.next().filter(|_| step.arrow.origin == Origin::Written)?;
+    fitting.next().is_none().then_some(first)
 }
 
 /// The product of channels got too large.

@@ -45,7 +45,13 @@ impl Explorer<'_> {
                 if !answered.contains(&(state, *open)) && reported.insert(*open) {
                     let action = self.action(open.0, open.1);
                     let ends = self.comes_to_an_end(state);
-                    found.push(replies::never_answered(&action, place.span, ends));
+                    let crossed =
+                        self.open.get(state).is_some_and(|all| all.contains(&(open.0.flip(), open.1)))
+                            || place.edges.iter().any(|edge| (edge.direction.flip(), edge.message) == *open);
+                    // The other direction of a request that stands where its reply was meant is no second mistake.
+                    reported.extend(crossed.then_some((open.0.flip(), open.1)));
+                    let reply = self.answer(open.0, open.1);
+                    found.push(replies::never_answered(&action, place.span, ends, &reply, crossed));
                 }
             }
         }

@@ -59,7 +59,12 @@ impl Explorer<'_> {
         for action in &choice.actions {
             if self.starts_with_reply(action) {
                 let text = format!("{}{}", sign(action.direction), action.message.text);
-                self.diagnostics.push(channels::body_starts_with_reply(action.span, &text));
+                let request = self.request_of(action);
+                self.diagnostics.push(channels::body_starts_with_reply(
+                    action.span,
+                    &text,
+                    request.as_deref(),
+                ));
                 continue;
             }
             let Some(messages) = self.messages(action, &[]) else { continue };

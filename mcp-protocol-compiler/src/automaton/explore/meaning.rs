@@ -39,7 +39,11 @@ impl Explorer<'_> {
                         .iter()
                         .map(|message| declarations.message_name(*message).to_owned())
                         .collect();
-                    self.diagnostics.push(replies::ambiguous(action.span, &names));
+                    let replies: Vec<String> = several
+                        .iter()
+                        .map(|request| self.answer(action.direction.flip(), *request))
+                        .collect();
+                    self.diagnostics.push(replies::ambiguous(action.span, &names, &replies));
                     None
                 }
             };
@@ -84,13 +88,9 @@ impl Explorer<'_> {
                 if after.contains(&opened) {
                     let text = self.action(action.direction, message);
                     // A request that is open both ways was probably written where its reply was meant.
-                    let meant = after.contains(&(action.direction.flip(), message)).then(|| {
-                        let reply = self.resolution.declarations.replies(message).next();
-                        reply
-                            .map_or("reply", |reply| self.resolution.declarations.message_name(reply))
-                            .to_owned()
-                    });
-                    self.diagnostics.push(replies::open_already(&text, action.span, meant.as_deref()));
+                    let crossed = after.contains(&(action.direction.flip(), message));
+                    let reply = self.answer(action.direction, message);
+                    self.diagnostics.push(replies::open_already(&text, action.span, &reply, crossed));
                     return None;
                 }
                 after.push(opened);
@@ -126,6 +126,30 @@ impl Explorer<'_> {
         };
         let kind = kind.and_then(|message| self.resolution.declarations.message(message));
         kind.is_some_and(|message| matches!(message.table.kind, Kind::Reply { .. } | Kind::Refusal { .. }))
+    }
+
+    /// The action that answers a request, as it is written: `?R`, or `?reply` where there are several.
+    pub(super) fn answer(&self, direction: Direction, request: MessageIndex) -> String {
+        let declarations = &self.resolution.declarations;
+        let mut replies = declarations.replies(request);
+        let name = match (replies.next(), replies.next()) {
+            (Some(only), None) => declarations.message_name(only),
+            _ => "reply",
+        };
+        format!("{}{name}", sign(direction.flip()))
+    }
+
+    /// The request that an action's reply answers, as it is written: `!M`.
+    pub(super) fn request_of(&self, action: &ActionNode) -> Option<String> {
+        let Some(Meaning::Message(reply)) = self.resolution.names.get(&action.message.text) else {
+            return None;
+        };
+        match self.resolution.declarations.message(*reply)?.table.kind {
+            Kind::Reply { request } | Kind::Refusal { request } => {
+                Some(self.action(action.direction.flip(), request))
+            }
+            Kind::Request | Kind::Notification => None,
+        }
     }
 
     /// An action as it is written: `!M`.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
 use super::Explorer;
 use crate::automaton::alone;
@@ -56,6 +56,14 @@ impl Explorer<'_> {
                 }
             }
             found.sort_unstable_by_key(|(_, first, second)| (*first, *second));
+            // Where a request is shared, its replies are, too; that is the same mistake.
+            let shared: BTreeSet<_> = found.iter().map(|(action, ..)| *action).collect();
+            let follows = |direction: Direction, message: MessageIndex| {
+                let kind = self.resolution.declarations.message(message).map(|message| message.table.kind);
+                matches!(kind, Some(Kind::Reply { request } | Kind::Refusal { request })
+                    if shared.contains(&(direction.flip(), request)))
+            };
+            found.retain(|((direction, message), ..)| !follows(*direction, *message));
             for ((direction, message), first, second) in found {
                 if reported.insert((first, second)) {
                     let action = self.action(direction, message);
