@@ -298,6 +298,11 @@ impl Checker {
         }
     }
 
+    /// The id of the request that opened a running copy, of those that a key ties together.
+    pub fn copy_opener(&self, copy: CopyNumber) -> Option<&RequestId> {
+        self.copies.get(copy)?.opener.as_ref().map(|(_, id)| id)
+    }
+
     /// The state of a running copy that a key ties together.
     pub fn copy_state(&self, copy: CopyNumber) -> Option<StateIndex> {
         self.copies.get(copy).map(|running| running.state)

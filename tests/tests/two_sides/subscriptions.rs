@@ -159,7 +159,9 @@ async fn a_refused_unsubscription_is_the_end_of_it_too() {
         let (client, server, watched) = active_with(offers, can).await;
         let incoming = server.incoming();
         let serving = async {
-            let Some(server::Incoming::ResourcesSubscribe(_, opened)) = incoming.next().await else { panic!() };
+            let Some(server::Incoming::ResourcesSubscribe(_, opened)) = incoming.next().await else {
+                panic!()
+            };
             let watched = opened.send_subscribed().await.unwrap();
             let (_, leaving) = watched.recv_resources_unsubscribe().await.unwrap();
             leaving.refuse(RpcError::new(7, "never")).await.unwrap();
