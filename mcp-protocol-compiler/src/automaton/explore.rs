@@ -3,6 +3,7 @@
 //! In: a [`Graph`]. Out: a [`Raw`] automaton, deterministic, not minimal, without refusals. Refuses actions that
 //! nobody could tell apart, replies without requests, requests without replies, and channels that share messages.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Origin, StateKind};
@@ -19,6 +20,7 @@ mod answers;
 mod bodies;
 mod meaning;
 mod overlaps;
+mod ways;
 
 /// Two places are one state if they are the same text with the same requests open and the same channels running.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -47,6 +49,10 @@ pub(super) struct Explorer<'a> {
     starts: Vec<(Vec<usize>, usize)>,
     /// Whether something stood on the way that could not be read; it has been reported.
     broken: bool,
+    /// The state whose edges are being found.
+    current: Option<usize>,
+    /// How often a finding asked for the way to its place.
+    questions: Cell<usize>,
 }
 
 /// Explores one role from its first node.
@@ -76,6 +82,8 @@ pub(super) fn explore(
         open: Vec::new(),
         starts: Vec::new(),
         broken: false,
+        current: None,
+        questions: Cell::new(0),
     };
     let start = explorer.target(start, Vec::new(), 0, None, None)?;
     explorer.run();
@@ -101,6 +109,7 @@ impl Explorer<'_> {
     fn run(&mut self) {
         while let Some((state, key)) = self.waiting.pop() {
             let Head::Choice(choice) = self.heads.head(key.node, self.diagnostics) else { continue };
+            self.current = Some(state);
             let mut edges = self.edges(&choice, &key);
             let own = edges.len();
             edges.extend(self.spawns(key.running));

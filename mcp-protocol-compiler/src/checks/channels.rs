@@ -66,17 +66,22 @@ pub fn body_may_stop(span: Span) -> Diagnostic {
 }
 
 /// `*( !A . ?reply . ?B . End )` where B carries no key that A or its reply carries, too.
-pub fn untied_step(span: Span, action: &str, held: &[&str], first: Option<&str>) -> Diagnostic {
+///
+/// `first` is the message that opens the copy, and where.
+pub fn untied_step(span: Span, action: &str, held: &[&str], first: Option<(&str, Span)>) -> Diagnostic {
     let name = action.trim_start_matches(['!', '?']);
-    let found = Diagnostic::error(UNTIED_STEP, span, format!("nothing ties `{action}` to its copy"))
-        .label("which of the running copies is it for?")
-        .with_note(
-            "a reply is tied by its id; any other later step of a `*` by a key that an earlier step carries, too",
-        );
+    let mut found = Diagnostic::error(UNTIED_STEP, span, format!("nothing ties `{action}` to its copy"))
+        .label("which of the running copies is it for?");
+    if let Some((opener, place)) = first {
+        found = found.also(place, format!("`{opener}` opens the copy"));
+    }
+    found = found.with_note(
+        "a reply is tied by its id; any other later step of a `*` by a key that an earlier step carries, too",
+    );
     match held {
         [] => found.help(format!(
             "declare a key that the first step and this one carry: `key name = {}.path | {name}.path`",
-            first.unwrap_or("First")
+            first.map_or("First", |(opener, _)| opener)
         )),
         [first, ..] => found.help(format!("say where it carries the key: `key {first} = … | {name}.path`")),
     }

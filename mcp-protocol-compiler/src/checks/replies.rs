@@ -16,13 +16,24 @@ pub const OPEN_ACROSS_CHANNELS: Code = Code("S0304");
 pub const NEVER_ANSWERED: Code = Code("S0305");
 
 /// `?reply` or `?Result` with no request open.
-pub fn without_request(action: &str, span: Span, request: Option<&str>, other_way: bool) -> Diagnostic {
-    let diagnostic = Diagnostic::error(
+///
+/// `before` is the action that leads here, and where it stands.
+pub fn without_request(
+    action: &str,
+    span: Span,
+    request: Option<&str>,
+    other_way: bool,
+    before: Option<(String, Span)>,
+) -> Diagnostic {
+    let mut diagnostic = Diagnostic::error(
         WITHOUT_REQUEST,
         span,
         format!("the reply `{action}` has no request on the way here"),
     )
     .label("nothing is open to be answered");
+    if let Some((written, place)) = before.filter(|_| !other_way) {
+        diagnostic = diagnostic.also(place, format!("`{written}` leads here"));
+    }
     match request {
         Some(request) if other_way => diagnostic.help(format!(
             "the reply to `{request}` goes the other way than the request: turn `!` and `?` round in one of them"
@@ -42,8 +53,17 @@ pub fn ambiguous(span: Span, open: &[String], replies: &[String]) -> Diagnostic 
 
 /// `!A . !A`; `reply` is the action that answers, `?R`, and `crossed` says that the other side's request of this name
 /// is open, too.
-pub fn open_already(action: &str, span: Span, reply: &str, crossed: bool) -> Diagnostic {
-    let diagnostic = Diagnostic::error(OPEN_ALREADY, span, format!("`{action}` is open already"));
+pub fn open_already(
+    action: &str,
+    span: Span,
+    reply: &str,
+    crossed: bool,
+    opened: Option<Span>,
+) -> Diagnostic {
+    let mut diagnostic = Diagnostic::error(OPEN_ALREADY, span, format!("`{action}` is open already"));
+    if let Some(opened) = opened.filter(|opened| *opened != span) {
+        diagnostic = diagnostic.also(opened, "opened here");
+    }
     if crossed {
         let request = action.trim_start_matches(['!', '?']);
         let other = if action.starts_with('!') { '?' } else { '!' };
@@ -71,13 +91,23 @@ pub fn open_across_channels(action: &str, span: Span, reply: &str) -> Diagnostic
 
 /// `!A . End`, `rec x . !A . x`; `reply` is the action that answers. `crossed` says that this very request is open in
 /// the other direction, too, where its reply was probably meant.
-pub fn never_answered(action: &str, span: Span, ends: bool, reply: &str, crossed: bool) -> Diagnostic {
+pub fn never_answered(
+    action: &str,
+    span: Span,
+    ends: bool,
+    reply: &str,
+    crossed: bool,
+    opened: Option<Span>,
+) -> Diagnostic {
     let how = if ends {
         "from here on it ends without its reply"
     } else {
         "from here on it goes on for ever without its reply"
     };
-    let found = Diagnostic::error(NEVER_ANSWERED, span, format!("some path never answers `{action}`"));
+    let mut found = Diagnostic::error(NEVER_ANSWERED, span, format!("some path never answers `{action}`"));
+    if let Some(opened) = opened {
+        found = found.also(opened, "opened here");
+    }
     if crossed {
         let other = if action.starts_with('!') { '?' } else { '!' };
         let name = action.trim_start_matches(['!', '?']);

@@ -47,7 +47,11 @@ impl<'a> Roles<'a, '_> {
     /// `` `Active` of `McpClient` ``
     fn place(&self, side: Side) -> String {
         let machine = self.machine(side);
-        format!("{} of `{}`", words::place(machine, self.locations(side)), machine.automaton().name)
+        let name = &machine.automaton().name;
+        match self.locations(side) {
+            [] => format!("`{name}`"),
+            locations => format!("{} of `{name}`", words::place(machine, locations)),
+        }
     }
 
     fn span(&self, side: Side) -> Span {
@@ -214,8 +218,27 @@ fn lone(
         roles.action(step, owner),
         roles.place(owner)
     ));
-    if let Some(instead) = instead(roles, step, owner) {
-        let (written, wanted) = (roles.action(&instead, other), roles.action(step, other));
+    let instead = instead(roles, step, owner);
+    let wanted = roles.action(step, other);
+    if let [first, .., last] = instead.as_slice()
+        && first.arrow.span == last.arrow.span
+    {
+        let (written, more) = (roles.action(first, other), instead.len() - 1);
+        let place = roles.place(other);
+        return diagnostic
+            .also(
+                first.arrow.span,
+                format!("`{written}` and {more} more stand here, and no `{wanted}`, in {place}"),
+            )
+            .help(format!(
+                "add `{}` to {place}, or take `{}` out of {}",
+                roles.text(step, other),
+                roles.action(step, owner),
+                roles.place(owner)
+            ));
+    }
+    if let [instead] = instead.as_slice() {
+        let written = roles.action(instead, other);
         return diagnostic
             .also(
                 instead.arrow.span,
@@ -223,7 +246,7 @@ fn lone(
             )
             .help(format!(
                 "write `{wanted}` in place of `{written}`, or `{}` in place of `{}`",
-                roles.action(&instead, owner),
+                roles.action(instead, owner),
                 roles.action(step, owner)
             ));
     }
@@ -248,22 +271,26 @@ fn lone(
     }
 }
 
-/// The one move of the other role that stands where the move should, if that is plain: it goes the same way, is of the
-/// same kind, and fits nothing of `owner` either.
-fn instead(roles: &Roles<'_, '_>, step: &Move, owner: Side) -> Option<Move> {
+/// The moves of the other role that may stand where the move should: they go the same way, are of the same kind, and
+/// fit nothing of `owner` either. In the order of the text.
+fn instead(roles: &Roles<'_, '_>, step: &Move, owner: Side) -> Vec<Move> {
     let (machine, other) = (roles.machine(owner), roles.machine(owner.other()));
     let kind = |step: &Move| {
         words::kind(roles.messages, step.arrow.event.message).map(|kind| std::mem::discriminant(&kind))
     };
-    let mut fitting = other.moves(roles.locations(owner.other())).into_iter().filter(|found| {
+    if step.arrow.origin != Origin::Written {
+        return Vec::new();
+    }
+    let mut fitting = other.moves(roles.locations(owner.other()));
+    fitting.retain(|found| {
         found.arrow.event.sender == step.arrow.event.sender
             && found.arrow.origin == Origin::Written
             && found.is_linear() == step.is_linear()
             && kind(found) == kind(step)
             && machine.find(roles.locations(owner), found.arrow.event).is_none()
     });
-    let first = fitting.next().filter(|_| step.arrow.origin == Origin::Written)?;
-    fitting.next().is_none().then_some(first)
+    fitting.sort_by_key(|found| found.arrow.span);
+    fitting
 }
 
 /// The product of channels got too large.

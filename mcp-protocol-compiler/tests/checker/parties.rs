@@ -150,14 +150,16 @@ impl Party<'_> {
         if from == self.side { Direction::Send } else { Direction::Receive }
     }
 
-    fn open(&self, protocol: &Protocol, message: MessageIndex) -> bool {
+    /// Whether it may send a message, with a payload that fits the conditions of gates or with one that does not.
+    fn open(&self, protocol: &Protocol, message: MessageIndex, urgent: bool) -> bool {
         protocol.message(message).unwrap().requires.iter().all(|required| {
             let holder = match required.holder {
                 Holder::Side(side) => side,
                 Holder::Sender => self.side,
                 Holder::Receiver => self.side.other(),
             };
-            self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate))
+            required.condition.is_some() && !urgent
+                || self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate))
         })
     }
 
@@ -166,7 +168,7 @@ impl Party<'_> {
         let mut choices = Vec::new();
         let cancels = protocol.indexed().find(|(_, message)| message.cancels.is_some());
         let reports = protocol.indexed().find(|(_, message)| message.reports.is_some());
-        let may = |step: &Move| step.direction == Direction::Send && self.open(protocol, step.message);
+        let may = |step: &Move| step.direction == Direction::Send && self.open(protocol, step.message, false);
         let cancellable =
             |request: MessageIndex| protocol.message(request).is_some_and(|message| message.cancellable);
         for (place, thread) in self.program.threads.iter().enumerate() {
@@ -205,7 +207,7 @@ impl Party<'_> {
                 choices.push(Choice::EndCopy(*number, cancel, id.clone()));
             }
         }
-        if let Some((report, _)) = reports.filter(|(report, _)| self.open(protocol, *report)) {
+        if let Some((report, _)) = reports.filter(|(report, _)| self.open(protocol, *report, false)) {
             let tokens = self.owed.iter().filter_map(|owed| owed.token.clone());
             choices.extend(tokens.map(|token| Choice::Report(report, token)));
         }
@@ -417,6 +419,7 @@ impl Session<'_> {
             let gates = (0_u16..).take(self.protocol.gates.len()).map(GateIndex);
             event.grants = gates.filter(|_| random.percent(70)).collect();
         }
+        event.urgent = random.percent(30) && self.parties[who].open(self.protocol, message, true);
         self.parties[who].say(self.protocol, choice, &event, copy);
         Item { event, copy }
     }

@@ -60,7 +60,7 @@ fn operator(send: bool) -> char {
 
 /// Writes a random protocol.
 pub(crate) fn write(random: &mut Random) -> String {
-    let gated = random.percent(30);
+    let gated = random.percent(40);
     let compatible = random.percent(35);
     let small = random.percent(60);
     let mut draft = Draft {
@@ -132,11 +132,12 @@ impl Draft<'_> {
     }
 
     fn gate(&mut self) -> String {
-        if !self.gated || !self.random.percent(25) {
+        if !self.gated || !self.random.percent(50) {
             return String::new();
         }
         let holders = ["client", "server", "peer", "own"];
-        format!(" requires {}.g{}", holders[self.random.below(4)], self.random.below(3))
+        let condition = if self.random.percent(40) { " if urgent" } else { "" };
+        format!(" requires {}.g{}{condition}", holders[self.random.below(4)], self.random.below(3))
     }
 
     /// Declares a notification.

@@ -433,7 +433,9 @@ impl<'a> Reading<'a> {
             over: matches!(self.nodes[thread.at], Node::End),
             own,
             peer,
-            reaches: self.reaches_end(thread.at),
+            // A refusal leads back, and perhaps another way.
+            reaches: self.reaches_end(thread.at)
+                || thread.asked.iter().any(|asked| self.reaches_end(asked.back)),
         }
     }
 

@@ -25,6 +25,8 @@ pub(crate) enum Verdict {
     Fine,
     /// It comes too late for its exchange or its copy, and is swallowed.
     Late,
+    /// It is about a copy that is over, but who sends it has seen or said too much to be late: swallowed or refused.
+    Stale,
     /// Nobody could have sent it: the name of the kind of violation.
     Wrong(&'static str),
     /// Nobody could have sent it, but it is one that closing the diamond lets pass in more places than need be.
@@ -136,7 +138,9 @@ impl<'a> World<'a> {
             Kind::Refusal { request } => self.reply(event, direction, request, true),
         };
         let verdict = match verdict {
-            Verdict::Wrong("NotPermitted") if self.added.contains(&(direction, event.message)) => {
+            Verdict::Wrong(kind)
+                if kind.starts_with("NotPermitted") && self.added.contains(&(direction, event.message)) =>
+            {
                 Verdict::Unclear
             }
             other => other,
@@ -167,7 +171,8 @@ impl<'a> World<'a> {
                 Holder::Sender => event.from,
                 Holder::Receiver => event.from.other(),
             };
-            self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate))
+            required.condition.is_some() && !event.urgent
+                || self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate))
         })
     }
 
@@ -190,7 +195,7 @@ impl<'a> World<'a> {
                 }
                 self.exchanges.insert(place, Exchange { message, copy, standing, token });
             }
-            Verdict::Late => {
+            Verdict::Late | Verdict::Stale => {
                 self.refused.insert(place, true);
             }
             _ => {}
@@ -234,7 +239,8 @@ impl<'a> World<'a> {
             if let Err(kind) = self.free(event, body, None) {
                 return (Verdict::Wrong(kind), None);
             }
-            self.main = configs;
+            // Who has opened a copy may read on now.
+            self.main = self.arrivals(configs);
             let copy = self.reading.copy(body);
             let before = Config { programs: [copy.clone(), copy], inbox: Default::default() };
             let configs = self.sent(&HashSet::from([before]), &Item { opens: true, ..item });
@@ -274,8 +280,17 @@ impl<'a> World<'a> {
             self.settle(number, direction);
             return (Verdict::Fine, Some(number));
         }
-        match fitting.first().and_then(|number| self.copies[*number].over) {
-            Some(ended) if ended != direction => (Verdict::Late, None),
+        let over = fitting.first().copied();
+        match over.and_then(|number| self.copies[number].over) {
+            Some(ended) if ended != direction => {
+                let number = over.unwrap();
+                let after = self.sent(&self.copies[number].configs, &item);
+                if after.is_empty() {
+                    return (Verdict::Stale, None);
+                }
+                self.copies[number].configs = after;
+                (Verdict::Late, None)
+            }
             _ if declared.is_empty() => (Verdict::Wrong("NotPermitted"), None),
             _ if event.keys.is_empty() => (Verdict::Wrong("NotPermitted|KeyMissing"), None),
             _ => (Verdict::Wrong("NotPermitted|UnknownKey"), None),
@@ -377,6 +392,15 @@ impl<'a> World<'a> {
         };
         let opened = self.opened(exchange, direction);
         if exchange.standing != Standing::Running && !opened {
+            if let Some(number) = exchange.copy.filter(|number| self.copies[*number].over.is_some()) {
+                let of = (direction, exchange.message);
+                let id = Some(id.clone());
+                let item = Item { direction, message, id, cancels: true, opens: false, of };
+                let after = self.sent(&self.copies[number].configs, &item);
+                if !after.is_empty() {
+                    self.copies[number].configs = after;
+                }
+            }
             return Verdict::Late;
         }
         if !self.protocol.message(exchange.message).unwrap().cancellable {
@@ -420,8 +444,8 @@ impl<'a> World<'a> {
     ) -> Verdict {
         let id = event.id.clone().unwrap();
         let place = (direction.flip(), id.clone());
-        let running = self.exchanges.get(&place).filter(|known| known.standing == Standing::Running);
-        if running.is_none()
+        let awaited = self.exchanges.get(&place).filter(|known| known.standing != Standing::Answered);
+        if awaited.is_none()
             && let Some(owed) = self.refused.get_mut(&place).filter(|owed| **owed)
         {
             *owed = false;
@@ -435,6 +459,11 @@ impl<'a> World<'a> {
             Standing::Answered => return Verdict::Wrong("SecondReply"),
             Standing::Owed => {
                 exchange.standing = Standing::Answered;
+                // Should somebody have used the id again, then one reply is swallowed for both.
+                self.refused.insert(place, false);
+                if let Some(number) = exchange.copy.filter(|_| exchange.message == request) {
+                    self.late_reply(event, direction, request, number);
+                }
                 return Verdict::Late;
             }
             Standing::Running if exchange.message != request => return Verdict::Wrong("WrongReply"),
@@ -460,19 +489,50 @@ impl<'a> World<'a> {
             if let Err(kind) = self.free(event, self.copies[number].body, Some(number)) {
                 return Verdict::Wrong(kind);
             }
-            let news = event.keys.iter().filter(|key| !self.copies[number].keys.contains(key));
-            let news: Vec<_> = news.cloned().collect();
-            self.copies[number].keys.extend(news);
         }
         self.exchanges.get_mut(&place).unwrap().standing = Standing::Answered;
         match copy {
             Some(number) => {
                 self.copies[number].configs = after;
                 self.settle(number, direction);
+                let copy = &mut self.copies[number];
+                // Nobody else knows a value that comes with the end.
+                if !refusal && copy.over.is_none() {
+                    let news = event.keys.iter().filter(|key| !copy.keys.contains(key));
+                    let news: Vec<_> = news.cloned().collect();
+                    copy.keys.extend(news);
+                }
             }
             None => self.main = after,
         }
         Verdict::Fine
+    }
+
+    /// A reply to what opened a copy that is over since: its sender goes on until it hears of that.
+    fn late_reply(&mut self, event: &Event, direction: Direction, request: MessageIndex, number: usize) {
+        let item = Item {
+            direction,
+            message: event.message,
+            id: event.id.clone(),
+            cancels: false,
+            opens: false,
+            of: (direction.flip(), request),
+        };
+        let copy = &self.copies[number];
+        let after = self.sent(&copy.configs, &item);
+        let opener = copy.opener.as_ref().is_some_and(|(_, id)| Some(id) == event.id.as_ref());
+        if !after.is_empty() {
+            self.copies[number].configs = after;
+        }
+        if opener {
+            let taken = |key: &&(KeyIndex, RequestId)| {
+                self.copies
+                    .iter()
+                    .all(|other| other.body != self.copies[number].body || !other.keys.contains(key))
+            };
+            let news: Vec<_> = event.keys.iter().filter(taken).cloned().collect();
+            self.copies[number].keys.extend(news);
+        }
     }
 
     /// Every pair of programs after one of them has sent something.

@@ -6,9 +6,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mcp_protocol_compiler::ast::{File, ItemKind};
 use mcp_protocol_compiler::diagnostic::Diagnostic;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
-use mcp_protocol_compiler::{Compilation, Settings, compile_with, generate};
+use mcp_protocol_compiler::dual::{Undefined, dual};
+use mcp_protocol_compiler::source::SourceMap;
+use mcp_protocol_compiler::{Compilation, Settings, compile_with, format, generate, parser};
 
 /// Files by their names.
 pub(crate) type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -47,4 +50,35 @@ pub(crate) fn compiled(files: &Files, first: &str, settings: Settings, expand: b
 /// Every finding as a person reads it.
 pub(crate) fn rendered(compilation: &Compilation) -> String {
     render_all(&compilation.sources, &compilation.diagnostics, Style::Plain)
+}
+
+/// The dual of a role or definition as text.
+pub(crate) fn written(text: &str, name: Option<&str>) -> Result<String, Undefined> {
+    let mut read = |_: &Path| Ok(text.as_bytes().to_vec());
+    let answer = dual(Path::new("test.session"), &mut read, name).unwrap();
+    answer.items.map(|items| format::file(&items))
+}
+
+/// The tree of a text.
+pub(crate) fn tree(text: &str) -> File {
+    let mut sources = SourceMap::new();
+    let file = sources.add("test.session", text);
+    parser::parse(&sources, file).0
+}
+
+/// The file with the server that `dual` writes in place of its own.
+pub(crate) fn with_written_server(text: &str, server: &str) -> String {
+    let mut tree = tree(text);
+    tree.items.retain(|item| match &item.kind {
+        ItemKind::Role { name, .. } => name.text != server,
+        ItemKind::Definition { role: Some(role), .. } => role.text != server,
+        ItemKind::Definition { role: None, name, .. } => name.text != server,
+        _ => true,
+    });
+    for item in &mut tree.items {
+        if let ItemKind::Role { compatible, .. } = &mut item.kind {
+            *compatible = None;
+        }
+    }
+    format::file(&tree) + &written(text, None).unwrap()
 }

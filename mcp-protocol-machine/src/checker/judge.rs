@@ -7,7 +7,7 @@ use crate::capability::Capabilities;
 use crate::condition::dotted;
 use crate::copies::Ties;
 use crate::exchange::RequestId;
-use crate::protocol::{Action, Condition, Direction, Holder, Kind, MessageIndex, Side, StateIndex};
+use crate::protocol::{Action, Condition, Direction, Holder, Kind, MessageIndex, Origin, Side, StateIndex};
 use crate::violation::{Violation, ViolationKind};
 
 use super::Checker;
@@ -23,6 +23,7 @@ pub(super) struct Found {
     /// Where that channel is.
     pub(super) state: StateIndex,
     pub(super) action: Action,
+    pub(super) origin: Origin,
 }
 
 /// Where a request or a notification belongs.
@@ -54,7 +55,7 @@ impl Checker {
         let role = self.role()?;
         self.channels.iter().filter(|(_, channel, _)| which(*channel)).find_map(|(place, channel, state)| {
             let edge = role.state(state)?.edge(direction, message)?;
-            Some(Found { place, channel, state, action: edge.action })
+            Some(Found { place, channel, state, action: edge.action, origin: edge.origin })
         })
     }
 
@@ -111,7 +112,8 @@ impl Checker {
         if self.protocol.message(message).is_none_or(|table| table.kind != kind) {
             return not_permitted();
         }
-        let found = self.find(direction, message);
+        // An edge that takes a request back is for the notification that names the request.
+        let found = self.find(direction, message).filter(|found| found.origin != Origin::Cancel);
         let otherwise = match found.map(|found| found.action) {
             Some(Action::Step(_)) => None,
             Some(Action::Spawn(start)) if self.copies.starts(start).is_some() => Some(Otherwise::Opens),

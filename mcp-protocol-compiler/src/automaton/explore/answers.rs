@@ -51,7 +51,8 @@ impl Explorer<'_> {
                     // The other direction of a request that stands where its reply was meant is no second mistake.
                     reported.extend(crossed.then_some((open.0.flip(), open.1)));
                     let reply = self.answer(open.0, open.1);
-                    found.push(replies::never_answered(&action, place.span, ends, &reply, crossed));
+                    let opened = self.opener(Some(state), *open);
+                    found.push(replies::never_answered(&action, place.span, ends, &reply, crossed, opened));
                 }
             }
         }

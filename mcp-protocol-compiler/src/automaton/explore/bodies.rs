@@ -54,6 +54,7 @@ impl Explorer<'_> {
             let end = choice.end.unwrap_or(span);
             self.diagnostics.push(channels::body_may_be_empty(end));
         }
+        let current = self.current.take();
         let mut edges = Vec::new();
         let mut seen: HashMap<(Direction, MessageIndex), Span> = HashMap::new();
         for action in &choice.actions {
@@ -92,6 +93,7 @@ impl Explorer<'_> {
             }
         }
         self.bodies.insert(node, edges);
+        self.current = current;
     }
 
     /// The edges that open copies of the bodies of a set.

@@ -26,11 +26,13 @@ impl Explorer<'_> {
                 [request] => Some(declarations.replies(*request).collect()),
                 [] => {
                     let other = open.first().map(|(direction, message)| self.action(*direction, *message));
+                    let before = self.before();
                     self.diagnostics.push(replies::without_request(
                         &format!("{sign}reply"),
                         action.span,
                         other.as_deref(),
                         other.is_some(),
+                        before,
                     ));
                     None
                 }
@@ -64,7 +66,14 @@ impl Explorer<'_> {
                 let fitting: Vec<MessageIndex> = members.iter().copied().filter(fits).collect();
                 if fitting.is_empty() && !members.is_empty() {
                     let action_text = format!("{sign}{}", action.message.text);
-                    self.diagnostics.push(replies::without_request(&action_text, action.span, None, false));
+                    let before = self.before();
+                    self.diagnostics.push(replies::without_request(
+                        &action_text,
+                        action.span,
+                        None,
+                        false,
+                        before,
+                    ));
                     return None;
                 }
                 Some(fitting)
@@ -90,7 +99,8 @@ impl Explorer<'_> {
                     // A request that is open both ways was probably written where its reply was meant.
                     let crossed = after.contains(&(action.direction.flip(), message));
                     let reply = self.answer(action.direction, message);
-                    self.diagnostics.push(replies::open_already(&text, action.span, &reply, crossed));
+                    let opened = self.opener(self.current, opened);
+                    self.diagnostics.push(replies::open_already(&text, action.span, &reply, crossed, opened));
                     return None;
                 }
                 after.push(opened);
@@ -103,11 +113,13 @@ impl Explorer<'_> {
                     let other_way = after.contains(&(action.direction, request));
                     let sender = if other_way { action.direction } else { action.direction.flip() };
                     let request = self.action(sender, request);
+                    let before = self.before();
                     self.diagnostics.push(replies::without_request(
                         &text,
                         action.span,
                         Some(&request),
                         other_way,
+                        before,
                     ));
                     return None;
                 };
