@@ -20,8 +20,8 @@ enum Use {
     Own,
     /// It goes on with a copy, and finds it by the values of its keys.
     Later,
-    /// It opens a copy that is nothing else, and its key is open: where a step of another channel's copies, whose key
-    /// nobody holds, stands alone. The two are no rivals.
+    /// It opens a copy that is nothing else: where a step of another channel's copies, whose key nobody holds, stands
+    /// alone. The two are no rivals; that the key is open is judged with the copies.
     Alone,
 }
 
@@ -80,9 +80,7 @@ impl Explorer<'_> {
         let (mut uses, mut alone) = (HashMap::new(), HashMap::new());
         for edge in edges {
             let after = self.alphabet([edge.target]);
-            if alone::is_open(declarations, edge.message)
-                && alone::stands_alone(&self.states, declarations, edge)
-            {
+            if alone::stands_alone(&self.states, declarations, edge) {
                 alone.extend(with(after, Use::Alone));
                 alone.insert((edge.direction, edge.message), (edge.span, Use::Alone));
             } else {

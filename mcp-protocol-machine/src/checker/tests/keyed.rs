@@ -349,3 +349,56 @@ fn a_notification_opens_a_copy_and_its_memory_is_bounded() {
     let full = tell(opened, 10).0.unwrap_err();
     assert_eq!(full.kind, ViolationKind::TooManyRunning { limit: 10 });
 }
+
+#[test]
+fn each_channel_has_values_of_its_own_under_one_key() {
+    let mut tables = Tables::default();
+    let (open, change) = (tables.notification("open"), tables.notification("change"));
+    let (watch, changed) = (tables.notification("watch"), tables.notification("changed"));
+    tables.key("uri", false, &[open, change, watch, changed]);
+    let opened = [(Send, open, To::Spawn("Editing")), (Send, watch, To::Spawn("Watching"))];
+    tables.state("Active", StateKind::Replicated, &opened);
+    tables.state("Editing", StateKind::Linear, &[(Send, change, To::Step("End"))]);
+    tables.state("Watching", StateKind::Linear, &[(Receive, changed, To::Step("Watching"))]);
+    tables.state("End", StateKind::End, &[]);
+    let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    let mut tell = |direction, message| {
+        let keys = [(URI, KeyValue::from("a"))];
+        checker.notification_tied(direction, message, About::Nothing, Ties::keys(&keys), never)
+    };
+    let (editing, watching) = (accepted(tell(Send, open)).copy, accepted(tell(Send, watch)).copy);
+    assert_ne!(editing, watching);
+    assert_eq!(accepted(tell(Receive, changed)).copy, watching);
+    assert_eq!(accepted(tell(Send, change)).copy, editing);
+    // The one is over, and the other goes on under the same value.
+    assert_eq!(accepted(tell(Receive, changed)).copy, watching);
+    let unknown = tell(Send, change).unwrap_err();
+    assert!(matches!(unknown.kind, ViolationKind::UnknownKey { .. }), "{unknown}");
+    assert!(matches!(tell(Send, watch).unwrap_err().kind, ViolationKind::KeyInUse { .. }));
+}
+
+#[test]
+fn the_id_of_a_request_is_a_value_like_any_other() {
+    let mut tables = Tables::default();
+    let (run, output) = (tables.request("run"), tables.notification("output"));
+    tables.key("task", false, &[run.request, output]);
+    tables.state("Active", StateKind::Replicated, &[(Send, run.request, To::Spawn("Opening"))]);
+    tables.state("Opening", StateKind::Linear, &[(Receive, run.reply, To::Step("Running"))]);
+    tables.state("Running", StateKind::Linear, &[(Receive, output, To::Step("Running"))]);
+    tables.edit(run.request).keys.to_mut()[0].place = crate::protocol::KeyPlace::Id;
+    let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    let mut copies = Vec::new();
+    for value in [KeyValue::from(1), KeyValue::from("1")] {
+        let keys = [(URI, value.clone())];
+        let step = checker.request_tied(Send, run.request, &value, None, Ties::keys(&keys), never);
+        accepted(checker.reply(Receive, &value, run.reply));
+        let copy = accepted(step).copy.unwrap();
+        assert_eq!(checker.copy_opener(copy), Some(&value));
+        copies.push((copy, keys));
+    }
+    for (copy, keys) in copies.iter().rev() {
+        let ties = Ties::keys(keys);
+        let step = checker.notification_tied(Receive, output, About::Nothing, ties, never);
+        assert_eq!(accepted(step).copy, Some(*copy), "`1` is not `\"1\"`");
+    }
+}
