@@ -52,8 +52,9 @@ pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
         });
         let mut added: Vec<RawEdge> = Vec::new();
         for start in starts {
-            if !steps.contains_key(&start) {
-                let open: Vec<RawEdge> = open_steps(states, declarations, start)
+            let known = match steps.remove(&start) {
+                Some(known) => known,
+                None => open_steps(states, declarations, start)
                     .into_iter()
                     .filter(|(action, _)| !opens.contains(action))
                     .map(|((direction, message), span)| {
@@ -62,16 +63,16 @@ pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
                             .or_insert_with(|| body(states, declarations, direction, message, span));
                         edge(direction, message, target, true, span)
                     })
-                    .collect();
-                steps.insert(start, open);
-            }
-            for step in steps.get(&start).into_iter().flatten() {
+                    .collect(),
+            };
+            for step in &known {
                 let same =
                     |known: &RawEdge| (known.direction, known.message) == (step.direction, step.message);
                 if !added.iter().any(same) {
                     added.push(step.clone());
                 }
             }
+            steps.insert(start, known);
         }
         if let Some(place) = states.get_mut(state) {
             place.edges.append(&mut added);

@@ -16,7 +16,7 @@ use super::types::{Scope, ordinal};
 impl Generator<'_> {
     /// One method of a state.
     pub(super) fn method(&self, role: &Role<'_>, state: &StatePlan<'_>, method: &Method) -> TokenStream {
-        let documentation = attributes(&self.method_lines(role, state, method));
+        let mut code = attributes(&self.method_lines(role, state, method));
         let name = ident(&method.name);
         let here = state.index;
         let body = match &method.what {
@@ -70,7 +70,8 @@ impl Generator<'_> {
                 }
             },
         };
-        quote!(#documentation #body)
+        code.extend(body);
+        code
     }
 
     fn method_lines(&self, role: &Role<'_>, state: &StatePlan<'_>, method: &Method) -> Vec<String> {
@@ -150,7 +151,7 @@ impl Generator<'_> {
         }
         lines.extend(message.and_then(|message| needs(plan, message, role.automaton.side)));
         let place = self.docs.place(method.span);
-        let states = links(role.states_with(&method.name).iter().copied(), Scope::Top);
+        let states = role.states_with(&method.name, |states| links(states.iter().copied(), Scope::Top));
         lines.push(String::new());
         lines.push(format!("`{}`, {place}; in {states}.", type_of(plan, role, &method.what)));
         let written = message.and_then(|message| plan.message(message)).map(|message| &message.documentation);
@@ -180,14 +181,10 @@ impl Generator<'_> {
                 }
             };
         }
-        let (next, made) = self.alone(role, target);
+        let next = self.alone(role, target);
         quote! {
-            pub async fn #name(self, #parameter) -> Result<#next, typed::StepError<Self>> {
-                self.session
-                    .send(messages::#constant, #value)
-                    .await
-                    .map(#made)
-                    .map_err(|error| error.map(Self::at))
+            pub fn #name(self, #parameter) -> typed::Step<#next, typed::StepError<Self>> {
+                self.session.send_on(messages::#constant, #value)
             }
         }
     }
@@ -271,15 +268,18 @@ impl Generator<'_> {
                 }
             };
         }
-        let value = match self.plan.message(message).map(|message| message.table.kind) {
-            Some(Kind::Reply { .. }) => format_ident!("result"),
-            _ => format_ident!("params"),
+        let error = self.step_error(role, refused);
+        let payload = self.payload(message, Scope::Top);
+        let next = self.alone(role, target);
+        let (output, take) = match (self.is_empty(message), role.is_over(target)) {
+            (true, false) => (next, quote!(receive_empty)),
+            (false, false) => (quote!((#payload, #next)), quote!(receive_on)),
+            (true, true) => (quote!(()), quote!(receive_last)),
+            (false, true) => (payload, quote!(receive_last)),
         };
-        let (output, map) = self.with_payload(role, message, target, &value);
-        let (error, map_error) = self.step_error(role, refused);
         quote! {
-            pub async fn #name(self) -> Result<#output, #error> {
-                self.session.receive(messages::#constant).await.map(#map).map_err(#map_error)
+            pub fn #name(self) -> typed::Step<#output, #error> {
+                self.session.#take(messages::#constant)
             }
         }
     }
@@ -295,24 +295,20 @@ impl Generator<'_> {
                 }
             };
         }
-        let (error, map_error) = self.step_error(role, next.refused);
+        let error = self.step_error(role, next.refused);
         quote! {
-            pub async fn next(self) -> Result<#module::#name, #error> {
-                self.session.next(#module::#name::read).await.map_err(#map_error)
+            pub fn next(self) -> typed::Step<#module::#name, #error> {
+                self.session.next_on(#module::#name::read)
             }
         }
     }
 
     fn refuse(&self, role: &Role<'_>, request: MessageIndex, target: StateIndex) -> TokenStream {
         let constant = self.constant(request);
-        let (next, made) = self.alone(role, target);
+        let next = self.alone(role, target);
         quote! {
-            pub async fn refuse(self, error: typed::RpcError) -> Result<#next, typed::StepError<Self>> {
-                self.session
-                    .refuse(messages::#constant, error)
-                    .await
-                    .map(#made)
-                    .map_err(|error| error.map(Self::at))
+            pub fn refuse(self, error: typed::RpcError) -> typed::Step<#next, typed::StepError<Self>> {
+                self.session.refuse_on(messages::#constant, error)
             }
         }
     }
@@ -389,13 +385,12 @@ impl Generator<'_> {
         (session, full)
     }
 
-    /// What a step gives that brings nothing but the session, and how that is made. A copy that is over is nothing.
-    fn alone(&self, role: &Role<'_>, target: StateIndex) -> (TokenStream, TokenStream) {
-        if role.is_over(target) {
-            return (quote!(()), quote!(drop));
+    /// What a step gives that brings nothing but the session. A copy that is over is nothing.
+    fn alone(&self, role: &Role<'_>, target: StateIndex) -> TokenStream {
+        match role.is_over(target) {
+            true => quote!(()),
+            false => self.session_in(role, target).1,
         }
-        let (session, next) = self.session_in(role, target);
-        (next, quote!(#session::at))
     }
 
     /// What a step gives that brings a payload: the payload and the session, or the session alone.
@@ -419,22 +414,25 @@ impl Generator<'_> {
     }
 
     /// The error of a step that waits: only where the peer may refuse does it give a session back.
-    fn step_error(&self, role: &Role<'_>, refused: Option<StateIndex>) -> (TokenStream, TokenStream) {
+    fn step_error(&self, role: &Role<'_>, refused: Option<StateIndex>) -> TokenStream {
         match refused.filter(|back| !role.is_over(*back)) {
             Some(back) => {
-                let (session, back) = self.session_in(role, back);
-                (quote!(typed::StepError<#back>), quote!(|error| error.map(#session::at)))
+                let back = self.session_in(role, back).1;
+                quote!(typed::StepError<#back>)
             }
             None => {
                 let error = &self.error;
-                (quote!(#error), quote!(#error::from))
+                quote!(#error)
             }
         }
     }
 
     /// The constant of a message.
     pub(super) fn constant(&self, message: MessageIndex) -> Ident {
-        ident(&constant(self.plan.message_name(message)))
+        self.constants
+            .get(usize::from(message.0))
+            .cloned()
+            .unwrap_or_else(|| ident(&constant(self.plan.message_name(message))))
     }
 
     /// Whether a message carries nothing that a program would look at.
@@ -447,11 +445,11 @@ impl Generator<'_> {
 
     /// The type of a message's payload.
     pub(super) fn payload(&self, message: MessageIndex, scope: Scope) -> TokenStream {
-        match self.plan.message(message) {
-            Some(message) if matches!(message.table.kind, Kind::Refusal { .. }) => quote!(typed::RpcError),
-            Some(message) => self.types.of(message, scope),
-            None => quote!(()),
-        }
+        let payloads = match scope {
+            Scope::Top => &self.payloads,
+            Scope::Nested => &self.nested_payloads,
+        };
+        payloads.get(usize::from(message.0)).cloned().unwrap_or_else(|| quote!(()))
     }
 
     /// The parameter that carries a message's payload, if there is one, and what is passed on.

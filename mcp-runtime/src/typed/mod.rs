@@ -4,7 +4,8 @@
 //! state by following the tables, calls, handlers. Refuses to know any protocol: each generated method is one call of
 //! something here, and everything that is particular to a protocol comes in as tables.
 //!
-//! - `session.rs`: the value of a linear channel; `steps.rs`: what it sends; `inputs.rs`: what it takes.
+//! - `session.rs`: the value of a linear channel; `steps.rs`: what it sends; `inputs.rs`: what it takes;
+//!   `step.rs`: both as steps that generated code can name.
 //! - `call.rs`: calls and notifications beside the linear channels; `handle.rs`: the same for tasks of their own.
 //! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides.
 //! - `copies.rs`: values of copies with a life of their own.
@@ -20,6 +21,7 @@ mod inputs;
 mod reply;
 mod responder;
 mod session;
+mod step;
 mod steps;
 
 pub use std::borrow::Cow;
@@ -39,3 +41,4 @@ pub use inputs::{Input, Unread};
 pub use reply::{ReadReply, Reply, WriteReply, Written};
 pub use responder::Responder;
 pub use session::Session;
+pub use step::{InState, NotTaken, Step};

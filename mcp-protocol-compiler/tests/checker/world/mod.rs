@@ -8,6 +8,10 @@
 //! receipt; without loss of generality it is seen as soon as it is sent. Channels side by side, and copies, do not
 //! wait for one another. Ids, keys and tokens are books of their own, with a plain list for each.
 
+mod configs;
+mod exchanges;
+
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use mcp_protocol_machine::RequestId;
@@ -16,7 +20,7 @@ use mcp_protocol_machine::protocol::{
 };
 
 use crate::event::Event;
-use crate::reading::{Place, Program, Reading, Thread};
+use crate::reading::{Place, Program, Reading};
 
 /// What to make of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +94,8 @@ pub(crate) struct World<'a> {
     refused: HashMap<(Direction, RequestId), bool>,
     tokens: HashSet<(Direction, RequestId)>,
     granted: HashMap<Side, Vec<GateIndex>>,
+    /// The rules that the last message may have broken, with `None` where it broke none.
+    advice: RefCell<HashSet<Option<String>>>,
 }
 
 /// More pairs of programs than this are not followed.
@@ -119,7 +125,17 @@ impl<'a> World<'a> {
             refused: HashMap::new(),
             tokens: HashSet::new(),
             granted: HashMap::new(),
+            advice: RefCell::default(),
         }
+    }
+
+    /// The rule that advised against the last message, where that is certain.
+    pub(crate) fn advice(&self, event: &Event) -> Option<Option<String>> {
+        let crossing = self.added.contains(&(event.direction(self.side), event.message));
+        let advice = self.advice.borrow();
+        let mut rules = advice.iter();
+        let rule = rules.next().filter(|_| !crossing)?;
+        if rules.next().is_none() { Some(rule.clone()) } else { None }
     }
 
     /// Whether there are too many possibilities to go on.
@@ -129,6 +145,7 @@ impl<'a> World<'a> {
 
     /// Judges a message; what nobody could have sent changes nothing.
     pub(crate) fn see(&mut self, event: &Event) -> Verdict {
+        self.advice.borrow_mut().clear();
         let direction = event.direction(self.side);
         let kind = self.protocol.message(event.message).unwrap().kind;
         let verdict = match kind {
@@ -336,279 +353,5 @@ impl<'a> World<'a> {
                 exchange.standing = Standing::Owed;
             }
         }
-    }
-
-    fn notification(&mut self, event: &Event, direction: Direction) -> Verdict {
-        let table = self.protocol.message(event.message).unwrap();
-        if table.cancels.is_some()
-            && let Some(id) = &event.about
-        {
-            return self.cancellation(direction, event.message, id);
-        }
-        if table.reports.is_some()
-            && let Some(token) = &event.token
-        {
-            let asker = direction.flip();
-            let running = self.exchanges.iter().any(|((by, _), exchange)| {
-                let lives = exchange.standing == Standing::Running
-                    || exchange.standing == Standing::Answered && self.opened(exchange, *by);
-                *by == asker && exchange.token.as_ref() == Some(token) && lives
-            });
-            return match self.tokens.contains(&(asker, token.clone())) {
-                _ if running => Verdict::Fine,
-                true => Verdict::Late,
-                false => Verdict::Wrong("UnknownToken"),
-            };
-        }
-        let tied = table.cancels.is_some() || table.reports.is_some();
-        match self.plain(event, direction).0 {
-            Verdict::Wrong("NotPermitted") if tied => Verdict::Wrong("Untied"),
-            verdict => verdict,
-        }
-    }
-
-    /// Whether an exchange opened a copy that goes on.
-    fn opened(&self, exchange: &Exchange, asker: Direction) -> bool {
-        exchange.copy.is_some_and(|number| {
-            let copy = &self.copies[number];
-            copy.over.is_none()
-                && copy.opener.as_ref().is_some_and(|(by, id)| {
-                    *by == asker && std::ptr::eq(&self.exchanges[&(*by, id.clone())], exchange)
-                })
-        })
-    }
-
-    fn cancellation(&mut self, direction: Direction, message: MessageIndex, id: &RequestId) -> Verdict {
-        let place = (direction, id.clone());
-        let Some(exchange) = self.exchanges.get(&place) else {
-            if self.refused.contains_key(&place) {
-                return Verdict::Late;
-            }
-            let theirs = self.exchanges.get(&(direction.flip(), id.clone()));
-            return match theirs.is_some_and(|theirs| theirs.standing == Standing::Running) {
-                true => Verdict::Wrong("NotYours"),
-                false => Verdict::Wrong("NotRunning"),
-            };
-        };
-        let opened = self.opened(exchange, direction);
-        if exchange.standing != Standing::Running && !opened {
-            if let Some(number) = exchange.copy.filter(|number| self.copies[*number].over.is_some()) {
-                let of = (direction, exchange.message);
-                let id = Some(id.clone());
-                let item = Item { direction, message, id, cancels: true, opens: false, of };
-                let after = self.sent(&self.copies[number].configs, &item);
-                if !after.is_empty() {
-                    self.copies[number].configs = after;
-                }
-            }
-            return Verdict::Late;
-        }
-        if !self.protocol.message(exchange.message).unwrap().cancellable {
-            return Verdict::Wrong("NotCancellable");
-        }
-        let (request, copy) = (exchange.message, exchange.copy);
-        if opened {
-            self.end(copy.unwrap(), direction);
-            return Verdict::Fine;
-        }
-        let item = Item {
-            direction,
-            message,
-            id: Some(id.clone()),
-            cancels: true,
-            opens: false,
-            of: (direction, request),
-        };
-        let configs = copy.map_or(&self.main, |number| &self.copies[number].configs);
-        let after = self.sent(configs, &item);
-        if after.is_empty() {
-            return Verdict::Wrong("NotPermitted");
-        }
-        match copy {
-            Some(number) => {
-                self.copies[number].configs = after;
-                self.settle(number, direction);
-            }
-            None => self.main = after,
-        }
-        self.exchanges.get_mut(&place).unwrap().standing = Standing::Owed;
-        Verdict::Fine
-    }
-
-    fn reply(
-        &mut self,
-        event: &Event,
-        direction: Direction,
-        request: MessageIndex,
-        refusal: bool,
-    ) -> Verdict {
-        let id = event.id.clone().unwrap();
-        let place = (direction.flip(), id.clone());
-        let awaited = self.exchanges.get(&place).filter(|known| known.standing != Standing::Answered);
-        if awaited.is_none()
-            && let Some(owed) = self.refused.get_mut(&place).filter(|owed| **owed)
-        {
-            *owed = false;
-            return Verdict::Late;
-        }
-        let Some(exchange) = self.exchanges.get_mut(&place) else {
-            let known = self.refused.contains_key(&place);
-            return Verdict::Wrong(if known { "SecondReply" } else { "UnknownId" });
-        };
-        match exchange.standing {
-            Standing::Answered => return Verdict::Wrong("SecondReply"),
-            Standing::Owed => {
-                exchange.standing = Standing::Answered;
-                // Should somebody have used the id again, then one reply is swallowed for both.
-                self.refused.insert(place, false);
-                if let Some(number) = exchange.copy.filter(|_| exchange.message == request) {
-                    self.late_reply(event, direction, request, number);
-                }
-                return Verdict::Late;
-            }
-            Standing::Running if exchange.message != request => return Verdict::Wrong("WrongReply"),
-            Standing::Running => {}
-        }
-        let copy = exchange.copy;
-        let item = Item {
-            direction,
-            message: event.message,
-            id: Some(id),
-            cancels: false,
-            opens: false,
-            of: (direction.flip(), request),
-        };
-        let configs = copy.map_or(&self.main, |number| &self.copies[number].configs);
-        let after = self.sent(configs, &item);
-        if after.is_empty() {
-            return Verdict::Wrong("NotPermitted");
-        }
-        if let Some(number) = copy
-            && !refusal
-        {
-            if let Err(kind) = self.free(event, self.copies[number].body, Some(number)) {
-                return Verdict::Wrong(kind);
-            }
-        }
-        self.exchanges.get_mut(&place).unwrap().standing = Standing::Answered;
-        match copy {
-            Some(number) => {
-                self.copies[number].configs = after;
-                self.settle(number, direction);
-                let copy = &mut self.copies[number];
-                // Nobody else knows a value that comes with the end.
-                if !refusal && copy.over.is_none() {
-                    let news = event.keys.iter().filter(|key| !copy.keys.contains(key));
-                    let news: Vec<_> = news.cloned().collect();
-                    copy.keys.extend(news);
-                }
-            }
-            None => self.main = after,
-        }
-        Verdict::Fine
-    }
-
-    /// A reply to what opened a copy that is over since: its sender goes on until it hears of that.
-    fn late_reply(&mut self, event: &Event, direction: Direction, request: MessageIndex, number: usize) {
-        let item = Item {
-            direction,
-            message: event.message,
-            id: event.id.clone(),
-            cancels: false,
-            opens: false,
-            of: (direction.flip(), request),
-        };
-        let copy = &self.copies[number];
-        let after = self.sent(&copy.configs, &item);
-        let opener = copy.opener.as_ref().is_some_and(|(_, id)| Some(id) == event.id.as_ref());
-        if !after.is_empty() {
-            self.copies[number].configs = after;
-        }
-        if opener {
-            let taken = |key: &&(KeyIndex, RequestId)| {
-                self.copies
-                    .iter()
-                    .all(|other| other.body != self.copies[number].body || !other.keys.contains(key))
-            };
-            let news: Vec<_> = event.keys.iter().filter(taken).cloned().collect();
-            self.copies[number].keys.extend(news);
-        }
-    }
-
-    /// Every pair of programs after one of them has sent something.
-    fn sent(&self, configs: &HashSet<Config>, item: &Item) -> HashSet<Config> {
-        let sender = index(item.direction);
-        let mut after = HashSet::new();
-        for config in configs {
-            let program = &config.programs[sender];
-            let next = if item.cancels {
-                self.reading.cancel(program, item.direction, item.id.as_ref().unwrap())
-            } else {
-                self.reading.step(program, item.direction, item.message, item.id.as_ref(), item.opens)
-            };
-            let Some(next) = next else { continue };
-            let mut config = config.clone();
-            config.programs[sender] = next;
-            config.inbox[1 - sender].push_back(item.clone());
-            after.insert(config);
-        }
-        self.arrivals(after)
-    }
-
-    /// Adds what can be after any of the messages on their way have arrived.
-    fn arrivals(&self, configs: HashSet<Config>) -> HashSet<Config> {
-        let mut all = HashSet::new();
-        let mut waiting: Vec<Config> = configs.into_iter().collect();
-        let mut seen: HashSet<Config> = waiting.iter().cloned().collect();
-        while let Some(config) = waiting.pop() {
-            let mut must = false;
-            for program in [0, 1] {
-                for place in 0..config.inbox[program].len() {
-                    let Some((next, at_once)) = self.arrive(&config, program, place) else { continue };
-                    // Who has nothing to say before it has read this may as well read it now.
-                    must |= at_once;
-                    if seen.len() < CONFIGS && seen.insert(next.clone()) {
-                        waiting.push(next);
-                    }
-                }
-            }
-            if !must {
-                all.insert(config);
-            }
-        }
-        all
-    }
-
-    fn arrive(&self, config: &Config, program: usize, place: usize) -> Option<(Config, bool)> {
-        let item = &config.inbox[program][place];
-        let owner = |thread: &&Thread| self.reading.concerns(thread, item.of);
-        let thread = config.programs[program].threads.iter().find(owner);
-        // Within a channel nothing overtakes; who does not know any more what it is about drops it at once.
-        let before = config.inbox[program].iter().take(place);
-        if let Some(thread) = thread
-            && before.clone().any(|other| self.reading.concerns(thread, other.of))
-        {
-            return None;
-        }
-        let known = &config.programs[program];
-        let next = if item.cancels {
-            self.reading.cancel(known, item.direction, item.id.as_ref().unwrap())
-        } else {
-            self.reading.step(known, item.direction, item.message, item.id.as_ref(), item.opens)
-        };
-        let own = if program == 0 { Direction::Send } else { Direction::Receive };
-        let silent = thread.is_none_or(|thread| {
-            // A request that may be taken back is something to say, too.
-            thread.asked.iter().all(|asked| asked.direction != own)
-                && self.reading.moves(thread).iter().all(|step| step.direction != own)
-                && self.reading.openers_at(thread).iter().all(|(_, step)| step.direction != own)
-        });
-        let at_once = silent || next.as_ref().is_none_or(|next| next == known);
-        let mut after = config.clone();
-        after.inbox[program].remove(place);
-        if let Some(next) = next {
-            after.programs[program] = next;
-        }
-        Some((after, at_once))
     }
 }
