@@ -36,6 +36,7 @@ pub(super) fn no_steps(states: &[RawState], declarations: &Declarations, diagnos
 pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) {
     let held = held(states, declarations);
     let openers = openers(states);
+    let unanswered = unanswered(states, declarations);
     let mut opened = None;
     let mut seen: BTreeSet<Span> = BTreeSet::new();
     for (state, place) in states.iter().enumerate().filter(|(_, place)| place.body.is_some()) {
@@ -47,6 +48,7 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnosti
             if let Kind::Refusal { request } = message.table.kind
                 && place.body == Some(Some(request))
                 && openers.contains_key(&(edge.direction.flip(), request))
+                && unanswered.contains(&state)
                 && seen.insert(edge.span)
             {
                 let action = format!("{}{}", sign(edge.direction), message.table.name);
@@ -75,7 +77,7 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnosti
                 let stands_alone = alone::stands_alone(states, declarations, first);
                 let fine = match stands_alone {
                     true => open,
-                    false => !may_be_over(states, place, edge.direction, declarations),
+                    false => !may_be_over(states, place, edge.direction, unanswered.contains(&state)),
                 };
                 if !fine {
                     seen.insert(edge.span);
@@ -201,22 +203,30 @@ fn walk(states: &[RawState], start: usize, along: impl Fn(&RawEdge) -> bool) -> 
     seen
 }
 
+/// The states of copies in which the request that opened them has no reply yet.
+fn unanswered(states: &[RawState], declarations: &Declarations) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    for opener in states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn)) {
+        let message = declarations.message(opener.message);
+        if message.is_none_or(|message| message.table.kind != Kind::Request) {
+            continue;
+        }
+        let answers = |edge: &RawEdge| {
+            let kind = declarations.message(edge.message).map(|message| message.table.kind);
+            edge.direction != opener.direction
+                && matches!(kind, Some(Kind::Reply { request } | Kind::Refusal { request })
+                    if request == opener.message)
+        };
+        found.extend(walk(states, opener.target, |edge| !answers(edge)));
+    }
+    found
+}
+
 /// Whether a copy may be over by a message of the other side while a message is on its way to a state: what goes on
-/// with the copy here would open one there.
-fn may_be_over(
-    states: &[RawState],
-    place: &RawState,
-    direction: Direction,
-    declarations: &Declarations,
-) -> bool {
-    let others = place.edges.iter().filter(|edge| edge.direction != direction);
-    others.into_iter().any(|edge| {
-        let kind = declarations.message(edge.message).map(|message| message.table.kind);
-        let ends = is_end(states, edge.target);
-        // A refusal of the request that opened the copy ends it wherever its reply may come.
-        ends || matches!(kind, Some(Kind::Reply { request } | Kind::Refusal { request })
-            if place.body == Some(Some(request)))
-    })
+/// with the copy here would open one there. The refusal of what opened it ends it as long as it has no reply.
+fn may_be_over(states: &[RawState], place: &RawState, direction: Direction, unanswered: bool) -> bool {
+    let mut others = place.edges.iter().filter(|edge| edge.direction != direction);
+    unanswered || others.any(|edge| is_end(states, edge.target))
 }
 
 /// The states that a copy can be in from one of them on, the end left out.

@@ -109,13 +109,15 @@ impl Checker {
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<Judged, Violation> {
         let not_permitted = || Err(self.violation(direction, message, id, ViolationKind::NotPermitted));
-        if self.protocol.message(message).is_none_or(|table| table.kind != kind) {
+        let Some(table) = self.protocol.message(message).filter(|table| table.kind == kind) else {
             return not_permitted();
-        }
+        };
         // An edge that takes a request back is for the notification that names the request.
         let found = self.find(direction, message).filter(|found| found.origin != Origin::Cancel);
         let otherwise = match found.map(|found| found.action) {
             Some(Action::Step(_)) => None,
+            // What goes on with a copy carries a key; most messages carry none, and no table is asked for them.
+            Some(Action::Spawn(_)) if table.keys.is_empty() => None,
             Some(Action::Spawn(start)) if self.copies.starts(start).is_some() => Some(Otherwise::Opens),
             Some(Action::Spawn(_)) => Some(Otherwise::Alone),
             None => Some(Otherwise::Refused),
