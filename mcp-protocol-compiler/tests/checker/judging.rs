@@ -19,11 +19,11 @@ use crate::reading::Reading;
 use crate::sources::Source;
 use crate::world::{Verdict, World};
 
-/// How many protocols a run looks at, and from where on; more by `CHECKER_CASES` and `CHECKER_SEED`.
-pub(crate) fn budget(usual: u64) -> std::ops::Range<u64> {
+/// The seeds of a run: from `CHECKER_SEED` on, as many as another variable says.
+pub(crate) fn budget(variable: &str, usual: u64) -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let first = number("CHECKER_SEED").unwrap_or(0);
-    first..first + number("CHECKER_CASES").unwrap_or(usual)
+    first..first + number(variable).unwrap_or(usual)
 }
 
 /// What was seen in many cases.
@@ -120,6 +120,10 @@ impl<'a> Pair<'a> {
                     return Err(format!("the blame goes to {:?}", violation.sender));
                 }
                 if kind.split('|').all(|kind| kind != found) {
+                    if self.estranged {
+                        counts.estranged += 1;
+                        return Ok(None);
+                    }
                     return Err(format!("wrong because of {kind}, refused because of {found}"));
                 }
                 if self.checker.states() != before {
@@ -284,7 +288,11 @@ fn random_protocols(seeds: std::ops::Range<u64>) -> Counts {
 
 #[test]
 fn the_checker_is_sound_prompt_and_transparent() {
-    let counts = random_protocols(budget(150));
+    let counts = random_protocols(budget("CHECKER_CASES", 150));
+    // A few cases are asked for to look into them, not to count what they see.
+    if counts.protocols < 100 {
+        return;
+    }
     assert!(
         counts.most_copies >= 2 && counts.advised > 100 && counts.late > 300 && counts.endings > 100,
         "{counts:?}"

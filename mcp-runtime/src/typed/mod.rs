@@ -10,6 +10,7 @@
 //! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides.
 //! - `copies.rs`: values of copies with a life of their own.
 //! - `reply.rs`: replies as Rust types, where a request has several. `closing.rs`: the end.
+//! - `payload.rs`: whether the types that a file names can be payloads.
 
 mod call;
 mod closing;
@@ -18,6 +19,8 @@ mod copies;
 mod handle;
 mod incoming;
 mod inputs;
+#[doc(hidden)]
+pub mod payload;
 mod reply;
 mod responder;
 mod session;
