@@ -12,6 +12,10 @@ mod watching {
     mcp_runtime::protocol!("tests/sessions/watching.session");
 }
 
+mod workbench {
+    mcp_runtime::protocol!("tests/sessions/workbench.session");
+}
+
 #[path = "typed/cancelling.rs"]
 mod cancelling;
 #[path = "typed/conditions.rs"]
@@ -22,6 +26,8 @@ mod copies;
 mod ending;
 #[path = "typed/halves.rs"]
 mod halves;
+#[path = "typed/keys.rs"]
+mod keys;
 #[path = "typed/raw.rs"]
 mod raw;
 #[path = "typed/serving.rs"]

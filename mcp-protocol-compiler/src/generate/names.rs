@@ -6,7 +6,7 @@
 use proc_macro2::{Ident, Span};
 
 /// Methods of every session value; nothing else may be called so.
-pub(crate) const SESSION_METHODS: [&str; 12] = [
+pub(crate) const SESSION_METHODS: [&str; 13] = [
     "new",
     "with_options",
     "at",
@@ -19,6 +19,7 @@ pub(crate) const SESSION_METHODS: [&str; 12] = [
     "close",
     "next",
     "split",
+    "request_id",
 ];
 
 /// Methods of a role's handle.

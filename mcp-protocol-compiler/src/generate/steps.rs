@@ -21,7 +21,7 @@ impl Generator<'_> {
         let here = state.index;
         let body = match &method.what {
             What::Send { message, target } => self.send(role, &name, *message, here, *target),
-            What::Exchange { request, replies, target } => {
+            What::Exchange { request, replies, target, .. } => {
                 self.exchange(role, &name, (*request, replies), here, *target)
             }
             What::Choose { request, waiting } => self.choose(role, &name, *request, *waiting),
@@ -29,6 +29,14 @@ impl Generator<'_> {
                 self.receive(role, &name, *message, here, *target, *refused)
             }
             What::Next(next) => self.next(role, next),
+            What::Ready { .. } => {
+                let error = &self.error;
+                quote! {
+                    pub async fn ready(&mut self) -> Result<(), #error> {
+                        self.session.ready().await
+                    }
+                }
+            }
             What::Refuse { request, target } => self.refuse(role, *request, *target),
             What::Call(call) => {
                 let (parameter, value) = self.argument(call.request, Scope::Top);
@@ -95,6 +103,11 @@ impl Generator<'_> {
                 format!("Waits for {}; the {subject} {}.", described(plan, *message), said(*target))
             }
             What::Next(_) => "Waits for whatever the peer sends next.".into(),
+            What::Ready { .. } => {
+                "Waits until the peer has sent what can be taken here, and takes nothing: for `select!`, \
+                            beside what is to be sent."
+                    .into()
+            }
             What::Refuse { request, target } => {
                 format!("Sends {}; the {subject} {}.", self.refusal(*request), said(*target))
             }
@@ -117,19 +130,24 @@ impl Generator<'_> {
         }];
         let (message, refusable) = match &method.what {
             What::Send { message, .. } | What::Notify { message } => (Some(*message), None),
-            What::Exchange { request, .. } | What::Choose { request, .. } => {
-                (Some(*request), Some(state.index))
-            }
+            What::Exchange { request, refused, .. } => (Some(*request), *refused),
+            What::Choose { request, .. } => (Some(*request), Some(state.index)),
             What::Receive { refused, .. } => (None, *refused),
             What::Next(next) => (None, next.refused),
             What::Call(call) => (Some(call.request), None),
             What::Open { message, .. } => (Some(*message), None),
             What::OpenExchange { request, .. } => (Some(*request), None),
-            What::Refuse { .. } | What::Split { .. } | What::Close => (None, None),
+            What::Refuse { .. } | What::Ready { .. } | What::Split { .. } | What::Close => (None, None),
         };
-        if let Some(back) = refusable.filter(|back| !role.is_over(*back)) {
-            let back = link(role.state_name(back), Scope::Top);
-            lines.push(format!("If the peer refuses, the {subject} is {back}."));
+        match refusable {
+            Some(back) if role.is_over(back) => {
+                lines.push(format!("If the peer refuses, the {subject} is over, too."));
+            }
+            Some(back) => {
+                let back = link(role.state_name(back), Scope::Top);
+                lines.push(format!("If the peer refuses, the {subject} is {back}."));
+            }
+            None => {}
         }
         lines.extend(message.and_then(|message| needs(plan, message, role.automaton.side)));
         let place = self.docs.place(method.span);

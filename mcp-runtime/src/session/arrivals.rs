@@ -83,6 +83,20 @@ impl Engine {
         }
     }
 
+    /// Waits until `judge` would take some linear input, or the session is over.
+    pub(crate) fn poll_linear_ready(
+        &mut self,
+        context: &Context<'_>,
+        mut judge: impl FnMut(&LinearInput) -> Verdict,
+    ) -> Poll<()> {
+        let waits = self.linear.iter().any(|input| !matches!(judge(input), Verdict::Skip));
+        if waits || !matches!(self.phase, Phase::Open) {
+            return Poll::Ready(());
+        }
+        self.linear_waiting.register(context);
+        Poll::Pending
+    }
+
     /// Takes the next replicated input; `None` when the session is over.
     pub(crate) fn poll_incoming(&mut self, context: &Context<'_>) -> Poll<Option<Arrived>> {
         if let Some(arrived) = self.incoming.pop_front() {

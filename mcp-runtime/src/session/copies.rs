@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::task::{Context, Poll};
 
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
-use mcp_protocol_machine::{CopyNumber, RequestId, StepKind};
+use mcp_protocol_machine::{About, CopyNumber, Meant, RequestId, StepKind};
 
 use super::arrivals::{LinearInput, Verdict};
 use super::engine::{Engine, Phase};
@@ -52,10 +52,10 @@ impl Engine {
         request: bool,
     ) -> Result<(CopyNumber, StateIndex), Error> {
         let (id, step) = if request {
-            let (id, step) = self.ask(message, written, false, false, None)?;
+            let (id, step) = self.ask(message, written, false, false, Meant::New)?;
             (Some((message, id)), step)
         } else {
-            (None, self.tell(message, written, mcp_protocol_machine::About::Nothing, None)?)
+            (None, self.tell(message, written, About::Nothing, Meant::New)?)
         };
         match (step.copy, step.kind) {
             (Some(copy), StepKind::Spawned { state }) => {
@@ -141,6 +141,24 @@ impl Engine {
             }
             _ => Poll::Ready(Err(self.closed().unwrap_or(Error::Closed))),
         }
+    }
+
+    /// Waits until `judge` would take some input of a copy, or the copy or the session is over.
+    pub(crate) fn poll_copy_ready(
+        &mut self,
+        context: &Context<'_>,
+        copy: CopyNumber,
+        mut judge: impl FnMut(&LinearInput) -> Verdict,
+    ) -> Poll<()> {
+        let open = matches!(self.phase, Phase::Open);
+        let Some(seat) = self.copies.seats.get_mut(&copy).filter(|seat| open && seat.over.is_none()) else {
+            return Poll::Ready(());
+        };
+        if seat.inputs.iter().any(|input| !matches!(judge(input), Verdict::Skip)) {
+            return Poll::Ready(());
+        }
+        seat.waiting.register(context);
+        Poll::Pending
     }
 
     /// The value of a copy is gone. What it owed is answered with an error; if the copy goes on and may be taken

@@ -96,12 +96,29 @@ impl Session {
         }
     }
 
+    /// Waits until there is an input that could be taken, or the session or the copy is over. Takes nothing, so that
+    /// dropping the future loses nothing.
+    pub async fn ready(&mut self) -> Result<(), Error> {
+        self.settle_debt().await?;
+        let seat = &self.seat;
+        poll_fn(|context| {
+            seat.link.with(|engine| match seat.copy {
+                Some(copy) => engine.poll_copy_ready(context, copy, |input| seat.judge(Wanted::Any, input)),
+                None => engine.poll_linear_ready(context, |input| seat.judge(Wanted::Any, input)),
+            })
+        })
+        .await;
+        Ok(())
+    }
+
     pub(super) async fn receive_wanted<T: ReadReply>(
         mut self,
         wanted: Wanted,
     ) -> Result<(T, Session), StepError<Session>> {
         match self.take_here(wanted).await {
             Ok(payload) => Ok((payload, self)),
+            // A copy that the refusal has ended leaves nothing to go on with.
+            Err(error @ Error::Refused(_)) if self.seat.is_over() => Err(StepError::Ended(error)),
             Err(Error::Refused(error)) => Err(StepError::Refused { error, session: self }),
             Err(error) => Err(StepError::Ended(error)),
         }
@@ -207,6 +224,11 @@ impl Seat {
             .and_then(|role| role.state(state))
             .and_then(|state| state.edge(Direction::Receive, message));
         edge.is_some_and(|edge| edge.origin == Origin::Refusal)
+    }
+
+    /// Whether the value stands for a copy of which nothing is left.
+    fn is_over(&self) -> bool {
+        self.copy.is_some() && self.table().is_none_or(|state| state.kind == StateKind::End)
     }
 
     fn peer_may_close(&self) -> bool {
