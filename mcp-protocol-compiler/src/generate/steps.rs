@@ -13,6 +13,13 @@ use super::names::{constant, ident};
 use super::plan::{Method, Next, Opening, Role, StatePlan, What, next_name, role_module, state};
 use super::types::{Scope, ordinal};
 
+/// What a step gives: its type, and how it is made of a payload and a session, by their patterns.
+struct Gained {
+    output: TokenStream,
+    pattern: TokenStream,
+    made: TokenStream,
+}
+
 impl Generator<'_> {
     /// One method of a state.
     pub(super) fn method(&self, role: &Role<'_>, state: &StatePlan<'_>, method: &Method) -> TokenStream {
@@ -185,29 +192,35 @@ impl Generator<'_> {
         let (parameter, value) = self.argument(request, Scope::Top);
         let constant = self.constant(request);
         let result = self.answer(role, request, replies, Scope::Top);
-        let error = &self.error;
         if here == target {
             return quote! {
-                pub async fn #name(&mut self, #parameter) -> Result<#result, #error> {
-                    self.session.exchange_here(messages::#constant, #value).await
+                pub fn #name(&mut self, #parameter) -> typed::Exchange<'_, #result> {
+                    self.session.exchange_here(messages::#constant, #value)
                 }
             };
         }
-        let (output, map) = match replies {
-            [reply] => self.with_payload(role, *reply, target, &format_ident!("result")),
-            _ if role.is_over(target) => (result, quote!(|(reply, _over)| reply)),
+        let Gained { output, pattern, made } = match replies {
+            [reply] => self.gained(role, *reply, target, &format_ident!("result")),
+            _ if role.is_over(target) => {
+                Gained { output: result, pattern: quote!(reply, _over), made: quote!(reply) }
+            }
             _ => {
                 let (session, next) = self.session_in(role, target);
-                (quote!((#result, #next)), quote!(|(reply, session)| (reply, #session::at(session))))
+                Gained {
+                    output: quote!((#result, #next)),
+                    pattern: quote!(reply, session),
+                    made: quote!((reply, #session::at(session))),
+                }
             }
         };
         quote! {
-            pub async fn #name(self, #parameter) -> Result<#output, typed::StepError<Self>> {
-                self.session
-                    .exchange(messages::#constant, #value)
-                    .await
-                    .map(#map)
-                    .map_err(|error| error.map(Self::at))
+            pub fn #name(self, #parameter) -> typed::Advance<#output, Self> {
+                self.session.exchange(
+                    messages::#constant,
+                    #value,
+                    |input| input.then(|#pattern| #made),
+                    Self::at,
+                )
             }
         }
     }
@@ -225,11 +238,8 @@ impl Generator<'_> {
         let module = ident(role_module(role.automaton.side));
         let choice = ident(&state(role.automaton, waiting).map_or_else(String::new, next_name));
         quote! {
-            pub async fn #name(self, #parameter) -> Result<#module::#choice, typed::StepError<Self>> {
-                self.session
-                    .exchange_next(messages::#constant, #value, #module::#choice::read)
-                    .await
-                    .map_err(|error| error.map(Self::at))
+            pub fn #name(self, #parameter) -> typed::Advance<#module::#choice, Self> {
+                self.session.exchange_next(messages::#constant, #value, #module::#choice::read, Self::at)
             }
         }
     }
@@ -257,11 +267,15 @@ impl Generator<'_> {
             Some(Kind::Reply { .. }) => format_ident!("result"),
             _ => format_ident!("params"),
         };
-        let (output, map) = self.with_payload(role, message, target, &value);
+        let Gained { output, pattern, made } = self.gained(role, message, target, &value);
         let (error, map_error) = self.step_error(role, refused);
         quote! {
             pub async fn #name(self) -> Result<#output, #error> {
-                self.session.receive(messages::#constant).await.map(#map).map_err(#map_error)
+                self.session
+                    .receive(messages::#constant)
+                    .await
+                    .map(|(#pattern)| #made)
+                    .map_err(#map_error)
             }
         }
     }
@@ -380,24 +394,19 @@ impl Generator<'_> {
         (next, quote!(#session::at))
     }
 
-    /// What a step gives that brings a payload: the payload and the session, or the session alone.
-    fn with_payload(
-        &self,
-        role: &Role<'_>,
-        message: MessageIndex,
-        target: StateIndex,
-        value: &Ident,
-    ) -> (TokenStream, TokenStream) {
+    /// What a step gives that brings a payload: the payload and the session, or one of them alone.
+    fn gained(&self, role: &Role<'_>, message: MessageIndex, target: StateIndex, value: &Ident) -> Gained {
         let payload = self.payload(message, Scope::Top);
         let (session, next) = self.session_in(role, target);
-        match (self.is_empty(message), role.is_over(target)) {
-            (true, false) => (next, quote!(|((), session)| #session::at(session))),
+        let (output, pattern, made) = match (self.is_empty(message), role.is_over(target)) {
+            (true, false) => (next, quote!((), session), quote!(#session::at(session))),
             (false, false) => {
-                (quote!((#payload, #next)), quote!(|(#value, session)| (#value, #session::at(session))))
+                (quote!((#payload, #next)), quote!(#value, session), quote!((#value, #session::at(session))))
             }
-            (true, true) => (quote!(()), quote!(|((), _over)| ())),
-            (false, true) => (payload, quote!(|(#value, _over)| #value)),
-        }
+            (true, true) => (quote!(()), quote!((), _over), quote!(())),
+            (false, true) => (payload, quote!(#value, _over), quote!(#value)),
+        };
+        Gained { output, pattern, made }
     }
 
     /// The error of a step that waits: only where the peer may refuse does it give a session back.
