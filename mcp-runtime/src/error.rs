@@ -80,6 +80,9 @@ pub enum Error {
 pub enum Overdue {
     /// The request could not be written: the peer does not read. It never will be written.
     Room,
+    /// The request could not be written: the reply to one before it has not come, for which nobody waits any more. It
+    /// never will be written.
+    Turn,
     /// The reply did not come, nor a report where reports renew the time.
     Reply,
     /// The reply did not come within the most that reports may extend the time to.
@@ -90,8 +93,13 @@ impl fmt::Display for Overdue {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Overdue::Room => "could not be written, for the peer does not read: gave up after",
+            Overdue::Turn => {
+                "could not be written, for the reply to a request before it is missing: gave up after"
+            }
             Overdue::Reply => "was not answered within",
-            Overdue::InAll => "was not answered, whatever was reported on it, within the most that it may take:",
+            Overdue::InAll => {
+                "was not answered, whatever was reported on it, within the most that it may take:"
+            }
         })
     }
 }

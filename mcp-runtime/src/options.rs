@@ -39,8 +39,8 @@ pub struct Options {
     /// How many requests `serve` works on at the same time. Default: 256.
     ///
     /// Each request of this side that waits for its reply makes room for one more: the peer may have to ask something
-    /// before it can answer, and that must not wait for a handler which waits for the answer. What is refused
-    /// instead of waiting is bounded by [`max_requests`](Self::max_requests).
+    /// before it can answer, and that must not wait for a handler which waits for the answer. So calls back and forth
+    /// can nest as deep as [`max_requests`](Self::max_requests) allows, whatever this is set to.
     pub max_handlers: usize,
     /// How many requests of the peer may be unanswered at the same time, whether they wait or are worked on; a further
     /// one is refused. Default: 4096.
@@ -56,7 +56,7 @@ pub struct Options {
     /// replies are still sent. Zero drops them at once. Default: 1 second.
     pub close_grace: Duration,
     /// How long a call, or a request of a linear channel, may wait for its reply where nothing else is said by
-    /// [`Call::timeout`](crate::typed::Call::timeout). Default: without end.
+    /// [`Call::timeout`](crate::typed::Call::timeout), where `Duration::MAX` is without end. Default: without end.
     pub timeout: Option<Duration>,
     /// How long a call may take in all, whatever is reported on it, where nothing else is said by
     /// [`Call::max_timeout`](crate::typed::Call::max_timeout). Default: without end.
@@ -338,7 +338,9 @@ impl fmt::Display for Report {
             Report::Undecodable { message, problem } => {
                 write!(formatter, "the payload of `{message}` does not have its type: {problem}")
             }
-            Report::Panicked { message, text: None } => write!(formatter, "the handler of `{message}` panicked"),
+            Report::Panicked { message, text: None } => {
+                write!(formatter, "the handler of `{message}` panicked")
+            }
             Report::Panicked { message, text: Some(text) } => {
                 write!(formatter, "the handler of `{message}` panicked: {text}")
             }

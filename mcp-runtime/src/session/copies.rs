@@ -106,7 +106,9 @@ impl Engine {
     /// Throws a reply away that waits for the value of a copy.
     pub(super) fn forget_copy_reply(&mut self, copy: CopyNumber, id: i64) -> bool {
         let Some(seat) = self.copies.seats.get_mut(&copy) else { return false };
-        let Some(place) = seat.inputs.iter().position(|input| input.answers == Some(id)) else { return false };
+        let Some(place) = seat.inputs.iter().position(|input| input.answers == Some(id)) else {
+            return false;
+        };
         self.copies.queued = self.copies.queued.saturating_sub(1);
         seat.inputs.remove(place).is_some()
     }

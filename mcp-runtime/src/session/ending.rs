@@ -330,7 +330,9 @@ impl Engine {
             Phase::Open | Phase::HalfClosed(_) => self.unattended_deadline(),
             // The time of the last input is past, so the transport tells the time at once.
             Phase::Abandoned(Grace::Unknown) | Phase::Closing(Grace::Unknown) => self.now,
-            Phase::Abandoned(Grace::Until(deadline)) | Phase::Closing(Grace::Until(deadline)) => Some(deadline),
+            Phase::Abandoned(Grace::Until(deadline)) | Phase::Closing(Grace::Until(deadline)) => {
+                Some(deadline)
+            }
             Phase::Closing(Grace::Over) => None,
             Phase::Abandoned(Grace::Over) | Phase::Closed | Phase::Ended(_) => return None,
         };

@@ -24,10 +24,10 @@ mod batches;
 mod copies;
 mod ending;
 mod engine;
+mod exchanges;
 mod incoming;
 mod link;
 mod names;
-mod exchanges;
 mod outgoing;
 #[cfg(test)]
 mod tests;

@@ -153,7 +153,8 @@ impl Engine {
         let Some((table, reports)) = reports else { return Ok(()) };
         let params = path::set(Some(written), &reports.token, &write::id_text(token))
             .map_err(|error| Error::payload(&table.name, error))?;
-        let now = path::find(written, &[Text::Borrowed("progress")]).and_then(|text| text.parse::<f64>().ok());
+        let now =
+            path::find(written, &[Text::Borrowed("progress")]).and_then(|text| text.parse::<f64>().ok());
         let owed = id.and_then(|id| self.owed.get_mut(id));
         if let (Some(now), Some(Owed { progress: Some(before), .. })) = (now, &owed)
             && now <= *before

@@ -7,6 +7,8 @@ mod desk {
 
 mod batches;
 mod calls;
+mod closing;
 mod ends;
 mod hostile;
 mod pair;
+mod timeouts;

@@ -38,14 +38,11 @@ impl Patience {
     pub(crate) fn reached(&self, started: Instant, heard: Instant) -> (Duration, Overdue) {
         let silent = self.timeout.and_then(|timeout| heard.checked_add(timeout));
         let whole = self.most.and_then(|most| started.checked_add(most));
-        match (self.timeout, self.most) {
-            (Some(timeout), Some(most)) if timeout != most => match silent <= whole {
-                true => (timeout, Overdue::Reply),
-                false => (most, Overdue::InAll),
-            },
-            (Some(limit), _) => (limit, Overdue::Reply),
-            (None, Some(most)) => (most, Overdue::InAll),
-            (None, None) => (Duration::ZERO, Overdue::Reply),
+        let (timeout, most) = (self.timeout.unwrap_or_default(), self.most.unwrap_or_default());
+        match (silent, whole) {
+            (Some(silent), Some(whole)) if silent > whole => (most, Overdue::InAll),
+            (Some(_), _) => (timeout, Overdue::Reply),
+            (None, _) => (most, Overdue::InAll),
         }
     }
 }

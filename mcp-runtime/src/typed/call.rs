@@ -181,7 +181,9 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
             }
             if engine.poll_room(context).is_pending() {
                 let Some(waiting) = waiting else { return Poll::Pending };
-                let Some(at) = patience.deadline(waiting.started, waiting.started) else { return Poll::Pending };
+                let Some(at) = patience.deadline(waiting.started, waiting.started) else {
+                    return Poll::Pending;
+                };
                 let alarm = *waiting.alarm.get_or_insert_with(|| engine.set_alarm(at));
                 return match engine.poll_alarm(context, alarm) {
                     Poll::Pending => Poll::Pending,

@@ -87,7 +87,8 @@ impl<T: ReadReply> Future for Exchange<'_, T> {
                     }
                     Poll::Pending if exchange.timer.poll(context).is_ready() => {
                         exchange.stage = Stage::Over;
-                        return Poll::Ready(Err(exchange.timer.overdue(exchange.request, Overdue::Room)));
+                        let what = exchange.session.held_up_by();
+                        return Poll::Ready(Err(exchange.timer.overdue(exchange.request, what)));
                     }
                     Poll::Pending => return Poll::Pending,
                 },
@@ -161,7 +162,7 @@ impl<Out, Back> Advance<Out, Back> {
                     Poll::Ready(Ok(None)) => return Poll::Ready(Err(StepError::Ended(Error::Closed))),
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(session.not_sent(error))),
                     Poll::Pending if self.timer.poll(context).is_ready() => {
-                        let error = self.timer.overdue(self.request, Overdue::Room);
+                        let error = self.timer.overdue(self.request, session.held_up_by());
                         return Poll::Ready(Err(StepError::NotSent { error, session }));
                     }
                     Poll::Pending => break false,
@@ -225,6 +226,11 @@ impl Session {
         back: fn(Session) -> Back,
     ) -> Advance<Out, Back> {
         self.advance(request, params, Wanted::Any, read, back)
+    }
+
+    /// What keeps a step from being written.
+    fn held_up_by(&self) -> Overdue {
+        if self.debt.is_some() { Overdue::Turn } else { Overdue::Room }
     }
 
     fn advance<P: Serialize + ?Sized, Out, Back>(

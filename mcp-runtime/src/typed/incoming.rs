@@ -84,7 +84,8 @@ impl IncomingQueue {
 
     async fn served(&self, handlers: usize, notified: bool) -> Option<Arrival> {
         let arrived =
-            poll_fn(|context| self.link.with(|engine| engine.poll_served(context, handlers, notified))).await?;
+            poll_fn(|context| self.link.with(|engine| engine.poll_served(context, handlers, notified)))
+                .await?;
         Some(Arrival { link: self.link.clone(), arrived: Some(arrived) })
     }
 }

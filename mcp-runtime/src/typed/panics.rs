@@ -36,7 +36,9 @@ pub(super) async fn caught<T>(
         let text = text(&*panic);
         let name = link.with(|engine| engine.name(message));
         let error = match &text {
-            Some(text) if link.options().reveal_panics => format!("the handler of the request panicked: {text}"),
+            Some(text) if link.options().reveal_panics => {
+                format!("the handler of the request panicked: {text}")
+            }
             _ => "the handler of the request panicked".to_owned(),
         };
         link.options().report(&Report::Panicked { message: name, text });
