@@ -240,7 +240,6 @@ impl Session {
 }
 
 /// What became of an attempt to take an input.
-#[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
 pub(super) enum Taken<I> {
     /// An input was taken, or there will be none.
     Read(Result<I, StepError<Session>>),

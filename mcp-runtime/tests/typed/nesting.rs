@@ -108,7 +108,6 @@ impl server::Handler for Panicking {
         panic!("the secret is {question}");
     }
 
-    #[expect(clippy::manual_async_fn, reason = "this one panics before there is a future")]
     fn look(
         &self,
         _: server::Context,
