@@ -10,9 +10,10 @@ use std::path::Path;
 use mcp_protocol_machine::protocol::Side;
 
 use crate::automaton::{self, Automaton};
-use crate::checks::{announcements, declarations, names};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::checks::{announcements, channels, declarations, names, replies, unused};
+use crate::diagnostic::{Diagnostic, Severity, repeats};
 use crate::generate::stubs::Outline;
+use crate::lexer;
 use crate::relation::{self, Wanted};
 use crate::resolve::{self, Declarations, Resolution, load};
 use crate::source::SourceMap;
@@ -73,6 +74,17 @@ pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> i
     if unreadable {
         without_consequences(&mut diagnostics, &sources);
     }
+    if has_errors(&diagnostics) {
+        // What seems unused may only be waiting for something else to be mended.
+        let undeclared =
+            diagnostics.iter().any(|diagnostic| diagnostic.code == declarations::UNDEFINED_MESSAGE);
+        diagnostics.retain(|diagnostic| match diagnostic.code {
+            declarations::UNUSED_DEFINITION | relation::CLOSED => false,
+            // What a name that nothing declares would have asked for, or tied.
+            replies::WITHOUT_REQUEST | channels::UNTIED_STEP => !undeclared,
+            _ => true,
+        });
+    }
     let mut seen = HashSet::new();
     diagnostics.retain(|diagnostic| {
         let place = diagnostic.labels.first().map(|label| label.span);
@@ -82,6 +94,7 @@ pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> i
         let place = diagnostic.labels.first().map(|label| label.span);
         (std::cmp::Reverse(diagnostic.severity), place)
     });
+    repeats::join(&mut diagnostics, &sources, lexer::UNKNOWN_CHARACTER);
     let failed = has_errors(&diagnostics);
     let outline = outline(&resolution);
     Ok(Compilation { sources, diagnostics, protocol: protocol.filter(|_| !failed), outline })
@@ -91,12 +104,23 @@ fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
 }
 
-/// Drops what is only there because something else could not be read: a name whose declaration is garbled, and what
-/// seems unused because its use is.
+/// Drops what is only there because something else could not be read: a name whose declaration is garbled, and
+/// everything that is said of names where a whole file is missing.
 fn without_consequences(diagnostics: &mut Vec<Diagnostic>, sources: &SourceMap) {
     let garbled = resolve::garbled::names(sources);
+    let file_is_missing = diagnostics
+        .iter()
+        .any(|diagnostic| matches!(diagnostic.code, load::UNREADABLE_IMPORT | load::CYCLIC_IMPORT));
     diagnostics.retain(|diagnostic| match diagnostic.code {
-        declarations::UNUSED_DEFINITION | declarations::UNKNOWN_ROLE => false,
+        declarations::UNKNOWN_ROLE => false,
+        declarations::UNDEFINED_MESSAGE
+        | declarations::UNDEFINED_DEFINITION
+        | declarations::BAD_GROUP
+        | declarations::BAD_OVERRIDE
+            if file_is_missing =>
+        {
+            false
+        }
         declarations::UNDEFINED_MESSAGE | declarations::UNDEFINED_DEFINITION | declarations::BAD_GROUP => {
             let named = diagnostic.labels.first().map(|label| sources.slice(label.span));
             named.is_none_or(|name| !garbled.contains(name))
@@ -132,6 +156,9 @@ fn check(resolution: &Resolution, settings: Settings, diagnostics: &mut Vec<Diag
                 found.extend(relation::close(client, server, &declarations.messages).diagnostics);
             }
             found.extend(relation::races(client, server, &declarations.messages));
+            if settings.without_closure {
+                found.extend(relation::closing_races(client, server, &declarations.messages));
+            }
         }
         diagnostics.append(&mut found);
     }
@@ -139,6 +166,11 @@ fn check(resolution: &Resolution, settings: Settings, diagnostics: &mut Vec<Diag
     let compiled = Compiled { declarations, client: client.flatten(), server: server.flatten() };
     if !has_errors(diagnostics) {
         diagnostics.extend(announcements::check(&compiled));
+        // What only an unused definition says is that definition's fault.
+        let all_used = !diagnostics.iter().any(|found| found.code == declarations::UNUSED_DEFINITION);
+        if let Some(role) = resolution.roles.first().filter(|_| all_used) {
+            diagnostics.extend(unused::check(&compiled, role.name.span.file));
+        }
         diagnostics.extend(names::check(&compiled));
     }
     Some(compiled)

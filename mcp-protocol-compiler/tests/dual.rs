@@ -1,50 +1,22 @@
 //! What `dual` writes compiles, and is the dual.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests may fail the test")]
 
+mod support;
+
 use std::fmt::Write;
 use std::path::Path;
 
-use mcp_protocol_compiler::ast::{File, ItemKind};
+use mcp_protocol_compiler::compile;
 use mcp_protocol_compiler::diagnostic::Severity;
-use mcp_protocol_compiler::dual::{Undefined, dual};
+use mcp_protocol_compiler::dual::Undefined;
 use mcp_protocol_compiler::relation::RACE;
-use mcp_protocol_compiler::source::SourceMap;
-use mcp_protocol_compiler::{compile, format, parser};
-
-fn written(text: &str, name: Option<&str>) -> Result<String, Undefined> {
-    let mut read = |_: &Path| Ok(text.as_bytes().to_vec());
-    let answer = dual(Path::new("test.session"), &mut read, name).unwrap();
-    answer.items.map(|items| format::file(&items))
-}
+use support::{with_written_server, written};
 
 /// The codes of the errors, and of nothing else.
 fn errors(text: &str) -> Vec<&'static str> {
     let compilation = compile(Path::new("test.session"), &mut |_| Ok(text.as_bytes().to_vec())).unwrap();
     let errors = compilation.diagnostics.iter().filter(|found| found.severity == Severity::Error);
     errors.map(|found| found.code.0).collect()
-}
-
-fn tree(text: &str) -> File {
-    let mut sources = SourceMap::new();
-    let file = sources.add("test.session", text);
-    parser::parse(&sources, file).0
-}
-
-/// The file with the server that `dual` writes in place of its own.
-fn with_written_server(text: &str, server: &str) -> String {
-    let mut tree = tree(text);
-    tree.items.retain(|item| match &item.kind {
-        ItemKind::Role { name, .. } => name.text != server,
-        ItemKind::Definition { role: Some(role), .. } => role.text != server,
-        ItemKind::Definition { role: None, name, .. } => name.text != server,
-        _ => true,
-    });
-    for item in &mut tree.items {
-        if let ItemKind::Role { compatible, .. } = &mut item.kind {
-            *compatible = None;
-        }
-    }
-    format::file(&tree) + &written(text, None).unwrap()
 }
 
 /// Numbers that look random and are the same every time.

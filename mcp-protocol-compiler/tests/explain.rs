@@ -2,14 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests say what they expect by panicking")]
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+mod support;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use mcp_protocol_compiler::diagnostic::Severity;
-use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::explain::{self, Block, blocks, pages};
-use mcp_protocol_compiler::{Compilation, compile, generate};
+use mcp_protocol_compiler::{Compilation, Settings};
+use support::{Files, rendered, split};
 
 /// No test reads more than a gigabyte.
 const WITHOUT_WRONG_EXAMPLE: [&str; 1] = ["S0002"];
@@ -53,49 +54,29 @@ fn every_code_has_a_page() {
 }
 
 /// The files of a block; the first is `main.session`.
-fn files(block: &Block<'_>) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    let mut name = "main.session".to_owned();
-    let mut text = String::new();
-    for line in block.text.lines() {
-        match line.strip_prefix("-- in ").and_then(|line| line.strip_suffix(':')) {
-            Some(other) => {
-                files
-                    .insert(PathBuf::from(std::mem::replace(&mut name, other.to_owned())), text.into_bytes());
-                text = String::new();
-            }
-            None => text += &format!("{line}\n"),
+fn files(block: &Block<'_>) -> Files {
+    let mut files = split(&block.text, "main.session");
+    for contents in files.values_mut() {
+        let mut text = String::from_utf8(std::mem::take(contents)).unwrap();
+        if let Some(times) = block.value("times") {
+            let once = text;
+            text = (0..times.parse().unwrap())
+                .map(|number: u32| once.replace('#', &number.to_string()))
+                .collect();
         }
+        let mut rest = text.as_str();
+        while let Some((before, behind)) = rest.split_once("\\x").filter(|_| block.has("bytes")) {
+            contents.extend(before.bytes());
+            contents.push(u8::from_str_radix(&behind[..2], 16).unwrap());
+            rest = &behind[2..];
+        }
+        contents.extend(rest.bytes());
     }
-    if let Some(times) = block.value("times") {
-        text =
-            (0..times.parse().unwrap()).map(|number: u32| text.replace('#', &number.to_string())).collect();
-    }
-    let mut bytes = Vec::new();
-    let mut rest = text.as_str();
-    while let Some((before, behind)) = rest.split_once("\\x").filter(|_| block.has("bytes")) {
-        bytes.extend(before.bytes());
-        bytes.push(u8::from_str_radix(&behind[..2], 16).unwrap());
-        rest = &behind[2..];
-    }
-    bytes.extend(rest.bytes());
-    files.insert(PathBuf::from(name), bytes);
     files
 }
 
 fn compiled(block: &Block<'_>) -> Compilation {
-    let files = files(block);
-    let mut read = |path: &Path| files.get(path).cloned().ok_or(io::Error::from(io::ErrorKind::NotFound));
-    let mut compilation = compile(Path::new("main.session"), &mut read).unwrap();
-    if let Some(protocol) = compilation.protocol.as_ref().filter(|_| block.has("expand")) {
-        let found = generate::check(protocol);
-        compilation.diagnostics.extend(found);
-    }
-    compilation
-}
-
-fn rendered(compilation: &Compilation) -> String {
-    render_all(&compilation.sources, &compilation.diagnostics, Style::Plain)
+    support::compiled(&files(block), "main.session", Settings::default(), block.has("expand"))
 }
 
 #[test]
@@ -120,6 +101,28 @@ fn every_wrong_example_gives_its_code_and_no_other() {
         }
     }
     assert!(failures.is_empty(), "{failures}");
+}
+
+/// What a page promises is looked at as a reader sees it: the wrong example and the finding, together.
+#[test]
+fn every_wrong_example_is_rendered_as_it_was_looked_at() {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("snapshots/pages");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    for page in pages() {
+        let blocks = blocks(page.text);
+        for block in blocks.iter().filter(|block| block.has("wrong")) {
+            let rendered = rendered(&compiled(block));
+            // What repeats itself is looked at by its ends.
+            let mut lines: Vec<&str> = rendered.trim_end().lines().collect();
+            if lines.len() > 40 {
+                lines.splice(16..lines.len() - 8, ["…"]);
+            }
+            let shown = format!("{}\n{}", block.text, lines.join("\n"));
+            settings.bind(|| insta::assert_snapshot!(page.code.0, shown));
+        }
+    }
 }
 
 #[test]

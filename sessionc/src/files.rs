@@ -1,5 +1,6 @@
 //! Files in, findings out: what every command starts with.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -79,10 +80,24 @@ pub(crate) fn compile_file_with(path: &Path, settings: Settings) -> Result<Compi
         .map_err(|error| Failure::Read(path.to_path_buf(), error))
 }
 
-/// Colour on a terminal only, and not where the user does not want any.
+/// Colour on a terminal only, unless the user says otherwise.
 pub(crate) fn style(to: &impl IsTerminal) -> Style {
-    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if to.is_terminal() && !unwanted { Style::Coloured } else { Style::Plain }
+    if coloured(to.is_terminal(), |name| std::env::var_os(name)) { Style::Coloured } else { Style::Plain }
+}
+
+/// The usual variables: `NO_COLOR` forbids colour, then `CLICOLOR_FORCE` asks for it everywhere, then `CLICOLOR=0` and
+/// a terminal that is dumb go without. An empty variable says nothing.
+fn coloured(terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    let says = |name: &str| variable(name).filter(|value| !value.is_empty());
+    if says("NO_COLOR").is_some() {
+        return false;
+    }
+    if says("CLICOLOR_FORCE").is_some_and(|value| value != "0") {
+        return true;
+    }
+    let unwanted = says("CLICOLOR").is_some_and(|value| value == "0");
+    let unable = says("TERM").is_some_and(|value| value == "dumb");
+    terminal && !unwanted && !unable
 }
 
 /// Prints what was found in a file that another command needed without errors.
@@ -93,4 +108,28 @@ pub(crate) fn print_findings(compilation: &Compilation) {
 /// Prints findings where a command's own output is not in the way.
 pub(crate) fn print_diagnostics(sources: &SourceMap, diagnostics: &[Diagnostic]) {
     eprint!("{}", render_all(sources, diagnostics, style(&io::stderr())));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(terminal: bool, variables: &[(&str, &str)]) -> bool {
+        coloured(terminal, |name| {
+            let found = variables.iter().find(|(other, _)| *other == name);
+            found.map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn colour_is_for_terminals_and_for_who_wants_it() {
+        assert!(with(true, &[]) && !with(false, &[]));
+        assert!(!with(true, &[("NO_COLOR", "1")]) && with(true, &[("NO_COLOR", "")]));
+        assert!(!with(true, &[("CLICOLOR", "0")]) && with(true, &[("CLICOLOR", "1")]));
+        assert!(!with(false, &[("CLICOLOR", "1")]));
+        assert!(!with(true, &[("TERM", "dumb")]) && with(true, &[("TERM", "xterm")]));
+        assert!(with(false, &[("CLICOLOR_FORCE", "1")]) && !with(false, &[("CLICOLOR_FORCE", "0")]));
+        assert!(with(true, &[("CLICOLOR_FORCE", "1"), ("CLICOLOR", "0")]));
+        assert!(!with(true, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+    }
 }

@@ -35,7 +35,16 @@ impl Folder {
     }
 
     fn run(&self, arguments: &[&str]) -> Run {
+        self.run_with(arguments, &[])
+    }
+
+    /// Runs with these variables and none of the others that decide about colour.
+    fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sessionc"));
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(name);
+        }
+        command.envs(variables.iter().copied());
         Run::of(command.args(arguments).current_dir(&self.0).output().unwrap())
     }
 }
@@ -99,6 +108,88 @@ fn check_prints_one_object_a_line() {
         assert_eq!(object["file"], "bad.session");
         assert!(object["line"].is_u64() && object["column"].is_u64(), "{line}");
     }
+}
+
+/// Programs, with what is wrong in each, that the compiler's own tests look at.
+fn wrong_programs() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp-protocol-compiler/tests/diagnostics");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut programs: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "session")).collect();
+    programs.sort();
+    programs
+}
+
+#[test]
+fn every_finding_is_whole_for_programs() {
+    let folder = Folder::new("check_json_whole");
+    let keys = ["code", "severity", "message", "file", "line", "column", "help"];
+    let mut findings = 0;
+    for program in wrong_programs() {
+        let path = program.to_str().unwrap();
+        let text = fs::read_to_string(&program).unwrap();
+        let lines = text.lines().count() as u64;
+        let run = folder.run(&["check", "--format", "json", "--without-closure", path]);
+        for line in run.out.lines() {
+            findings += 1;
+            let order: Vec<usize> =
+                keys.iter().map(|key| line.find(&format!("\"{key}\":")).unwrap()).collect();
+            assert!(order.is_sorted(), "{line}");
+            let object: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(object.as_object().unwrap().len(), keys.len(), "{line}");
+            assert_eq!(object["file"], path, "{line}");
+            assert!((1..=lines + 1).contains(&object["line"].as_u64().unwrap()), "{line}");
+            assert!(object["column"].as_u64() > Some(0), "{line}");
+            for key in ["code", "severity", "message", "help"] {
+                assert!(object[key].as_str().is_some_and(|text| !text.is_empty()), "no `{key}` in {line}");
+            }
+            assert!(!line.contains('\u{1b}'), "{line}");
+        }
+    }
+    assert!(findings > 80, "only {findings} findings were looked at");
+}
+
+#[test]
+fn colour_is_printed_where_it_is_asked_for() {
+    let folder = Folder::new("colour");
+    folder.write("bad.session", "client C\nC = !A . B\n");
+    let coloured = |arguments: &[&str], variables: &[(&str, &str)]| {
+        folder.run_with(arguments, variables).out.contains('\u{1b}')
+    };
+    let check = &["check", "bad.session"];
+    assert!(!coloured(check, &[]), "the output is no terminal");
+    assert!(!coloured(check, &[("CLICOLOR", "1")]));
+    assert!(coloured(check, &[("CLICOLOR_FORCE", "1")]));
+    assert!(!coloured(check, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+    assert!(!coloured(&["check", "--format", "json", "bad.session"], &[("CLICOLOR_FORCE", "1")]));
+}
+
+#[test]
+fn the_text_itself_has_races_that_are_closed_or_dropped() {
+    let folder = Folder::new("without_closure");
+    let note = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/protocols/note.session");
+    let run = folder.run(&["check", note]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(run.out.matches("note[S0510]").count(), 2, "{}", run.out);
+    let run = folder.run(&["check", "--without-closure", note]);
+    assert_eq!(run.code, 1);
+    let way = "after `!Initialize`, `?InitializeResult`, `!Initialized`, the client may";
+    for race in [
+        format!(
+            "error[S0503]: `ToolsCall` and `ToolsListChanged` race: {way} send `ToolsCall` while the server sends \
+             `ToolsListChanged`\n"
+        ),
+        format!(
+            "error[S0503]: closing and `ToolsListChanged` race: {way} close while the server sends \
+             `ToolsListChanged`\n"
+        ),
+    ] {
+        assert!(run.out.contains(&race), "{}", run.out);
+    }
+    assert_eq!(run.out.matches("error[").count(), 2, "{}", run.out);
+    let others = "`ToolsCall` and `ResourcesListChanged`; `ResourcesRead` and `ToolsListChanged`; \
+                  `ResourcesRead` and `ResourcesListChanged`";
+    assert!(run.out.contains(others), "{}", run.out);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex, StateIndex};
 
 use super::CopyType;
-use super::explore::{Raw, RawState, sign};
+use super::raw::{Raw, RawEdge, RawState, sign};
 use crate::checks::{channels, unsupported::not_supported};
 use crate::diagnostic::Diagnostic;
 use crate::resolve::{Declarations, Resolution};
@@ -19,6 +19,7 @@ use crate::source::Span;
 pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) {
     let held = held(states, declarations);
     let openers = openers(states);
+    let mut opened = None;
     let mut seen: BTreeSet<Span> = BTreeSet::new();
     for (state, place) in states.iter().enumerate().filter(|(_, place)| place.body.is_some()) {
         if (place.may_close || place.peer_may_close) && seen.insert(place.span) {
@@ -41,7 +42,9 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnosti
                 seen.insert(edge.span);
                 let known: Vec<&str> =
                     held.into_iter().flatten().map(|key| declarations.key_name(*key)).collect();
-                diagnostics.push(channels::untied_step(edge.span, &action, &known));
+                let opened = opened.get_or_insert_with(|| opened_by(states)).get(&state);
+                let first = opened.map(|opener| (declarations.message_name(opener.message), opener.span));
+                diagnostics.push(channels::untied_step(edge.span, &action, &known, first));
             } else if let Some(first) = openers.get(&(edge.direction, edge.message)) {
                 seen.insert(edge.span);
                 diagnostics.push(channels::step_opens_too(edge.span, &action, *first));
@@ -75,6 +78,24 @@ fn held(states: &[RawState], declarations: &Declarations) -> HashMap<usize, BTre
         held.insert(state, next);
     }
     held
+}
+
+/// The first edge that opens a copy in which each state is.
+fn opened_by(states: &[RawState]) -> HashMap<usize, &RawEdge> {
+    let mut opened = HashMap::new();
+    let spawns = states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn));
+    for spawn in spawns {
+        let mut waiting = vec![spawn.target];
+        while let Some(state) = waiting.pop() {
+            if opened.contains_key(&state) {
+                continue;
+            }
+            opened.insert(state, spawn);
+            let edges = states.get(state).into_iter().flat_map(|place| &place.edges);
+            waiting.extend(edges.filter(|edge| !edge.spawn).map(|edge| edge.target));
+        }
+    }
+    opened
 }
 
 fn keys(declarations: &Declarations, message: MessageIndex) -> BTreeSet<KeyIndex> {
@@ -125,7 +146,7 @@ pub(super) fn named(raw: &Raw, declarations: &Declarations) -> Vec<bool> {
     named
 }
 
-fn starts(raw: &Raw) -> impl Iterator<Item = &super::explore::RawEdge> {
+fn starts(raw: &Raw) -> impl Iterator<Item = &RawEdge> {
     raw.states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn))
 }
 

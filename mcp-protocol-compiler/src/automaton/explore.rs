@@ -3,57 +3,24 @@
 //! In: a [`Graph`]. Out: a [`Raw`] automaton, deterministic, not minimal, without refusals. Refuses actions that
 //! nobody could tell apart, replies without requests, requests without replies, and channels that share messages.
 
-use std::collections::{BTreeSet, HashMap};
+use std::cell::Cell;
+use std::collections::HashMap;
 
-use mcp_protocol_machine::protocol::{Direction, Kind, Level, MessageIndex, StateKind};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Origin, StateKind};
 
-use super::graph::{ActionNode, Graph, NodeId};
+use super::graph::{Graph, NodeId};
 use super::head::{ChoiceHead, Head, Heads, Reached};
-use crate::checks::{channels, choices, declarations, replies};
+use super::raw::{Open, Raw, RawEdge, RawState};
+use crate::checks::{channels, choices, replies};
 use crate::diagnostic::Diagnostic;
-use crate::resolve::{Meaning, Resolution};
+use crate::resolve::Resolution;
 use crate::source::Span;
 
-/// An automaton in the making.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Raw {
-    pub(super) states: Vec<RawState>,
-    pub(super) start: usize,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct RawState {
-    pub(super) kind: StateKind,
-    pub(super) edges: Vec<RawEdge>,
-    /// How many of the edges are the channel's own; those of `*` channels beside it come behind.
-    pub(super) own: usize,
-    pub(super) parts: Vec<usize>,
-    pub(super) may_close: bool,
-    pub(super) peer_may_close: bool,
-    pub(super) outward: Option<Level>,
-    pub(super) inward: Option<Level>,
-    /// The request that opened the `*` copy whose state this is; `None` inside for a notification.
-    pub(super) body: Option<Option<MessageIndex>>,
-    /// Definitions that are this state, in the order in which they were met.
-    pub(super) definitions: Vec<usize>,
-    pub(super) span: Span,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct RawEdge {
-    pub(super) direction: Direction,
-    pub(super) message: MessageIndex,
-    pub(super) target: usize,
-    pub(super) spawn: bool,
-    /// The definition that is the body of the copy that is opened.
-    pub(super) copy: Option<usize>,
-    pub(super) origin: mcp_protocol_machine::protocol::Origin,
-    pub(super) span: Span,
-    pub(super) level: Option<Level>,
-}
-
-/// A request that waits for its reply, and who sent it.
-pub(super) type Open = (Direction, MessageIndex);
+mod answers;
+mod bodies;
+mod meaning;
+mod overlaps;
+mod ways;
 
 /// Two places are one state if they are the same text with the same requests open and the same channels running.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -82,6 +49,10 @@ pub(super) struct Explorer<'a> {
     starts: Vec<(Vec<usize>, usize)>,
     /// Whether something stood on the way that could not be read; it has been reported.
     broken: bool,
+    /// The state whose edges are being found.
+    current: Option<usize>,
+    /// How often a finding asked for the way to its place.
+    questions: Cell<usize>,
 }
 
 /// Explores one role from its first node.
@@ -111,6 +82,8 @@ pub(super) fn explore(
         open: Vec::new(),
         starts: Vec::new(),
         broken: false,
+        current: None,
+        questions: Cell::new(0),
     };
     let start = explorer.target(start, Vec::new(), 0, None, None)?;
     explorer.run();
@@ -134,6 +107,7 @@ impl Explorer<'_> {
     fn run(&mut self) {
         while let Some((state, key)) = self.waiting.pop() {
             let Head::Choice(choice) = self.heads.head(key.node, self.diagnostics) else { continue };
+            self.current = Some(state);
             let mut edges = self.edges(&choice, &key);
             let own = edges.len();
             edges.extend(self.spawns(key.running));
@@ -173,7 +147,8 @@ impl Explorer<'_> {
                 }
                 for (direction, message) in &open {
                     let action = self.action(*direction, *message);
-                    self.diagnostics.push(replies::open_across_channels(&action, span));
+                    let reply = self.answer(*direction, *message);
+                    self.diagnostics.push(replies::open_across_channels(&action, span, &reply));
                 }
                 if !open.is_empty() {
                     return None;
@@ -315,7 +290,7 @@ impl Explorer<'_> {
                     target,
                     spawn: false,
                     copy: None,
-                    origin: mcp_protocol_machine::protocol::Origin::Written,
+                    origin: Origin::Written,
                     span: action.span,
                     level: action.level.clone(),
                 });
@@ -340,317 +315,5 @@ impl Explorer<'_> {
             }
         }
         edges
-    }
-
-    /// What the name in an action stands for here.
-    fn messages(&mut self, action: &ActionNode, open: &[Open]) -> Option<Vec<MessageIndex>> {
-        let declarations = &self.resolution.declarations;
-        let asked: Vec<MessageIndex> = open
-            .iter()
-            .filter(|(direction, _)| *direction == action.direction.flip())
-            .map(|(_, message)| *message)
-            .collect();
-        let sign = sign(action.direction);
-        if action.message.text == "reply" {
-            return match asked.as_slice() {
-                [request] => Some(declarations.replies(*request).collect()),
-                [] => {
-                    let other = open.first().map(|(direction, message)| self.action(*direction, *message));
-                    self.diagnostics.push(replies::without_request(
-                        &format!("{sign}reply"),
-                        action.span,
-                        other.as_deref(),
-                        other.is_some(),
-                    ));
-                    None
-                }
-                several => {
-                    let names: Vec<String> = several
-                        .iter()
-                        .map(|message| declarations.message_name(*message).to_owned())
-                        .collect();
-                    self.diagnostics.push(replies::ambiguous(action.span, &names));
-                    None
-                }
-            };
-        }
-        match self.resolution.names.get(&action.message.text) {
-            None => {
-                self.diagnostics.push(declarations::undefined_message(&action.message, self.resolution));
-                None
-            }
-            Some(Meaning::Message(message)) => Some(vec![*message]),
-            Some(Meaning::Group(members)) => {
-                // Of the replies in a group those count whose request is open: a reply to a group stands for that of
-                // the member which was sent.
-                let fits = |member: &MessageIndex| match declarations.message(*member).map(|m| m.table.kind) {
-                    Some(Kind::Reply { request } | Kind::Refusal { request }) => asked.contains(&request),
-                    _ => true,
-                };
-                let fitting: Vec<MessageIndex> = members.iter().copied().filter(fits).collect();
-                if fitting.is_empty() && !members.is_empty() {
-                    let action_text = format!("{sign}{}", action.message.text);
-                    self.diagnostics.push(replies::without_request(&action_text, action.span, None, false));
-                    return None;
-                }
-                Some(fitting)
-            }
-        }
-    }
-
-    /// Which requests are open after a message.
-    fn after(&mut self, action: &ActionNode, message: MessageIndex, open: &[Open]) -> Option<Vec<Open>> {
-        let kind = self.resolution.declarations.message(message)?.table.kind;
-        let mut after = open.to_vec();
-        match kind {
-            Kind::Notification => {}
-            Kind::Request => {
-                let opened = (action.direction, message);
-                if after.contains(&opened) {
-                    let text = self.action(action.direction, message);
-                    // A request that is open both ways was probably written where its reply was meant.
-                    let meant = after.contains(&(action.direction.flip(), message)).then(|| {
-                        let reply = self.resolution.declarations.replies(message).next();
-                        reply
-                            .map_or("reply", |reply| self.resolution.declarations.message_name(reply))
-                            .to_owned()
-                    });
-                    self.diagnostics.push(replies::open_already(&text, action.span, meant.as_deref()));
-                    return None;
-                }
-                after.push(opened);
-                after.sort_unstable();
-            }
-            Kind::Reply { request } | Kind::Refusal { request } => {
-                let opened = (action.direction.flip(), request);
-                let Some(at) = after.iter().position(|open| *open == opened) else {
-                    let text = self.action(action.direction, message);
-                    let other_way = after.contains(&(action.direction, request));
-                    let sender = if other_way { action.direction } else { action.direction.flip() };
-                    let request = self.action(sender, request);
-                    self.diagnostics.push(replies::without_request(
-                        &text,
-                        action.span,
-                        Some(&request),
-                        other_way,
-                    ));
-                    return None;
-                };
-                after.remove(at);
-            }
-        }
-        Some(after)
-    }
-
-    /// Adds `*` bodies to a set of running ones.
-    fn more_running(&mut self, running: usize, bodies: &[(NodeId, Span)]) -> usize {
-        let mut set = self.running.get(running).cloned().unwrap_or_default();
-        for (body, span) in bodies {
-            let place = self.heads.place(*body);
-            let node = place.node;
-            if !set.contains(&node) {
-                set.push(node);
-                self.body(node, *span, place.definitions.first().map(|reached| reached.index));
-            }
-        }
-        if let Some(number) = self.running_numbers.get(&set) {
-            return *number;
-        }
-        let number = self.running.len();
-        self.running.push(set.clone());
-        self.running_numbers.insert(set, number);
-        number
-    }
-
-    /// Explores the body of a `*` once.
-    fn body(&mut self, node: NodeId, span: Span, definition: Option<usize>) {
-        if self.bodies.contains_key(&node) {
-            return;
-        }
-        self.bodies.insert(node, Vec::new());
-        let choice = match self.heads.head(node, self.diagnostics) {
-            Head::Broken => {
-                self.broken = true;
-                return;
-            }
-            Head::End => return self.diagnostics.push(channels::body_may_be_empty(span)),
-            Head::Parallel(_) => return self.diagnostics.push(channels::channels_in_body(span)),
-            Head::Choice(choice) => choice,
-        };
-        if choice.may_close || choice.peer_may_close {
-            let end = choice.end.unwrap_or(span);
-            self.diagnostics.push(channels::body_may_be_empty(end));
-        }
-        let mut edges = Vec::new();
-        let mut seen: HashMap<(Direction, MessageIndex), Span> = HashMap::new();
-        for action in &choice.actions {
-            if self.starts_with_reply(action) {
-                let text = format!("{}{}", sign(action.direction), action.message.text);
-                self.diagnostics.push(channels::body_starts_with_reply(action.span, &text));
-                continue;
-            }
-            let Some(messages) = self.messages(action, &[]) else { continue };
-            for message in messages {
-                if let Some(first) = seen.insert((action.direction, message), action.span) {
-                    let text = self.action(action.direction, message);
-                    self.diagnostics.push(choices::same_first_action(&text, action.span, first));
-                    continue;
-                }
-                let Some(open) = self.after(action, message, &[]) else { continue };
-                let opener = open.first().map(|(_, message)| *message);
-                let Some(target) = self.target(action.next, open, 0, Some(opener), Some(action.span)) else {
-                    continue;
-                };
-                edges.push(RawEdge {
-                    direction: action.direction,
-                    message,
-                    target,
-                    spawn: true,
-                    copy: definition,
-                    origin: mcp_protocol_machine::protocol::Origin::Written,
-                    span: action.span,
-                    level: action.level.clone(),
-                });
-            }
-        }
-        self.bodies.insert(node, edges);
-    }
-
-    fn starts_with_reply(&self, action: &ActionNode) -> bool {
-        let kind = match self.resolution.names.get(&action.message.text) {
-            Some(Meaning::Message(message)) => Some(*message),
-            Some(Meaning::Group(members)) => members.first().copied(),
-            None => return action.message.text == "reply",
-        };
-        let kind = kind.and_then(|message| self.resolution.declarations.message(message));
-        kind.is_some_and(|message| matches!(message.table.kind, Kind::Reply { .. } | Kind::Refusal { .. }))
-    }
-
-    fn spawns(&self, running: usize) -> Vec<RawEdge> {
-        let bodies = self.running.get(running).map(Vec::as_slice).unwrap_or_default();
-        bodies.iter().filter_map(|body| self.bodies.get(body)).flatten().cloned().collect()
-    }
-
-    /// Every open request must have a reply ahead, on every way.
-    fn unanswered(&mut self) {
-        let declarations = &self.resolution.declarations;
-        let mut answered: BTreeSet<(usize, Open)> = BTreeSet::new();
-        let mut backwards: HashMap<usize, Vec<usize>> = HashMap::new();
-        let mut waiting = Vec::new();
-        for (state, place) in self.states.iter().enumerate() {
-            for edge in place.edges.iter().filter(|edge| !edge.spawn) {
-                backwards.entry(edge.target).or_default().push(state);
-                if let Some(Kind::Reply { request } | Kind::Refusal { request }) =
-                    declarations.message(edge.message).map(|message| message.table.kind)
-                {
-                    waiting.push((state, (edge.direction.flip(), request)));
-                }
-            }
-        }
-        while let Some((state, open)) = waiting.pop() {
-            if !answered.insert((state, open)) {
-                continue;
-            }
-            for before in backwards.get(&state).into_iter().flatten() {
-                if self.open.get(*before).is_some_and(|there| there.contains(&open)) {
-                    waiting.push((*before, open));
-                }
-            }
-        }
-        let mut reported: BTreeSet<Open> = BTreeSet::new();
-        let mut found = Vec::new();
-        for (state, place) in self.states.iter().enumerate() {
-            for open in self.open.get(state).into_iter().flatten() {
-                if !answered.contains(&(state, *open)) && reported.insert(*open) {
-                    let action = self.action(open.0, open.1);
-                    let ends = self.comes_to_an_end(state);
-                    found.push(replies::never_answered(&action, place.span, ends));
-                }
-            }
-        }
-        self.diagnostics.append(&mut found);
-    }
-
-    /// Whether `End` lies ahead of a state.
-    fn comes_to_an_end(&self, state: usize) -> bool {
-        let mut seen = BTreeSet::new();
-        let mut waiting = vec![state];
-        while let Some(state) = waiting.pop() {
-            let Some(place) = self.states.get(state).filter(|_| seen.insert(state)) else { continue };
-            if place.kind == StateKind::End || place.may_close || place.peer_may_close {
-                return true;
-            }
-            waiting.extend(place.edges.iter().filter(|edge| !edge.spawn).map(|edge| edge.target));
-        }
-        false
-    }
-
-    /// Channels that run side by side share no message in one direction.
-    fn overlaps(&mut self) {
-        let starts = std::mem::take(&mut self.starts);
-        let mut reported: BTreeSet<(Span, Span)> = BTreeSet::new();
-        for (linear, running) in starts {
-            let mut seen: HashMap<(Direction, MessageIndex), (usize, Span)> = HashMap::new();
-            let bodies = self.running.get(running).cloned().unwrap_or_default();
-            let linear = linear.iter().map(|state| self.alphabet([*state]));
-            let bodies = bodies.iter().map(|body| {
-                let edges = self.bodies.get(body).map(Vec::as_slice).unwrap_or_default();
-                let mut alphabet = self.alphabet(edges.iter().map(|edge| edge.target));
-                for edge in edges {
-                    alphabet.entry((edge.direction, edge.message)).or_insert(edge.span);
-                }
-                alphabet
-            });
-            let channels: Vec<_> = linear.chain(bodies).collect();
-            let mut found = Vec::new();
-            for (channel, alphabet) in channels.into_iter().enumerate() {
-                for (action, span) in alphabet {
-                    match seen.get(&action) {
-                        Some((other, first)) if *other != channel => found.push((action, *first, span)),
-                        _ => {
-                            seen.insert(action, (channel, span));
-                        }
-                    }
-                }
-            }
-            found.sort_unstable_by_key(|(_, first, second)| (*first, *second));
-            for ((direction, message), first, second) in found {
-                if reported.insert((first, second)) {
-                    let action = self.action(direction, message);
-                    self.diagnostics.push(channels::overlap(&action, first, second));
-                }
-            }
-        }
-    }
-
-    /// Every message that a linear channel may have from some states on, with a place each.
-    fn alphabet(&self, from: impl IntoIterator<Item = usize>) -> HashMap<(Direction, MessageIndex), Span> {
-        let mut alphabet = HashMap::new();
-        let mut seen: std::collections::HashSet<usize> = std::collections::HashSet::new();
-        let mut waiting: Vec<usize> = from.into_iter().collect();
-        while let Some(state) = waiting.pop() {
-            if !seen.insert(state) {
-                continue;
-            }
-            let Some(place) = self.states.get(state) else { continue };
-            for edge in place.edges.iter().take(place.own) {
-                alphabet.entry((edge.direction, edge.message)).or_insert(edge.span);
-                waiting.push(edge.target);
-            }
-            waiting.extend(&place.parts);
-        }
-        alphabet
-    }
-
-    fn action(&self, direction: Direction, message: MessageIndex) -> String {
-        format!("{}{}", sign(direction), self.resolution.declarations.message_name(message))
-    }
-}
-
-/// `!` or `?`.
-pub(super) fn sign(direction: Direction) -> char {
-    match direction {
-        Direction::Send => '!',
-        Direction::Receive => '?',
     }
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{Action, Level, StateIndex, StateKind, Strictness};
 
-use super::explore::{Raw, RawState};
 use super::names::name;
+use super::raw::{Raw, RawState};
 use super::{Automaton, Edge, State, copies, explore, loops, lower, minimise, refuse};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::resolve::{Resolution, Role};

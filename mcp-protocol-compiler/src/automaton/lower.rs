@@ -3,7 +3,7 @@
 //! In: the definitions. Out: a [`Graph`] and the node where the role starts. Refuses unbound names, recursion across
 //! `( , )` and `*`, and two operators at one level; what a message name means is left to exploring.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use mcp_protocol_machine::protocol::{Direction, Side};
 
@@ -11,6 +11,7 @@ use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use crate::ast::{Choice, Name, Operator, Sequence, Tail};
 use crate::checks::{choices, declarations, recursion};
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::findings::LIMIT;
 use crate::resolve::{Resolution, level};
 use crate::source::Span;
 
@@ -37,6 +38,10 @@ pub(super) struct Lowering<'a> {
     definitions: HashMap<(usize, View), NodeId>,
     /// Definitions that are used and not yet lowered; a queue, so that a long chain of them is no deep recursion.
     waiting: VecDeque<(usize, View, NodeId)>,
+    /// The loops and what they cross, as far as that has been reported.
+    crossed: HashSet<(Span, Span)>,
+    /// How many messages were found that nothing declares.
+    undefined: usize,
 }
 
 /// Lowers one role; gives the graph and where it starts.
@@ -95,6 +100,8 @@ impl<'a> Lowering<'a> {
             diagnostics,
             definitions: HashMap::new(),
             waiting: VecDeque::new(),
+            crossed: HashSet::new(),
+            undefined: 0,
         }
     }
 
@@ -127,7 +134,12 @@ impl<'a> Lowering<'a> {
             None => {
                 // A role without a type has been reported where the role is declared.
                 if role.is_none() {
-                    let diagnostic = declarations::undefined_definition(name, self.resolution, &[]);
+                    let mut diagnostic = declarations::undefined_definition(name, self.resolution, &[]);
+                    let other = self.resolution.roles.iter().find(|other| other.side != view.side);
+                    if let (true, Some(other)) = (dual, other) {
+                        diagnostic.helps =
+                            vec![format!("write `dual {}` for the other role's dual", other.name.text)];
+                    }
                     self.diagnostics.push(diagnostic);
                 }
                 self.graph.add(Node::Broken)
@@ -157,6 +169,9 @@ impl<'a> Lowering<'a> {
     }
 
     fn sequence(&mut self, sequence: &'a Sequence, view: View, scope: &mut Vec<Scope<'a>>) -> Branch {
+        for action in &sequence.actions {
+            self.message(&action.message);
+        }
         let mut next = self.tail(&sequence.tail, view, scope);
         let Some((first, rest)) = sequence.actions.split_first() else {
             return Branch::Other(next, sequence.span);
@@ -176,6 +191,16 @@ impl<'a> Lowering<'a> {
             next = self.graph.add(Node::Choice { branches, operator: None, span: step.span });
         }
         Branch::Action(action(first, next))
+    }
+
+    /// Reports a message that nothing declares. What lies behind it is not explored, and would be found out only when
+    /// it is mended.
+    fn message(&mut self, name: &Name) {
+        let known = name.text == "reply" || self.resolution.names.contains_key(&name.text);
+        if !known && self.undefined < LIMIT {
+            self.undefined += 1;
+            self.diagnostics.push(declarations::undefined_message(name, self.resolution));
+        }
     }
 
     fn tail(&mut self, tail: &'a Tail, view: View, scope: &mut Vec<Scope<'a>>) -> NodeId {
@@ -222,7 +247,9 @@ impl<'a> Lowering<'a> {
         match variable(scope, &name.text) {
             Some((node, _, None)) => node,
             Some((_, bound, Some((barrier, span)))) => {
-                self.diagnostics.push(recursion::across(name, bound.span, barrier, span));
+                if self.crossed.insert((bound.span, span)) {
+                    self.diagnostics.push(recursion::across(name, bound.span, barrier, span));
+                }
                 self.graph.add(Node::Broken)
             }
             None if self.resolution.definition(&name.text, view.side).is_none()

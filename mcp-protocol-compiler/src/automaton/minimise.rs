@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{Direction, Level, MessageIndex, Origin, StateKind};
 
-use super::explore::{Raw, RawState};
+use super::raw::{Raw, RawState};
 
 /// What an edge looks like from outside, whatever it leads to.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -207,7 +207,7 @@ impl Partition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::automaton::explore::RawEdge;
+    use crate::automaton::raw::RawEdge;
     use crate::source::Span;
 
     /// Random numbers that are the same in every run of one seed.

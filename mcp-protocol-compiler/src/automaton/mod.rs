@@ -19,6 +19,7 @@ mod loops;
 mod lower;
 mod minimise;
 mod names;
+mod raw;
 mod refuse;
 mod replies;
 

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use mcp_protocol_machine::protocol::{Direction, Origin, StateKind};
 
-use super::explore::{Raw, RawState};
+use super::raw::{Raw, RawState};
 use crate::resolve::Resolution;
 
 /// The name of a state and its aliases.

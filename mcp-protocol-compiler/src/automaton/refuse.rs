@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateKind};
 
-use super::explore::{Raw, RawEdge, RawState, sign};
 use super::minimise::classes;
+use super::raw::{Raw, RawEdge, RawState, sign};
 use crate::checks::refusals;
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Declarations;

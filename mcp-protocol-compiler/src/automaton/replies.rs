@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
-use super::explore::{Open, RawState};
+use super::raw::{Open, RawState};
 use crate::checks::alternatives;
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Declarations;

@@ -25,14 +25,18 @@ pub fn overlap(action: &str, first: Span, second: Span) -> Diagnostic {
 }
 
 /// `*( ?Result . … )`
-pub fn body_starts_with_reply(span: Span, action: &str) -> Diagnostic {
+pub fn body_starts_with_reply(span: Span, action: &str, request: Option<&str>) -> Diagnostic {
     Diagnostic::error(
         BODY_STARTS_WITH_REPLY,
         span,
         format!("a copy of this `*` would start with the reply `{action}`"),
     )
     .label("no request is open yet")
-    .help("start the body with the request, `*( !Request . ?reply . End )`, or with a notification")
+    .help(match request {
+        Some(request) => format!("start with the request: `*( {request} . {action} . … )`"),
+        None => "start the body with the request, `*( !Request . ?reply . End )`, or with a notification"
+            .to_owned(),
+    })
 }
 
 /// `*( !A . S ⊕ End )`, `*End`
@@ -59,16 +63,22 @@ pub fn body_may_stop(span: Span) -> Diagnostic {
 }
 
 /// `*( !A . ?reply . ?B . End )` where B carries no key that A or its reply carries, too.
-pub fn untied_step(span: Span, action: &str, held: &[&str]) -> Diagnostic {
+///
+/// `first` is the message that opens the copy, and where.
+pub fn untied_step(span: Span, action: &str, held: &[&str], first: Option<(&str, Span)>) -> Diagnostic {
     let name = action.trim_start_matches(['!', '?']);
-    let found = Diagnostic::error(UNTIED_STEP, span, format!("nothing ties `{action}` to its copy"))
-        .label("which of the running copies is it for?")
-        .with_note(
-            "a reply is tied by its id; any other later step of a `*` by a key that an earlier step carries, too",
-        );
+    let mut found = Diagnostic::error(UNTIED_STEP, span, format!("nothing ties `{action}` to its copy"))
+        .label("which of the running copies is it for?");
+    if let Some((opener, place)) = first {
+        found = found.also(place, format!("`{opener}` opens the copy"));
+    }
+    found = found.with_note(
+        "a reply is tied by its id; any other later step of a `*` by a key that an earlier step carries, too",
+    );
     match held {
         [] => found.help(format!(
-            "declare a key that the first step and this one carry: `key name = First.path | {name}.path`"
+            "declare a key that the first step and this one carry: `key name = {}.path | {name}.path`",
+            first.map_or("First", |(opener, _)| opener)
         )),
         [first, ..] => found.help(format!("say where it carries the key: `key {first} = … | {name}.path`")),
     }

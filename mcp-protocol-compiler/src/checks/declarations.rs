@@ -67,9 +67,14 @@ pub fn undefined_definition(name: &Name, resolution: &Resolution, variables: &[&
             name.text
         ));
     }
-    let definitions = resolution.definitions.iter().map(|definition| definition.name.text.as_str());
+    let roles = resolution.roles.iter().map(|role| role.name.text.as_str());
+    let definitions =
+        resolution.definitions.iter().map(|definition| definition.name.text.as_str()).chain(roles);
+    if matches!(name.text.as_str(), "loop" | "repeat" | "while") {
+        return diagnostic.help("a loop is written `rec again . ( … )`, with `again` where it starts again");
+    }
     if name.text.eq_ignore_ascii_case("end") {
-        return diagnostic.help("did you mean `End`? it begins with a capital letter");
+        return diagnostic.help("did you mean `End`? its first letter alone is a capital");
     }
     match nearest(&name.text, sorted(definitions.chain(variables.iter().copied()))) {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
@@ -144,11 +149,15 @@ pub fn second_role(name: &Name, first: &Role) -> Diagnostic {
 }
 
 /// A role whose session type is nowhere.
-pub fn role_without_type(role: &Role, other: Option<&Role>) -> Diagnostic {
+pub fn role_without_type(role: &Role, other: Option<&Role>, unused: &[&str]) -> Diagnostic {
     let name = &role.name.text;
     let diagnostic =
         Diagnostic::error(UNKNOWN_ROLE, role.name.span, format!("the role `{name}` has no session type"))
             .label("nothing defines it");
+    if let Some(near) = nearest(name, unused.iter().copied()) {
+        return diagnostic
+            .help(format!("`{near}` is defined; did you mean `{name}` there, or `{near}` here?"));
+    }
     match other {
         Some(other) => diagnostic.help(format!(
             "define it, `{name} = …`, or derive it: `{} {name} = dual {}`",
@@ -252,6 +261,14 @@ pub fn nothing_to_override(span: Span, name: Option<&Name>) -> Diagnostic {
     Diagnostic::error(BAD_OVERRIDE, span, message)
         .label("nothing to override")
         .help("remove `override`, or import the file whose item is to be replaced")
+}
+
+/// `override` of an item that is imported by another name.
+pub fn misspelt_override(span: Span, name: &Name, near: &str) -> Diagnostic {
+    Diagnostic::error(BAD_OVERRIDE, name.span, format!("no imported file declares `{}`", name.text))
+        .label("nothing has this name")
+        .also(span, "nothing to override")
+        .help(format!("did you mean `{near}`?"))
 }
 
 /// `override` of an item of the same file.

@@ -15,3 +15,4 @@ pub mod refusals;
 pub mod replies;
 pub mod typed_api;
 pub mod unsupported;
+pub mod unused;

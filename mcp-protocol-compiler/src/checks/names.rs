@@ -78,7 +78,8 @@ impl Clashes<'_> {
         for (name, span) in wrong {
             self.found.push(
                 Diagnostic::error(NOT_A_NAME, span, format!("`{name}` can be no name in Rust"))
-                    .help("use another name"),
+                    .label("the code would have to call something by this name")
+                    .help(format!("use another name, for instance `My{name}`")),
             );
         }
     }

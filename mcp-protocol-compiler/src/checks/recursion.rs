@@ -47,6 +47,10 @@ pub fn across(name: &Name, bound: Span, barrier: Barrier, at: Span) -> Diagnosti
         Barrier::Parallel => "put the part that repeats in `*( … )`, beside the loop instead of inside it",
         Barrier::Replicated => "`*` repeats by itself: end the copy in `End`",
     })
+    .helps_if(
+        barrier == Barrier::Parallel,
+        "or, if one of the two is to happen, write `⊕` or `&` in place of the comma",
+    )
 }
 
 /// A definition that comes back to itself across `( , )` or `*`.

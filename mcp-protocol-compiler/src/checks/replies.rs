@@ -16,13 +16,24 @@ pub const OPEN_ACROSS_CHANNELS: Code = Code("S0304");
 pub const NEVER_ANSWERED: Code = Code("S0305");
 
 /// `?reply` or `?Result` with no request open.
-pub fn without_request(action: &str, span: Span, request: Option<&str>, other_way: bool) -> Diagnostic {
-    let diagnostic = Diagnostic::error(
+///
+/// `before` is the action that leads here, and where it stands.
+pub fn without_request(
+    action: &str,
+    span: Span,
+    request: Option<&str>,
+    other_way: bool,
+    before: Option<(String, Span)>,
+) -> Diagnostic {
+    let mut diagnostic = Diagnostic::error(
         WITHOUT_REQUEST,
         span,
         format!("the reply `{action}` has no request on the way here"),
     )
     .label("nothing is open to be answered");
+    if let Some((written, place)) = before.filter(|_| !other_way) {
+        diagnostic = diagnostic.also(place, format!("`{written}` leads here"));
+    }
     match request {
         Some(request) if other_way => diagnostic.help(format!(
             "the reply to `{request}` goes the other way than the request: turn `!` and `?` round in one of them"
@@ -32,48 +43,83 @@ pub fn without_request(action: &str, span: Span, request: Option<&str>, other_wa
     }
 }
 
-/// `?reply` with several requests open.
-pub fn ambiguous(span: Span, open: &[String]) -> Diagnostic {
+/// `?reply` with several requests open; `replies` are the actions that could be meant.
+pub fn ambiguous(span: Span, open: &[String], replies: &[String]) -> Diagnostic {
+    let written: Vec<String> = replies.iter().map(|reply| format!("`{reply}`")).collect();
     Diagnostic::error(AMBIGUOUS, span, "`reply` could answer more than one request")
         .label(format!("{} are open here", list(open)))
-        .help("name the reply instead of writing `reply`")
+        .help(format!("name the reply: write {}", written.join(" or ")))
 }
 
-/// `!A . !A`
-pub fn open_already(action: &str, span: Span, reply: Option<&str>) -> Diagnostic {
-    let diagnostic = Diagnostic::error(OPEN_ALREADY, span, format!("`{action}` is open already"))
-        .label("comes again before it was answered");
-    if let Some(reply) = reply {
-        let request = action.trim_start_matches(['!', '?']);
-        return diagnostic
-            .with_note(format!("`!{request}` and `?{request}` are two requests, one of each side"))
-            .help(format!("to answer `{request}` write its reply, `{reply}` or `reply`"));
+/// `!A . !A`; `reply` is the action that answers, `?R`, and `crossed` says that the other side's request of this name
+/// is open, too.
+pub fn open_already(
+    action: &str,
+    span: Span,
+    reply: &str,
+    crossed: bool,
+    opened: Option<Span>,
+) -> Diagnostic {
+    let mut diagnostic = Diagnostic::error(OPEN_ALREADY, span, format!("`{action}` is open already"));
+    if let Some(opened) = opened.filter(|opened| *opened != span) {
+        diagnostic = diagnostic.also(opened, "opened here");
     }
-    diagnostic.help(
-        "receive the reply first; for any number at once put the exchange in `*( … )` beside this channel",
-    )
+    if crossed {
+        let request = action.trim_start_matches(['!', '?']);
+        let other = if action.starts_with('!') { '?' } else { '!' };
+        let answer = reply.trim_start_matches(['!', '?']);
+        let answers = if other == '?' { '!' } else { '?' };
+        return diagnostic
+            .label("comes again before it was answered")
+            .with_note(format!("`!{request}` and `?{request}` are two requests, one of each side"))
+            .help(format!(
+                "to answer `{other}{request}` write its reply, `{answers}{answer}` or `{answers}reply`"
+            ));
+    }
+    diagnostic
+        .label(format!("comes again before its reply, `{reply}`"))
+        .help(format!("write the reply before it comes again: `{action} . {reply} . …`"))
+        .help(format!("for any number at once: `*( {action} . {reply} . End )`, beside the other channels"))
 }
 
-/// `!A . (B, C)`
-pub fn open_across_channels(action: &str, span: Span) -> Diagnostic {
+/// `!A . (B, C)`; `reply` is the action that answers.
+pub fn open_across_channels(action: &str, span: Span, reply: &str) -> Diagnostic {
     Diagnostic::error(OPEN_ACROSS_CHANNELS, span, format!("`{action}` is still open where channels start"))
         .label("which of the channels would the reply belong to")
-        .help("receive the reply before `( , )`, or send the request in one of the channels")
+        .help(format!("write `{action} . {reply} . ( …, … )`, or put the request in one of the channels"))
 }
 
-/// `!A . End`, `rec x . !A . x`
-pub fn never_answered(action: &str, span: Span, ends: bool) -> Diagnostic {
+/// `!A . End`, `rec x . !A . x`; `reply` is the action that answers. `crossed` says that this very request is open in
+/// the other direction, too, where its reply was probably meant.
+pub fn never_answered(
+    action: &str,
+    span: Span,
+    ends: bool,
+    reply: &str,
+    crossed: bool,
+    opened: Option<Span>,
+) -> Diagnostic {
     let how = if ends {
         "from here on it ends without its reply"
     } else {
         "from here on it goes on for ever without its reply"
     };
-    Diagnostic::error(NEVER_ANSWERED, span, format!("some path never answers `{action}`"))
+    let mut found = Diagnostic::error(NEVER_ANSWERED, span, format!("some path never answers `{action}`"));
+    if let Some(opened) = opened {
+        found = found.also(opened, "opened here");
+    }
+    if crossed {
+        let other = if action.starts_with('!') { '?' } else { '!' };
+        let name = action.trim_start_matches(['!', '?']);
+        return found
+            .label(format!("`{other}{name}` is a request of the other side, not the reply"))
+            .help(format!("write `{reply}`, the reply, in place of `{other}{name}`"));
+    }
+    found
         .label(how)
         .with_note("JSON-RPC answers every request; a message that wants no answer is a notification")
-        .help(if action.starts_with('!') {
-            format!("add `?reply .` somewhere behind `{action}`, or declare it as a notification")
-        } else {
-            format!("add `!reply .` somewhere behind `{action}`, or declare it as a notification")
-        })
+        .help(format!(
+            "write `{action} . {reply} . …`, or declare `{0}` as a notification",
+            action.trim_start_matches(['!', '?'])
+        ))
 }

@@ -38,7 +38,11 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
         if let PayloadType::Type(path) = &message.payload
             && syn::parse_str::<syn::Type>(&path.text).is_err()
         {
-            found.push(Diagnostic::error(NOT_A_TYPE, path.span, format!("`{}` is no Rust type", path.text)));
+            found.push(
+                Diagnostic::error(NOT_A_TYPE, path.span, format!("`{}` is no Rust type", path.text))
+                    .label("the code could not name it")
+                    .help("write the path of a type, such as `a_crate::a_module::Type`, or `_` for any JSON"),
+            );
         }
     }
     for automaton in compiled.client.iter().chain(&compiled.server) {

@@ -8,6 +8,7 @@ use crate::source::Span;
 pub mod findings;
 pub mod json;
 pub mod render;
+pub mod repeats;
 
 /// The stable code of a kind of finding, `S0201`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -92,6 +93,12 @@ impl Diagnostic {
     pub fn with_note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
+    }
+
+    /// Adds something to do where a condition holds.
+    #[must_use]
+    pub fn helps_if(self, holds: bool, help: &str) -> Self {
+        if holds { self.help(help) } else { self }
     }
 
     /// Adds something to do.

@@ -115,7 +115,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 77] = pages! {
+static PAGES: [Page; 78] = pages! {
     source::NOT_UTF8, "S0001", "the file is not UTF-8";
     source::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::findings::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -160,6 +160,7 @@ static PAGES: [Page; 77] = pages! {
     checks::declarations::UNUSED_DEFINITION, "S0111", "a definition that no role reaches";
     checks::alternatives::NOT_TOLD_APART, "S0112", "alternatives that nothing tells apart";
     checks::announcements::NEVER_ANNOUNCED, "S0113", "a capability that nobody announces";
+    checks::unused::UNUSED_MESSAGE, "S0114", "a message that no role uses";
     checks::recursion::UNGUARDED, "S0201", "a loop that does nothing";
     checks::recursion::ACROSS, "S0202", "a loop that leaves its channel";
     checks::recursion::BRANCH_OF_LOOP, "S0203", "a branch that the loop has taken in";

@@ -235,7 +235,7 @@ impl<'s> Scanner<'s> {
         } else if is_dash(character) {
             self.dash(character, second);
         } else if character == ';' {
-            let advice = "write `.` between two actions; between items, delete it";
+            let advice = if self.is_last_of_line() { "delete it" } else { "write `.` between two actions" };
             let diagnostic = self.unknown(character, 1).help(advice);
             self.report(diagnostic);
             self.at += 1;
@@ -299,11 +299,27 @@ impl<'s> Scanner<'s> {
                 let advice =
                     format!("a method, or such a key of a JSON path, stands in quotes: `\"{whole}\"`");
                 diagnostic = diagnostic.help(advice);
+            } else if character == '-' && self.is_first_of_line() {
+                diagnostic = diagnostic.help("a comment starts with `--`");
+            } else {
+                diagnostic = diagnostic.help("delete it");
             }
             self.report(diagnostic);
         }
         self.token(Kind::Unknown, length);
         self.run = Some((self.at, character));
+    }
+
+    /// Whether nothing but spaces stands before this place in its line.
+    fn is_first_of_line(&self) -> bool {
+        let before = self.text.get(..self.at).unwrap_or("");
+        before.rsplit('\n').next().is_none_or(|line| line.len() < 200 && line.trim().is_empty())
+    }
+
+    /// Whether nothing but spaces stands behind the character at this place in its line.
+    fn is_last_of_line(&self) -> bool {
+        let mut behind = self.rest().chars().skip(1).take_while(|character| *character != '\n').take(200);
+        behind.all(char::is_whitespace)
     }
 
     /// What was probably meant as one word with this character in it: `tools/call`, `x-y`.

@@ -3,6 +3,8 @@
 //! In: the tokens. Out: them one by one; findings; the next place worth reading after a mistake. Refuses two findings
 //! at one token, and findings in a line of which the lexer could not read something: they would be consequences.
 
+use std::collections::HashSet;
+
 use super::words;
 use crate::ast::{Comment, Name};
 use crate::diagnostic::findings::Findings;
@@ -33,6 +35,15 @@ pub(super) struct Parser<'s> {
     pub(super) lenient: bool,
     /// Whether a loop has been named `μ`, which has been reported.
     pub(super) mu_as_name: bool,
+    /// The names that this file defines, and those that it binds with `rec`; looked for when a mistake asks for them.
+    names: Option<Names<'s>>,
+}
+
+/// Names by what makes them, as far as tokens tell.
+#[derive(Default)]
+struct Names<'s> {
+    defined: HashSet<&'s str>,
+    bound: HashSet<&'s str>,
 }
 
 impl<'s> Parser<'s> {
@@ -59,12 +70,13 @@ impl<'s> Parser<'s> {
             parentheses: 0,
             lenient: false,
             mu_as_name: false,
+            names: None,
         }
     }
 
     // Looking
 
-    fn token_at(&self, ahead: usize) -> Token {
+    pub(super) fn token_at(&self, ahead: usize) -> Token {
         let end = self.text.len() as u32;
         let behind = Token { kind: Kind::EndOfFile, starts_line: true, start: end, end };
         self.tokens.get(self.at + ahead).copied().unwrap_or(behind)
@@ -126,6 +138,34 @@ impl<'s> Parser<'s> {
     /// How a message names the token before this one.
     pub(super) fn before(&self) -> String {
         format!("`{}`", shorten(self.sources.slice(self.previous())))
+    }
+
+    /// Whether the file has a definition of this name.
+    pub(super) fn is_defined(&mut self, name: &str) -> bool {
+        self.names().defined.contains(name)
+    }
+
+    /// Whether the file has a loop of this name.
+    pub(super) fn is_bound(&mut self, name: &str) -> bool {
+        self.names().bound.contains(name)
+    }
+
+    fn names(&mut self) -> &Names<'s> {
+        let names = self.names.take().unwrap_or_else(|| {
+            let mut names = Names::default();
+            for pair in self.tokens.windows(2) {
+                let [first, second] = pair else { continue };
+                if first.kind == Kind::Word && matches!(second.kind, Kind::Equals | Kind::OpenBracket) {
+                    names.defined.insert(self.source(*first));
+                }
+                let begins_loop = first.kind == Kind::Mu || self.source(*first) == "rec";
+                if begins_loop && second.kind == Kind::Word {
+                    names.bound.insert(self.source(*second));
+                }
+            }
+            names
+        });
+        self.names.insert(names)
     }
 
     // Taking

@@ -146,6 +146,12 @@ impl Parser<'_> {
                 format!("the branch after {found} is outside any definition"),
                 "begin a definition with `Name = `".to_owned(),
             ),
+            Kind::Word if matches!(word, "or" | "and" | "else" | "xor") && !self.token().starts_line => (
+                format!("{found} is no operator"),
+                "write `⊕` or `(+)` where this role chooses, `&` where the peer chooses, `( , )` for channels side \
+                 by side"
+                    .to_owned(),
+            ),
             Kind::Word if !words::is_reserved(word) => (
                 format!("expected an item, found {found}"),
                 format!("a definition is written `{} = …`", shorten(word)),
@@ -242,6 +248,19 @@ impl Parser<'_> {
 
     fn group_member(&mut self) -> Option<GroupMember> {
         if let Some(word) = self.eat_word("replies") {
+            let group = self.name("a request or a group", "write `replies Group`")?;
+            let span = word.to(group.span);
+            return Some(GroupMember::Replies(group, span));
+        }
+        if matches!(self.word(), "reply" | "answers")
+            && self.kind_at(1) == Kind::Word
+            && !self.token_at(1).starts_line
+        {
+            let group = shorten(self.word_at(1));
+            let message = format!("unexpected `{group}` behind {}", self.found());
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
+            self.report(finding.help(format!("write `replies {group}`")));
+            let word = self.bump();
             let group = self.name("a request or a group", "write `replies Group`")?;
             let span = word.to(group.span);
             return Some(GroupMember::Replies(group, span));

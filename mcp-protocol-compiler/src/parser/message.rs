@@ -9,7 +9,12 @@ use super::{MALFORMED_DECLARATION, MALFORMED_PATH, MALFORMED_PAYLOAD, UNKNOWN_MO
 use crate::ast::{ItemKind, Modifier, Name, Notification, Payload, Reply, Request};
 use crate::diagnostic::{Diagnostic, shorten};
 use crate::lexer::Kind;
+use crate::resolve::is_primitive;
 use crate::suggest;
+
+/// What may stand between the parentheses of a payload.
+const PAYLOAD_HELP: &str =
+    "write `(Type)`, `(a::b::Type)`, `(Type?)` if it may be absent, or `(_)` for any JSON";
 
 impl Parser<'_> {
     pub(super) fn request(&mut self) -> Option<ItemKind> {
@@ -18,7 +23,7 @@ impl Parser<'_> {
         let condition = self.condition();
         let payload = self.payload();
         let mut replies = Vec::new();
-        if self.eat(Kind::Arrow).is_some() {
+        if self.arrow() {
             self.replies(&mut replies);
         }
         let modifiers = self.modifiers(&mut replies, true);
@@ -29,6 +34,7 @@ impl Parser<'_> {
                 name.span,
                 format!("the request `{shown}` has no reply"),
             )
+            .label("JSON-RPC answers every request")
             .help(format!("write `request {shown} \"{}\" -> {shown}Result`", shorten(&method.text)))
             .help("or, if none is ever sent, declare a `notification`");
             self.report(finding);
@@ -64,6 +70,19 @@ impl Parser<'_> {
         Name { text: name.text.clone(), span: name.span }
     }
 
+    /// Takes `->`, or the `=>` that other languages have.
+    fn arrow(&mut self) -> bool {
+        if self.kind() == Kind::Equals && self.kind_at(1) == Kind::Greater && !self.token().starts_line {
+            let first = self.bump();
+            let both = first.to(self.span());
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, both, "`=>` where `->` is meant");
+            self.report(finding.help("write `->`"));
+            self.bump();
+            return true;
+        }
+        self.eat(Kind::Arrow).is_some()
+    }
+
     /// Adds the replies behind `->`.
     fn replies(&mut self, replies: &mut Vec<Reply>) {
         self.eat(Kind::Bar);
@@ -87,7 +106,7 @@ impl Parser<'_> {
     /// `(T)`, `(T?)`, `(_)`, `(null)` or nothing.
     pub(super) fn payload(&mut self) -> Payload {
         if self.kind() != Kind::Open {
-            return Payload::None;
+            return self.bare_payload();
         }
         let open = self.bump();
         if self.kind() == Kind::Close {
@@ -121,6 +140,40 @@ impl Parser<'_> {
         payload.unwrap_or(Payload::None)
     }
 
+    /// A type that stands where one belongs, but without parentheses; it is read as if it had them.
+    ///
+    /// What could be a modifier is not taken for one: types begin with a capital letter, are paths, or are Rust's own.
+    fn bare_payload(&mut self) -> Payload {
+        let word = self.word();
+        let capital = word.chars().next().is_some_and(char::is_uppercase);
+        let path = matches!(self.kind_at(1), Kind::DoubleColon | Kind::Less);
+        let known = word == "_" || word == "null" || is_primitive(word);
+        let type_like = !word.is_empty() && (capital || path || known) && !words::is_reserved(word);
+        if self.token().starts_line || !type_like || self.at_item() {
+            return Payload::None;
+        }
+        let (index, start) = (self.index(), self.span());
+        let payload = match word {
+            "null" => Payload::Null(self.bump()),
+            "_" => {
+                self.bump();
+                Payload::Any { optional: self.eat(Kind::Question).is_some(), span: start.to(self.previous()) }
+            }
+            _ => {
+                let Some(path) = self.rust_path(MALFORMED_PAYLOAD, "the path of a Rust type", PAYLOAD_HELP)
+                else {
+                    return Payload::None;
+                };
+                Payload::Type { path, optional: self.eat(Kind::Question).is_some() }
+            }
+        };
+        let all = start.to(self.previous());
+        let written = shorten(self.sources.slice(all));
+        let finding = Diagnostic::error(MALFORMED_PAYLOAD, all, "a payload type stands in parentheses");
+        self.report_at(index, finding.help(format!("write `({written})`")));
+        payload
+    }
+
     fn payload_type(&mut self) -> Option<Payload> {
         let start = self.span();
         let alone = matches!(self.kind_at(1), Kind::Close | Kind::Question);
@@ -141,8 +194,14 @@ impl Parser<'_> {
                 Some(Payload::Any { optional, span: start.to(self.previous()) })
             }
             _ => {
-                let help =
-                    "write `(Type)`, `(a::b::Type)`, `(Type?)` if it may be absent, or `(_)` for any JSON";
+                let help = match self.kind() {
+                    Kind::OpenBracket => "write `(Vec<Type>)` for a list",
+                    Kind::Ampersand => {
+                        "a message owns what it carries: write `(String)` or another type without `&`"
+                    }
+                    Kind::Text => "write the name of a type; what a message holds is said in Rust",
+                    _ => PAYLOAD_HELP,
+                };
                 let path = self.rust_path(MALFORMED_PAYLOAD, "the path of a Rust type", help)?;
                 Some(Payload::Type { path, optional: self.eat(Kind::Question).is_some() })
             }
@@ -151,13 +210,20 @@ impl Parser<'_> {
 
     fn modifiers(&mut self, replies: &mut Vec<Reply>, request: bool) -> Vec<Modifier> {
         let mut modifiers = Vec::new();
+        // What stands behind something unknown may well be in its right place.
+        let mut unknown = false;
         loop {
             match self.kind() {
                 Kind::OpenBracket => modifiers.push(Modifier::Levels(self.levels())),
                 Kind::Arrow if request && replies.is_empty() => {
-                    let finding =
-                        Diagnostic::error(MALFORMED_DECLARATION, self.span(), "the replies come too late");
-                    self.report(finding.help("write `-> …` before the modifiers"));
+                    if !unknown {
+                        let finding = Diagnostic::error(
+                            MALFORMED_DECLARATION,
+                            self.span(),
+                            "the replies come too late",
+                        );
+                        self.report(finding.help("write `-> …` before the modifiers"));
+                    }
                     self.bump();
                     self.replies(replies);
                 }
@@ -166,7 +232,8 @@ impl Parser<'_> {
                     self.report(if request {
                         finding.help("separate the replies of a request by `|`")
                     } else {
-                        finding.help("a notification has no reply: declare a `request`")
+                        finding
+                            .help("a notification has no reply: write `request` in place of `notification`")
                     });
                     self.bump();
                     self.replies(&mut Vec::new());
@@ -194,6 +261,7 @@ impl Parser<'_> {
                     Some(meant) => modifiers.extend(self.modifier(meant)),
                     None if self.token().starts_line => return modifiers,
                     None => {
+                        unknown = true;
                         self.bump();
                     }
                 },
@@ -213,10 +281,12 @@ impl Parser<'_> {
             Diagnostic::error(UNKNOWN_MODIFIER, self.span(), format!("unknown modifier `{}`", shorten(word)));
         self.report(match meant {
             Some(meant) => finding.help(format!("did you mean `{meant}`?")),
-            None => finding.with_note(format!(
-                "the modifiers are {}",
-                words::MODIFIERS.map(|word| format!("`{word}`")).join(", ")
-            )),
+            None => finding
+                .with_note(format!(
+                    "the modifiers are {}",
+                    words::MODIFIERS.map(|word| format!("`{word}`")).join(", ")
+                ))
+                .help("delete it, or put a payload type in parentheses"),
         });
         meant
     }

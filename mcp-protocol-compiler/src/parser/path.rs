@@ -205,6 +205,9 @@ impl Parser<'_> {
                     (None, Kind::Text) => {
                         format!("write `must {}` or `should {0}`", self.found().trim_matches('`'))
                     }
+                    (None, Kind::Word) if self.kind_at(1) == Kind::Text => {
+                        "write `must` or `should`".to_owned()
+                    }
                     (None, Kind::Word) => format!("write `must \"{}\"` or `should \"{0}\"`", shorten(word)),
                     (None, _) => "write levels as `[should \"rule\"]` or `[must \"rule\"]`".to_owned(),
                 };

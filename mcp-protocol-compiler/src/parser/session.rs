@@ -230,13 +230,22 @@ impl Parser<'_> {
             Tail::Missing(_) => return self.keep_silent(),
             Tail::Name(name) => {
                 let shown = shorten(&name.text);
-                Diagnostic::error(
+                let finding = Diagnostic::error(
                     NOTHING_FOLLOWS,
                     name.span,
                     format!("`{shown}` is followed by `.` but is no action"),
-                )
-                .with_note("if it is a definition, nothing can follow it: it says itself how it goes on")
-                .help(format!("write `!{shown}` to send a message, `?{shown}` to receive it"))
+                );
+                if self.is_bound(&name.text) {
+                    finding
+                        .label("starts the loop again")
+                        .help(format!("end the branch with `{shown}`, and delete what follows"))
+                } else if self.is_defined(&name.text) {
+                    finding
+                        .label("a definition says itself how it goes on")
+                        .help(format!("write what follows into `{shown}`, in place of its `End`"))
+                } else {
+                    finding.help(format!("write `!{shown}` to send the message, `?{shown}` to receive it"))
+                }
             }
             Tail::End(_) => Diagnostic::error(NOTHING_FOLLOWS, span, "something follows `End`")
                 .help("delete `End .`, or what follows it"),

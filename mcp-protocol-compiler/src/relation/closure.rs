@@ -248,7 +248,7 @@ fn notes(walk: &Walk<'_, '_>, planned: &Planned, messages: &[Message]) -> Vec<Di
                 cause.arrow.span,
                 format!(
                     "`{name}` is also accepted in {} of `{}`, where it may arrive late",
-                    shorten(machine, &states),
+                    words::place(machine, &states),
                     machine.automaton().name
                 ),
             )
@@ -257,13 +257,4 @@ fn notes(walk: &Walk<'_, '_>, planned: &Planned, messages: &[Message]) -> Vec<Di
         );
     }
     diagnostics
-}
-
-fn shorten(machine: &Machine<'_>, states: &[StateIndex]) -> String {
-    const NAMED: usize = 5;
-    if states.len() <= NAMED {
-        return words::place(machine, states);
-    }
-    let first: Vec<StateIndex> = states.iter().take(NAMED).copied().collect();
-    format!("{} and {} more", words::place(machine, &first), states.len() - NAMED)
 }

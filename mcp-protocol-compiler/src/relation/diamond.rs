@@ -9,6 +9,8 @@
 //! place. A cancellation is exempt against the replies of its own request, as long as all lead to the same place:
 //! the late one is swallowed by its id.
 
+use std::collections::HashSet;
+
 use mcp_protocol_machine::protocol::{Action, Kind, Origin, Side};
 
 use super::disagreement::matched;
@@ -20,7 +22,7 @@ use crate::diagnostic::Diagnostic;
 use crate::resolve::Message;
 
 /// How many races are reported; those after them mostly follow from them.
-const REPORTED: usize = 5;
+pub(super) const REPORTED: usize = 5;
 
 /// Every race, the shortest first, up to a few. Empty if the roles have the diamond.
 pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Vec<Diagnostic> {
@@ -29,19 +31,20 @@ pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Ve
         Ok(walk) => walk,
         Err(limit) => return vec![report::too_many(&client, &server, &limit)],
     };
-    let mut told: Vec<(Event, Event)> = Vec::new();
+    let mut told: HashSet<(Event, Event)> = HashSet::new();
     let mut diagnostics = Vec::new();
     for index in walk.all() {
         if walk.is_split(index) {
             continue;
         }
-        let Some(race) = race(&walk, index, messages) else { continue };
-        let events = (race.from_client.client.arrow.event, race.from_server.client.arrow.event);
-        if told.contains(&events) {
-            continue;
-        }
-        told.push(events);
-        diagnostics.push(race.report(&walk, index, messages));
+        let mut races = races_at(&walk, index, messages);
+        races.retain(|race| told.insert(race.events()));
+        let Some((first, others)) = races.split_first() else { continue };
+        let report = first.report(&walk, index, messages);
+        diagnostics.push(match also(others, messages) {
+            Some(note) => report.with_note(note),
+            None => report,
+        });
         if diagnostics.len() == REPORTED {
             break;
         }
@@ -113,8 +116,26 @@ struct Race {
     after_server: (Locations, Locations),
 }
 
-fn race(walk: &Walk<'_, '_>, index: PairIndex, messages: &[Message]) -> Option<Race> {
-    let pair = walk.pair(index)?;
+/// The other races of a place, in one note.
+fn also(others: &[Race], messages: &[Message]) -> Option<String> {
+    const NAMED: usize = 4;
+    let name = |event: Event| words::name(messages, event.message);
+    let named: Vec<String> = others
+        .iter()
+        .take(NAMED)
+        .map(|race| format!("`{}` and `{}`", name(race.events().0), name(race.events().1)))
+        .collect();
+    match others.len().saturating_sub(NAMED) {
+        _ if others.is_empty() => None,
+        0 => Some(format!("the same place has more races: {}", named.join("; "))),
+        more => Some(format!("the same place has more races: {}; and {more} more", named.join("; "))),
+    }
+}
+
+/// Every race of a place, in the order of the messages.
+fn races_at(walk: &Walk<'_, '_>, index: PairIndex, messages: &[Message]) -> Vec<Race> {
+    let mut races = Vec::new();
+    let Some(pair) = walk.pair(index) else { return races };
     let shared = shared(walk, index);
     let mut sides: [Vec<Shared>; 2] = [Vec::new(), Vec::new()];
     for both in shared {
@@ -139,12 +160,12 @@ fn race(walk: &Walk<'_, '_>, index: PairIndex, messages: &[Message]) -> Option<R
             }
             let fault = fault(walk, from_client, from_server, &after_client, &after_server);
             if let Some(fault) = fault {
-                let (from_client, from_server) = (*from_client, *from_server);
-                return Some(Race { pair, from_client, from_server, fault, after_client, after_server });
+                let (pair, from_client, from_server) = (pair.clone(), *from_client, *from_server);
+                races.push(Race { pair, from_client, from_server, fault, after_client, after_server });
             }
         }
     }
-    None
+    races
 }
 
 /// Whether one cancels a request and the other is that request's reply or refusal. In a state that waits for a
@@ -198,8 +219,13 @@ fn fault(
 }
 
 impl Race {
+    /// What the client sends and what the server sends.
+    fn events(&self) -> (Event, Event) {
+        (self.from_client.event(), self.from_server.event())
+    }
+
     fn report(&self, walk: &Walk<'_, '_>, index: PairIndex, messages: &[Message]) -> Diagnostic {
-        let (one, other) = (self.from_client.event(), self.from_server.event());
+        let (one, other) = self.events();
         let (first, second) = (words::name(messages, one.message), words::name(messages, other.message));
         let way = walk.way(index);
         let client = words::place(walk.client, &self.pair.client.locations);
@@ -290,7 +316,7 @@ impl Race {
         };
         let home = (self.pair.client.locations.clone(), self.pair.server.locations.clone());
         let mut waiting = vec![step(&self.pair, both)];
-        let mut seen: std::collections::HashSet<_> = waiting.iter().cloned().collect();
+        let mut seen: HashSet<_> = waiting.iter().cloned().collect();
         // A remedy is worth a short search only.
         while let Some((client, server)) = waiting.pop() {
             if (&client, &server) == (&home.0, &home.1) {

@@ -17,6 +17,7 @@ mod dual;
 mod machine;
 #[cfg(test)]
 mod oracle;
+mod parting;
 mod product;
 mod report;
 mod words;
@@ -30,6 +31,7 @@ use crate::resolve::Message;
 
 pub use closure::{Added, Closed, close};
 pub use diamond::races;
+pub use parting::closing_races;
 
 /// The server is not the dual of the client.
 pub const NOT_DUAL: Code = Code("S0501");

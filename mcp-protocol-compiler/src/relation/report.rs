@@ -47,7 +47,11 @@ impl<'a> Roles<'a, '_> {
     /// `` `Active` of `McpClient` ``
     fn place(&self, side: Side) -> String {
         let machine = self.machine(side);
-        format!("{} of `{}`", words::place(machine, self.locations(side)), machine.automaton().name)
+        let name = &machine.automaton().name;
+        match self.locations(side) {
+            [] => format!("`{name}`"),
+            locations => format!("{} of `{name}`", words::place(machine, locations)),
+        }
     }
 
     fn span(&self, side: Side) -> Span {
@@ -93,6 +97,11 @@ pub(super) fn not_related(
     };
     let mut diagnostic = explain(&roles, code, format!("{head}: {way}, {what}"));
     diagnostic.notes.extend(words::seen_from(&found.way).map(str::to_owned));
+    if found.way.is_empty() && wanted == Wanted::Dual && !weaker {
+        diagnostic = diagnostic.help(format!(
+            "if the server is to be nothing but the other side, write `server {server_name} = dual {client_name}`"
+        ));
+    }
     if weaker {
         diagnostic = diagnostic.help(format!(
             "if the client is meant to do less than the server allows, write `client {client_name} compatible`"
@@ -204,12 +213,47 @@ fn lone(
         Origin::Cancel => " (implied: the request may be cancelled)",
         Origin::Written | Origin::Closure => "",
     };
-    let diagnostic = Diagnostic::error(code, step.arrow.span, message)
-        .label(format!("`{}`{implied}, in {}", roles.action(step, owner), roles.place(owner)))
-        .also(
-            roles.span(other),
-            format!("nothing here fits it: no `{}` in {}", roles.action(step, other), roles.place(other)),
-        );
+    let diagnostic = Diagnostic::error(code, step.arrow.span, message).label(format!(
+        "`{}`{implied}, in {}",
+        roles.action(step, owner),
+        roles.place(owner)
+    ));
+    let instead = instead(roles, step, owner);
+    let wanted = roles.action(step, other);
+    if let [first, .., last] = instead.as_slice()
+        && first.arrow.span == last.arrow.span
+    {
+        let (written, more) = (roles.action(first, other), instead.len() - 1);
+        let place = roles.place(other);
+        return diagnostic
+            .also(
+                first.arrow.span,
+                format!("`{written}` and {more} more stand here, and no `{wanted}`, in {place}"),
+            )
+            .help(format!(
+                "add `{}` to {place}, or take `{}` out of {}",
+                roles.text(step, other),
+                roles.action(step, owner),
+                roles.place(owner)
+            ));
+    }
+    if let [instead] = instead.as_slice() {
+        let written = roles.action(instead, other);
+        return diagnostic
+            .also(
+                instead.arrow.span,
+                format!("`{written}` stands here, and no `{wanted}`, in {}", roles.place(other)),
+            )
+            .help(format!(
+                "write `{wanted}` in place of `{written}`, or `{}` in place of `{}`",
+                roles.action(instead, owner),
+                roles.action(step, owner)
+            ));
+    }
+    let diagnostic = diagnostic.also(
+        roles.span(other),
+        format!("nothing here fits it: no `{}` in {}", roles.action(step, other), roles.place(other)),
+    );
     if step.arrow.origin == Origin::Written {
         diagnostic.help(format!(
             "add `{}` to {}, or take `{}` out of {}",
@@ -225,6 +269,28 @@ fn lone(
             roles.place(other)
         ))
     }
+}
+
+/// The moves of the other role that may stand where the move should: they go the same way, are of the same kind, and
+/// fit nothing of `owner` either. In the order of the text.
+fn instead(roles: &Roles<'_, '_>, step: &Move, owner: Side) -> Vec<Move> {
+    let (machine, other) = (roles.machine(owner), roles.machine(owner.other()));
+    let kind = |step: &Move| {
+        words::kind(roles.messages, step.arrow.event.message).map(|kind| std::mem::discriminant(&kind))
+    };
+    if step.arrow.origin != Origin::Written {
+        return Vec::new();
+    }
+    let mut fitting = other.moves(roles.locations(owner.other()));
+    fitting.retain(|found| {
+        found.arrow.event.sender == step.arrow.event.sender
+            && found.arrow.origin == Origin::Written
+            && found.is_linear() == step.is_linear()
+            && kind(found) == kind(step)
+            && machine.find(roles.locations(owner), found.arrow.event).is_none()
+    });
+    fitting.sort_by_key(|found| found.arrow.span);
+    fitting
 }
 
 /// The product of channels got too large.

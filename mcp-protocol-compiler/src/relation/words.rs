@@ -10,6 +10,9 @@ use crate::resolve::Message;
 /// How many messages of a way are written out before it is shortened.
 const SHOWN: usize = 10;
 
+/// How many states are named before the rest is counted.
+const NAMED: usize = 5;
+
 /// The name of a message.
 pub(super) fn name(messages: &[Message], message: MessageIndex) -> &str {
     messages.get(usize::from(message.0)).map_or("?", |message| message.table.name.as_ref())
@@ -49,12 +52,13 @@ pub(super) fn role(side: Side) -> &'static str {
 
 /// `` `Active` and `Listening` ``.
 pub(super) fn place(machine: &Machine<'_>, locations: &[StateIndex]) -> String {
-    let names: Vec<String> = locations
-        .iter()
-        .filter_map(|&location| machine.state(location))
-        .map(|state| format!("`{}`", state.name))
-        .collect();
-    if names.is_empty() { "no state of its own".to_owned() } else { names.join(" and ") }
+    let states = || locations.iter().filter_map(|&location| machine.state(location));
+    let names: Vec<String> = states().take(NAMED).map(|state| format!("`{}`", state.name)).collect();
+    match states().count().saturating_sub(NAMED) {
+        0 if names.is_empty() => "no state of its own".to_owned(),
+        0 => names.join(" and "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
 }
 
 /// `` after `!Initialize`, `?InitializeResult` ``, as the client sees it; a long way keeps both its ends.

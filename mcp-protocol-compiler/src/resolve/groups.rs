@@ -96,6 +96,7 @@ impl<'a> Flatten<'a, '_> {
             return Vec::new();
         }
         self.open.push(key);
+        let known = self.diagnostics.len();
         let mut result = Vec::new();
         for member in members {
             let found = match member {
@@ -120,7 +121,8 @@ impl<'a> Flatten<'a, '_> {
             }
         }
         self.open.pop();
-        if result.is_empty() {
+        // A group that is empty because of something else has that reported.
+        if result.is_empty() && self.diagnostics.len() == known {
             self.diagnostics.push(check::empty_group(name));
         }
         if let Some(group) = self.groups.get_mut(key) {

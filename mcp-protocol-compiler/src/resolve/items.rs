@@ -10,6 +10,8 @@ use super::{Definition, Meaning, Resolution, Role};
 use crate::ast::{Item, ItemKind, MessageField, Name, RoleSide, RustPath};
 use crate::checks::declarations as check;
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::findings::LIMIT;
+use crate::suggest::nearest;
 
 /// An item with what its file says about it.
 pub(super) struct Placed<'a> {
@@ -61,7 +63,16 @@ pub(super) fn collect<'a>(files: &'a [LoadedFile], diagnostics: &mut Vec<Diagnos
                 }
                 (None, overrides) => {
                     if let Some(span) = overrides {
-                        diagnostics.push(check::nothing_to_override(span, Some(name)));
+                        let imported = result.iter().filter(|earlier| earlier.imported);
+                        let names =
+                            imported.filter_map(|earlier| Some(slot_name(earlier.item)?.text.as_str()));
+                        // What is not shown costs no search.
+                        let near = Some(names).filter(|_| diagnostics.len() < LIMIT);
+                        let near = near.and_then(|names| nearest(&name.text, names));
+                        diagnostics.push(match near {
+                            Some(near) => check::misspelt_override(span, name, near),
+                            None => check::nothing_to_override(span, Some(name)),
+                        });
                     }
                     slots.insert(slot, result.len());
                     result.push(placed);
@@ -224,7 +235,9 @@ pub(super) fn define(items: &[Placed<'_>], resolution: &mut Resolution, diagnost
     for role in &resolution.roles {
         if !resolution.definitions.iter().any(|definition| definition.name.text == role.name.text) {
             let other = resolution.roles.iter().find(|other| other.side != role.side);
-            diagnostics.push(check::role_without_type(role, other));
+            let defined = resolution.definitions.iter().map(|definition| definition.name.text.as_str());
+            let candidates: Vec<&str> = defined.filter(|name| !resolution.is_role(name)).collect();
+            diagnostics.push(check::role_without_type(role, other, &candidates));
         }
     }
     // The requests' refusals need names that nothing else has.

@@ -19,7 +19,7 @@ use crate::source::Span;
 
 /// Declares every message of every file.
 pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {
-    let mut declare = Declare { items, resolution, diagnostics };
+    let mut declare = Declare { items, resolution, diagnostics, full: false };
     for placed in items {
         match &placed.item.kind {
             ItemKind::Request(request) => declare.request(placed, request),
@@ -36,6 +36,8 @@ struct Declare<'a> {
     items: &'a [Placed<'a>],
     resolution: &'a mut Resolution,
     diagnostics: &'a mut Vec<Diagnostic>,
+    /// Whether there are more messages than numbers, which has been reported.
+    full: bool,
 }
 
 impl Declare<'_> {
@@ -108,7 +110,10 @@ impl Declare<'_> {
             return None;
         }
         let Ok(index) = u16::try_from(self.resolution.declarations.messages.len()) else {
-            self.diagnostics.push(check::too_many_messages(message.span));
+            // One finding for the first that does not fit says it for all behind it.
+            if !std::mem::replace(&mut self.full, true) {
+                self.diagnostics.push(check::too_many_messages(message.span));
+            }
             return None;
         };
         let index = MessageIndex(index);

@@ -23,6 +23,7 @@ mod payload;
 
 pub use load::LoadedFile;
 pub use messages::level;
+pub(crate) use payload::is_primitive;
 
 /// All that is declared, after imports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

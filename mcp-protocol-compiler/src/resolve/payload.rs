@@ -13,6 +13,11 @@ const PRIMITIVES: &[&str] = &[
     "u64", "u128", "usize",
 ];
 
+/// Whether a name is a type of Rust itself.
+pub(crate) fn is_primitive(name: &str) -> bool {
+    PRIMITIVES.contains(&name)
+}
+
 /// Prelude types whose arguments are payload types in their own right.
 const CONTAINERS: &[&str] = &["Vec", "Option", "Box"];
 
@@ -50,7 +55,7 @@ fn complete(text: &str, types: Option<&RustPath>) -> Option<String> {
             top_level_commas(argument).into_iter().map(|argument| complete(argument, types)).collect();
         return Some(format!("{head}<{}>", arguments?.join(", ")));
     }
-    if text.contains("::") || PRIMITIVES.contains(&text) {
+    if text.contains("::") || is_primitive(text) {
         return Some(text.to_owned());
     }
     types.map(|types| format!("{}::{text}", types.text))

@@ -1,0 +1,104 @@
+//! The bodies of `*`: each explored once, and the sets of them that run beside a channel.
+//!
+//! In: nodes that stand behind a `*`. Out: the spawn edges of each body, and a number for each set of running ones.
+//! Refuses bodies that could be empty, that start with a reply, or that hold channels of their own.
+
+use std::collections::HashMap;
+
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Origin};
+
+use super::Explorer;
+use crate::automaton::graph::NodeId;
+use crate::automaton::head::Head;
+use crate::automaton::raw::{RawEdge, sign};
+use crate::checks::{channels, choices};
+use crate::source::Span;
+
+impl Explorer<'_> {
+    /// Adds `*` bodies to a set of running ones.
+    pub(super) fn more_running(&mut self, running: usize, bodies: &[(NodeId, Span)]) -> usize {
+        let mut set = self.running.get(running).cloned().unwrap_or_default();
+        for (body, span) in bodies {
+            let place = self.heads.place(*body);
+            let node = place.node;
+            if !set.contains(&node) {
+                set.push(node);
+                self.body(node, *span, place.definitions.first().map(|reached| reached.index));
+            }
+        }
+        if let Some(number) = self.running_numbers.get(&set) {
+            return *number;
+        }
+        let number = self.running.len();
+        self.running.push(set.clone());
+        self.running_numbers.insert(set, number);
+        number
+    }
+
+    /// Explores the body of a `*` once.
+    pub(super) fn body(&mut self, node: NodeId, span: Span, definition: Option<usize>) {
+        if self.bodies.contains_key(&node) {
+            return;
+        }
+        self.bodies.insert(node, Vec::new());
+        let choice = match self.heads.head(node, self.diagnostics) {
+            Head::Broken => {
+                self.broken = true;
+                return;
+            }
+            Head::End => return self.diagnostics.push(channels::body_may_be_empty(span)),
+            Head::Parallel(_) => return self.diagnostics.push(channels::channels_in_body(span)),
+            Head::Choice(choice) => choice,
+        };
+        if choice.may_close || choice.peer_may_close {
+            let end = choice.end.unwrap_or(span);
+            self.diagnostics.push(channels::body_may_be_empty(end));
+        }
+        let current = self.current.take();
+        let mut edges = Vec::new();
+        let mut seen: HashMap<(Direction, MessageIndex), Span> = HashMap::new();
+        for action in &choice.actions {
+            if self.starts_with_reply(action) {
+                let text = format!("{}{}", sign(action.direction), action.message.text);
+                let request = self.request_of(action);
+                self.diagnostics.push(channels::body_starts_with_reply(
+                    action.span,
+                    &text,
+                    request.as_deref(),
+                ));
+                continue;
+            }
+            let Some(messages) = self.messages(action, &[]) else { continue };
+            for message in messages {
+                if let Some(first) = seen.insert((action.direction, message), action.span) {
+                    let text = self.action(action.direction, message);
+                    self.diagnostics.push(choices::same_first_action(&text, action.span, first));
+                    continue;
+                }
+                let Some(open) = self.after(action, message, &[]) else { continue };
+                let opener = open.first().map(|(_, message)| *message);
+                let Some(target) = self.target(action.next, open, 0, Some(opener), Some(action.span)) else {
+                    continue;
+                };
+                edges.push(RawEdge {
+                    direction: action.direction,
+                    message,
+                    target,
+                    spawn: true,
+                    copy: definition,
+                    origin: Origin::Written,
+                    span: action.span,
+                    level: action.level.clone(),
+                });
+            }
+        }
+        self.bodies.insert(node, edges);
+        self.current = current;
+    }
+
+    /// The edges that open copies of the bodies of a set.
+    pub(super) fn spawns(&self, running: usize) -> Vec<RawEdge> {
+        let bodies = self.running.get(running).map(Vec::as_slice).unwrap_or_default();
+        bodies.iter().filter_map(|body| self.bodies.get(body)).flatten().cloned().collect()
+    }
+}

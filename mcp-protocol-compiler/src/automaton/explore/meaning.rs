@@ -1,0 +1,171 @@
+//! What an action means at a place: which messages its name stands for, and which requests are open after one.
+//!
+//! In: an action and the requests that are open. Out: messages, and the requests open after each. Refuses names that
+//! mean no message here, replies without a request, and requests that are open already.
+
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
+
+use super::Explorer;
+use crate::automaton::graph::ActionNode;
+use crate::automaton::raw::{Open, sign};
+use crate::checks::{declarations, replies};
+use crate::resolve::Meaning;
+
+impl Explorer<'_> {
+    /// What the name in an action stands for here.
+    pub(super) fn messages(&mut self, action: &ActionNode, open: &[Open]) -> Option<Vec<MessageIndex>> {
+        let declarations = &self.resolution.declarations;
+        let asked: Vec<MessageIndex> = open
+            .iter()
+            .filter(|(direction, _)| *direction == action.direction.flip())
+            .map(|(_, message)| *message)
+            .collect();
+        let sign = sign(action.direction);
+        if action.message.text == "reply" {
+            return match asked.as_slice() {
+                [request] => Some(declarations.replies(*request).collect()),
+                [] => {
+                    let other = open.first().map(|(direction, message)| self.action(*direction, *message));
+                    let before = self.before();
+                    self.diagnostics.push(replies::without_request(
+                        &format!("{sign}reply"),
+                        action.span,
+                        other.as_deref(),
+                        other.is_some(),
+                        before,
+                    ));
+                    None
+                }
+                several => {
+                    let names: Vec<String> = several
+                        .iter()
+                        .map(|message| declarations.message_name(*message).to_owned())
+                        .collect();
+                    let replies: Vec<String> = several
+                        .iter()
+                        .map(|request| self.answer(action.direction.flip(), *request))
+                        .collect();
+                    self.diagnostics.push(replies::ambiguous(action.span, &names, &replies));
+                    None
+                }
+            };
+        }
+        match self.resolution.names.get(&action.message.text) {
+            None => {
+                self.diagnostics.push(declarations::undefined_message(&action.message, self.resolution));
+                None
+            }
+            Some(Meaning::Message(message)) => Some(vec![*message]),
+            Some(Meaning::Group(members)) => {
+                // Of the replies in a group those count whose request is open: a reply to a group stands for that of
+                // the member which was sent.
+                let fits = |member: &MessageIndex| match declarations.message(*member).map(|m| m.table.kind) {
+                    Some(Kind::Reply { request } | Kind::Refusal { request }) => asked.contains(&request),
+                    _ => true,
+                };
+                let fitting: Vec<MessageIndex> = members.iter().copied().filter(fits).collect();
+                if fitting.is_empty() && !members.is_empty() {
+                    let action_text = format!("{sign}{}", action.message.text);
+                    let before = self.before();
+                    self.diagnostics.push(replies::without_request(
+                        &action_text,
+                        action.span,
+                        None,
+                        false,
+                        before,
+                    ));
+                    return None;
+                }
+                Some(fitting)
+            }
+        }
+    }
+
+    /// Which requests are open after a message.
+    pub(super) fn after(
+        &mut self,
+        action: &ActionNode,
+        message: MessageIndex,
+        open: &[Open],
+    ) -> Option<Vec<Open>> {
+        let kind = self.resolution.declarations.message(message)?.table.kind;
+        let mut after = open.to_vec();
+        match kind {
+            Kind::Notification => {}
+            Kind::Request => {
+                let opened = (action.direction, message);
+                if after.contains(&opened) {
+                    let text = self.action(action.direction, message);
+                    // A request that is open both ways was probably written where its reply was meant.
+                    let crossed = after.contains(&(action.direction.flip(), message));
+                    let reply = self.answer(action.direction, message);
+                    let opened = self.opener(self.current, opened);
+                    self.diagnostics.push(replies::open_already(&text, action.span, &reply, crossed, opened));
+                    return None;
+                }
+                after.push(opened);
+                after.sort_unstable();
+            }
+            Kind::Reply { request } | Kind::Refusal { request } => {
+                let opened = (action.direction.flip(), request);
+                let Some(at) = after.iter().position(|open| *open == opened) else {
+                    let text = self.action(action.direction, message);
+                    let other_way = after.contains(&(action.direction, request));
+                    let sender = if other_way { action.direction } else { action.direction.flip() };
+                    let request = self.action(sender, request);
+                    let before = self.before();
+                    self.diagnostics.push(replies::without_request(
+                        &text,
+                        action.span,
+                        Some(&request),
+                        other_way,
+                        before,
+                    ));
+                    return None;
+                };
+                after.remove(at);
+            }
+        }
+        Some(after)
+    }
+
+    /// Whether an action names a reply or a refusal.
+    pub(super) fn starts_with_reply(&self, action: &ActionNode) -> bool {
+        let kind = match self.resolution.names.get(&action.message.text) {
+            Some(Meaning::Message(message)) => Some(*message),
+            Some(Meaning::Group(members)) => members.first().copied(),
+            None => return action.message.text == "reply",
+        };
+        let kind = kind.and_then(|message| self.resolution.declarations.message(message));
+        kind.is_some_and(|message| matches!(message.table.kind, Kind::Reply { .. } | Kind::Refusal { .. }))
+    }
+
+    /// The action that answers a request, as it is written: `?R`, or `?reply` where there are several.
+    pub(super) fn answer(&self, direction: Direction, request: MessageIndex) -> String {
+        let declarations = &self.resolution.declarations;
+        let mut replies = declarations.replies(request);
+        let name = match (replies.next(), replies.next()) {
+            (Some(only), None) => declarations.message_name(only),
+            _ => "reply",
+        };
+        format!("{}{name}", sign(direction.flip()))
+    }
+
+    /// The request that an action's reply answers, as it is written: `!M`.
+    pub(super) fn request_of(&self, action: &ActionNode) -> Option<String> {
+        let Some(Meaning::Message(reply)) = self.resolution.names.get(&action.message.text) else {
+            return None;
+        };
+        match self.resolution.declarations.message(*reply)?.table.kind {
+            Kind::Reply { request } | Kind::Refusal { request } => {
+                Some(self.action(action.direction.flip(), request))
+            }
+            Kind::Request | Kind::Notification => None,
+        }
+    }
+
+    /// An action as it is written: `!M`.
+    pub(super) fn action(&self, direction: Direction, message: MessageIndex) -> String {
+        format!("{}{}", sign(direction), self.resolution.declarations.message_name(message))
+    }
+}

@@ -1,0 +1,61 @@
+//! The way to a place, for findings: where a request was opened, and what comes right before.
+//!
+//! In: a state that was reached. Out: places in the text. Refuses to look for more findings than are shown, so that
+//! a file full of mistakes costs no more than a walk for each of these.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::Explorer;
+use crate::automaton::raw::{Open, RawEdge};
+use crate::diagnostic::findings::LIMIT;
+use crate::source::Span;
+
+impl Explorer<'_> {
+    /// What leads to the state that is looked at, as it is written and where; the first in the text of several.
+    pub(super) fn before(&self) -> Option<(String, Span)> {
+        let state = self.current.filter(|_| self.asked())?;
+        let edges = self.all_edges().filter(|edge| edge.target == state);
+        let found = edges.min_by_key(|edge| edge.span)?;
+        Some((self.action(found.direction, found.message), found.span))
+    }
+
+    /// Where a request that is open in a state was opened: the nearest place on a way there.
+    pub(super) fn opener(&self, state: Option<usize>, open: Open) -> Option<Span> {
+        let state = state.filter(|_| self.asked())?;
+        let mut backwards: HashMap<usize, Vec<(usize, &RawEdge)>> = HashMap::new();
+        for (from, place) in self.states.iter().enumerate() {
+            for edge in &place.edges {
+                backwards.entry(edge.target).or_default().push((from, edge));
+            }
+        }
+        for edge in self.bodies.values().flatten() {
+            backwards.entry(edge.target).or_default().push((usize::MAX, edge));
+        }
+        let mut seen = HashSet::from([state]);
+        let mut waiting = VecDeque::from([state]);
+        for _ in 0..LIMIT {
+            let at = waiting.pop_front()?;
+            for (from, edge) in backwards.get(&at).into_iter().flatten() {
+                if (edge.direction, edge.message) == open {
+                    return Some(edge.span);
+                }
+                // A way on which the request is not open before it is opened leads nowhere.
+                let opens = self.open.get(*from).is_some_and(|there| there.contains(&open));
+                if opens && seen.insert(*from) {
+                    waiting.push_back(*from);
+                }
+            }
+        }
+        None
+    }
+
+    fn all_edges(&self) -> impl Iterator<Item = &RawEdge> {
+        self.states.iter().flat_map(|place| &place.edges).chain(self.bodies.values().flatten())
+    }
+
+    /// Counts a question, and says whether it may still be asked.
+    fn asked(&self) -> bool {
+        self.questions.set(self.questions.get() + 1);
+        self.questions.get() <= LIMIT
+    }
+}

@@ -1,0 +1,57 @@
+//! An automaton in the making, as the stages from exploring to finishing hand it on.
+//!
+//! States and edges point at each other by number. What the text says of them, spans and definitions, stays with them.
+//! Refuses nothing.
+
+use mcp_protocol_machine::protocol::{Direction, Level, MessageIndex, Origin, StateKind};
+
+use crate::source::Span;
+
+/// An automaton in the making.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Raw {
+    pub(super) states: Vec<RawState>,
+    pub(super) start: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct RawState {
+    pub(super) kind: StateKind,
+    pub(super) edges: Vec<RawEdge>,
+    /// How many of the edges are the channel's own; those of `*` channels beside it come behind.
+    pub(super) own: usize,
+    pub(super) parts: Vec<usize>,
+    pub(super) may_close: bool,
+    pub(super) peer_may_close: bool,
+    pub(super) outward: Option<Level>,
+    pub(super) inward: Option<Level>,
+    /// The request that opened the `*` copy whose state this is; `None` inside for a notification.
+    pub(super) body: Option<Option<MessageIndex>>,
+    /// Definitions that are this state, in the order in which they were met.
+    pub(super) definitions: Vec<usize>,
+    pub(super) span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct RawEdge {
+    pub(super) direction: Direction,
+    pub(super) message: MessageIndex,
+    pub(super) target: usize,
+    pub(super) spawn: bool,
+    /// The definition that is the body of the copy that is opened.
+    pub(super) copy: Option<usize>,
+    pub(super) origin: Origin,
+    pub(super) span: Span,
+    pub(super) level: Option<Level>,
+}
+
+/// A request that waits for its reply, and who sent it.
+pub(super) type Open = (Direction, MessageIndex);
+
+/// `!` or `?`.
+pub(super) fn sign(direction: Direction) -> char {
+    match direction {
+        Direction::Send => '!',
+        Direction::Receive => '?',
+    }
+}

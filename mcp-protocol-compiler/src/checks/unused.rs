@@ -1,0 +1,48 @@
+//! Messages that are declared and never said.
+//!
+//! In: a compiled protocol. Out: a warning for each request or notification that no role's machine has. Refuses to
+//! mind what another file declares, for a base is imported for a part of it, and what `cancels` or `reports`, for the
+//! runtime sends these.
+
+use std::collections::HashSet;
+
+use mcp_protocol_machine::protocol::{Kind, MessageIndex};
+
+use crate::Compiled;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::generate::plan::indices;
+use crate::source::FileId;
+
+/// A message that no session type uses.
+pub const UNUSED_MESSAGE: Code = Code("S0114");
+
+/// Finds messages of the first file that no role ever sends or receives.
+pub fn check(compiled: &Compiled, first_file: FileId) -> Vec<Diagnostic> {
+    let automata = || compiled.client.iter().chain(&compiled.server);
+    if automata().next().is_none() {
+        return Vec::new();
+    }
+    let used: HashSet<MessageIndex> = automata()
+        .flat_map(|automaton| &automaton.states)
+        .flat_map(|state| &state.edges)
+        .map(|edge| edge.message)
+        .collect();
+    let mut found = Vec::new();
+    for (index, message) in indices(&compiled.declarations) {
+        let table = &message.table;
+        let exempt = message.undeclared
+            || table.cancels.is_some()
+            || table.reports.is_some()
+            || message.span.file != first_file;
+        if exempt || used.contains(&index) || !matches!(table.kind, Kind::Request | Kind::Notification) {
+            continue;
+        }
+        let name = &table.name;
+        found.push(
+            Diagnostic::warning(UNUSED_MESSAGE, message.span, format!("the message `{name}` is never used"))
+                .label("no session type of a role has it")
+                .help(format!("write `!{name} . …` where it is sent, or remove the declaration")),
+        );
+    }
+    found
+}

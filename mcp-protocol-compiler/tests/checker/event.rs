@@ -1,0 +1,98 @@
+//! What is seen on the wire.
+//!
+//! In: what a party sends. Out: an [`Event`], which shows itself as JSON-RPC, and how a checker is asked about it.
+//! Refuses to say which copy a message belongs to: an observer has to find out.
+
+use mcp_protocol_machine::protocol::{
+    Condition, Direction, GateIndex, KeyIndex, Kind, MessageIndex, Protocol, Side,
+};
+use mcp_protocol_machine::{About, Awaiting, Capabilities, Checker, RequestId, Step, Ties, Violation};
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) from: Side,
+    pub(crate) message: MessageIndex,
+    /// The id of a request or of the request that a reply answers.
+    pub(crate) id: Option<RequestId>,
+    /// The id of the request that a notification takes back.
+    pub(crate) about: Option<RequestId>,
+    /// The token that a request carries or that a report is about.
+    pub(crate) token: Option<RequestId>,
+    pub(crate) keys: Vec<(KeyIndex, RequestId)>,
+    /// What the sender announces in this message.
+    pub(crate) grants: Vec<GateIndex>,
+}
+
+impl Event {
+    pub(crate) fn new(from: Side, message: MessageIndex) -> Event {
+        Event { from, message, id: None, about: None, token: None, keys: Vec::new(), grants: Vec::new() }
+    }
+
+    /// Which way it goes, seen from a side.
+    pub(crate) fn direction(&self, side: Side) -> Direction {
+        if self.from == side { Direction::Send } else { Direction::Receive }
+    }
+
+    /// Asks a checker.
+    pub(crate) fn feed(&self, checker: &mut Checker) -> Result<Step, Violation> {
+        let direction = self.direction(checker.side());
+        let (message, ties) = (self.message, Ties::keys(&self.keys));
+        let applies = |_: &Condition| false;
+        let protocol = checker.protocol().clone();
+        let step = match protocol.message(message).unwrap().kind {
+            Kind::Request => {
+                let (id, token) = (self.id.as_ref().unwrap(), self.token.clone());
+                checker.request_tied(direction, message, id, token, ties, applies)
+            }
+            Kind::Notification => {
+                let table = protocol.message(message).unwrap();
+                let about = match (&self.about, &self.token) {
+                    (Some(id), _) if table.cancels.is_some() => About::Request(id),
+                    (_, Some(token)) if table.reports.is_some() => About::Token(token),
+                    _ => About::Nothing,
+                };
+                checker.notification_tied(direction, message, about, ties, applies)
+            }
+            Kind::Reply { .. } | Kind::Refusal { .. } => {
+                let id = self.id.as_ref().unwrap();
+                match checker.awaiting(direction, id) {
+                    Awaiting::Request(_) => checker.reply_tied(direction, id, message, ties),
+                    _ => checker.stray_reply(direction, id),
+                }
+            }
+        }?;
+        let announces = protocol.announcements.iter().any(|announced| {
+            announced.side == self.from && announced.field.message == message
+        });
+        if announces && !step.kind.is_dropped() {
+            checker.announce(self.from, Capabilities::from_gates(self.grants.iter().copied()));
+        }
+        Ok(step)
+    }
+
+    /// As one line of JSON-RPC.
+    pub(crate) fn show(&self, protocol: &Protocol) -> String {
+        let table = protocol.message(self.message).unwrap();
+        let arrow = if self.from == Side::Client { "client →" } else { "server →" };
+        let mut parts = Vec::new();
+        if let Some(id) = &self.id {
+            parts.push(format!("\"id\":{id}"));
+        }
+        match table.kind {
+            Kind::Request | Kind::Notification => parts.push(format!("\"method\":{:?}", table.method)),
+            Kind::Reply { .. } => parts.push("\"result\":{}".to_owned()),
+            Kind::Refusal { .. } => parts.push("\"error\":{}".to_owned()),
+        }
+        for (name, value) in [("about", &self.about), ("token", &self.token)] {
+            parts.extend(value.iter().map(|value| format!("\"{name}\":{value}")));
+        }
+        for (key, value) in &self.keys {
+            parts.push(format!("{:?}:{value}", protocol.key(*key).unwrap().name));
+        }
+        if !self.grants.is_empty() {
+            parts.push(format!("\"capabilities\":{:?}", self.grants));
+        }
+        format!("{arrow} {{{}}}  -- {}", parts.join(","), table.name)
+    }
+}

@@ -1,0 +1,133 @@
+//! Mistakes to plant in a session.
+//!
+//! In: what an observer saw. Out: the same with one thing wrong, or perhaps wrong: whether it is, is for the
+//! [`crate::world::World`] to say. Refuses to make what no JSON-RPC message could be.
+
+use mcp_protocol_machine::RequestId;
+use mcp_protocol_machine::protocol::{KeyIndex, Kind, MessageIndex, Protocol, Side};
+
+use crate::event::Event;
+use crate::random::Random;
+
+/// Plants one mistake.
+pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) -> Vec<Event> {
+    let mut run = seen.to_vec();
+    let place = random.below(run.len() + 1);
+    let earlier = |random: &mut Random| random.one(&seen[..place]).cloned();
+    let kind = |event: &Event| protocol.message(event.message).unwrap().kind;
+    match random.below(11) {
+        // Something is missing.
+        0 if place < run.len() => {
+            run.remove(place);
+        }
+        // Two things are in the wrong order.
+        1 if place + 1 < run.len() => run.swap(place, place + 1),
+        2 if place + 1 < run.len() => {
+            let other = place + 1 + random.below(run.len() - place - 1);
+            run.swap(place, other);
+        }
+        // Something comes again: a duplicate id, a second reply, a late message of a copy.
+        3 | 4 => {
+            if let Some(again) = earlier(random) {
+                run.insert(place, again);
+            }
+        }
+        // A message of the copies again, with an id of its own.
+        5 => {
+            if let Some(mut again) = earlier(random) {
+                if kind(&again) == Kind::Request {
+                    again.id = Some(fresh(random));
+                }
+                run.insert(place, again);
+            }
+        }
+        // Somebody else says it.
+        6 => {
+            if let Some(mut turned) = earlier(random) {
+                turned.from = turned.from.other();
+                run.insert(place, turned);
+            }
+        }
+        // A reply to something else, a cancel of something else, another key.
+        7 if place < run.len() => {
+            let event = run[place].clone();
+            let other = earlier(random).and_then(|other| other.id.or(other.about));
+            let other = other.filter(|_| random.percent(60)).unwrap_or_else(|| fresh(random));
+            let event_kind = kind(&event);
+            let changed = &mut run[place];
+            if changed.about.is_some() {
+                changed.about = if random.percent(15) { None } else { Some(other) };
+            } else if matches!(event_kind, Kind::Reply { .. } | Kind::Refusal { .. }) {
+                changed.id = Some(other);
+            } else if let Some(key) = changed.keys.first_mut() {
+                if random.percent(20) {
+                    changed.keys.clear();
+                } else {
+                    let held = earlier(random).and_then(|other| other.keys.first().cloned());
+                    key.1 = held.map_or_else(|| fresh(random), |(_, value)| value);
+                }
+            } else if event_kind == Kind::Notification && changed.token.is_some() {
+                changed.token = if random.percent(20) { None } else { Some(other) };
+            }
+        }
+        // A reply of another kind.
+        8 if place < run.len() => {
+            if matches!(kind(&run[place]), Kind::Reply { .. } | Kind::Refusal { .. }) {
+                let other = any(random, protocol, |kind| matches!(kind, Kind::Reply { .. } | Kind::Refusal { .. }));
+                run[place].message = other;
+                run[place].keys = keys(random, protocol, seen, other);
+            }
+        }
+        // Anything at all, with ids and keys that are somehow related.
+        _ => {
+            let message = any(random, protocol, |_| true);
+            let from = if random.percent(50) { Side::Client } else { Side::Server };
+            let mut event = Event::new(from, message);
+            let table = protocol.message(message).unwrap();
+            let known = earlier(random).and_then(|other| other.id);
+            match table.kind {
+                Kind::Request => event.id = Some(fresh(random)),
+                Kind::Notification if table.cancels.is_some() => {
+                    event.about = if random.percent(10) { None } else { known.or(Some(fresh(random))) };
+                }
+                Kind::Notification if table.reports.is_some() => event.token = Some(fresh(random)),
+                Kind::Notification => {}
+                _ => event.id = Some(known.unwrap_or_else(|| fresh(random))),
+            }
+            event.keys = keys(random, protocol, seen, message);
+            run.insert(place, event);
+        }
+    }
+    run
+}
+
+fn fresh(random: &mut Random) -> RequestId {
+    RequestId::Number(10_000 + i64::try_from(random.below(1_000_000)).unwrap())
+}
+
+fn any(random: &mut Random, protocol: &Protocol, fits: impl Fn(Kind) -> bool) -> MessageIndex {
+    let all: Vec<MessageIndex> =
+        protocol.indexed().filter(|(_, table)| fits(table.kind)).map(|(message, _)| message).collect();
+    random.one(&all).copied().unwrap_or(MessageIndex(0))
+}
+
+/// Values for the keys of a message, from the session or new.
+fn keys(
+    random: &mut Random,
+    protocol: &Protocol,
+    seen: &[Event],
+    message: MessageIndex,
+) -> Vec<(KeyIndex, RequestId)> {
+    let mut keys = Vec::new();
+    for declared in protocol.message(message).unwrap().keys.iter() {
+        let used: Vec<RequestId> = seen
+            .iter()
+            .flat_map(|event| event.keys.iter())
+            .filter(|(key, _)| *key == declared.key)
+            .map(|(_, value)| value.clone())
+            .collect();
+        let value = random.one(&used).cloned().filter(|_| random.percent(80));
+        keys.push((declared.key, value.unwrap_or_else(|| fresh(random))));
+    }
+    keys
+}

@@ -1,0 +1,381 @@
+//! Random protocols, as text.
+//!
+//! In: a random generator. Out: a `.session` file that mostly compiles. Refuses to avoid all mistakes: what the
+//! compiler refuses is thrown away, and the test counts how much that is.
+//!
+//! A channel is a few states over a few messages of its own, so that a message is right in one state and wrong in
+//! another. Mixed choices are loops of one direction beside steps of the other, or the two orders written out.
+
+use std::fmt::Write;
+
+use crate::random::Random;
+
+struct Definition {
+    name: String,
+    /// Each branch, and whether it starts with `!`; `None` for what starts with neither.
+    branches: Vec<(Option<bool>, String)>,
+}
+
+struct Draft<'r> {
+    random: &'r mut Random,
+    declarations: String,
+    keys: String,
+    definitions: Vec<Definition>,
+    gated: bool,
+    /// Small ones show best what is wrong, large ones find most.
+    small: bool,
+    next: usize,
+}
+
+/// What the states of one channel share.
+struct Pool {
+    notes: Vec<String>,
+    requests: Vec<(String, Vec<String>)>,
+    /// The key that ties the messages of a copy.
+    key: Option<String>,
+    states: Vec<String>,
+    /// How many more forks there may be behind one another.
+    depth: usize,
+}
+
+/// The other side's text.
+fn flip(text: &str) -> String {
+    let turn = |character| match character {
+        '!' => '?',
+        '?' => '!',
+        '⊕' => '&',
+        '&' => '⊕',
+        other => other,
+    };
+    text.chars().map(turn).collect()
+}
+
+fn sign(send: bool) -> char {
+    if send { '!' } else { '?' }
+}
+
+fn operator(send: bool) -> char {
+    if send { '⊕' } else { '&' }
+}
+
+/// Writes a random protocol.
+pub(crate) fn write(random: &mut Random) -> String {
+    let gated = random.percent(30);
+    let compatible = random.percent(35);
+    let small = random.percent(60);
+    let mut draft = Draft {
+        random,
+        declarations: String::new(),
+        keys: String::new(),
+        definitions: Vec::new(),
+        gated,
+        small,
+        next: 0,
+    };
+    let main = draft.top();
+    let start = if gated { format!("!Init . ?Inited . ( {main} )") } else { main };
+    let mut text = String::from("protocol Random \"1\"\ntypes wire\n");
+    if gated {
+        text += "request Init \"init\" (P) -> Inited (P)\n\
+                 capabilities client = Init.capabilities\ncapabilities server = Inited.capabilities\n";
+    }
+    text += "notification Cancelled \"cancelled\" (P) cancels requestId\n\
+             notification Progress \"progress\" (P) reports progressToken of _meta.progressToken\n";
+    text += &draft.declarations;
+    text += &draft.keys;
+    if compatible {
+        text += "client C compatible\nserver S\n";
+        writeln!(text, "C = {start}\nS = {}", flip(&start)).unwrap();
+        for definition in &draft.definitions {
+            for server in [false, true] {
+                // Who sends may leave something out; who receives takes all.
+                let mut branches = definition.branches.clone();
+                while draft.random.percent(40) {
+                    let sent: Vec<usize> = (0..branches.len())
+                        .filter(|place| branches[*place].0 == Some(!server))
+                        .collect();
+                    if sent.len() < 2 {
+                        break;
+                    }
+                    branches.remove(sent[draft.random.below(sent.len())]);
+                }
+                let line = lay_out(&branches);
+                let role = if server { "S" } else { "C" };
+                let line = if server { flip(&line) } else { line };
+                writeln!(text, "{role}::{} = {line}", definition.name).unwrap();
+            }
+        }
+    } else {
+        text += "client C\nserver S = dual C\n";
+        writeln!(text, "C = {start}").unwrap();
+        for definition in &draft.definitions {
+            writeln!(text, "{} = {}", definition.name, lay_out(&definition.branches)).unwrap();
+        }
+    }
+    text
+}
+
+fn lay_out(branches: &[(Option<bool>, String)]) -> String {
+    let texts: Vec<&str> = branches.iter().map(|(_, text)| text.as_str()).collect();
+    // A choice in which somebody sends is this side's, whoever may take part in it.
+    let internal = branches.iter().any(|(send, _)| *send == Some(true));
+    texts.join(&format!(" {} ", operator(internal)))
+}
+
+impl Draft<'_> {
+    fn fresh(&mut self, prefix: &str) -> String {
+        self.next += 1;
+        format!("{prefix}{}", self.next)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        if self.small && self.random.percent(70) { 0 } else { self.random.below(limit) }
+    }
+
+    fn gate(&mut self) -> String {
+        if !self.gated || !self.random.percent(25) {
+            return String::new();
+        }
+        let holders = ["client", "server", "peer", "own"];
+        format!(" requires {}.g{}", holders[self.random.below(4)], self.random.below(3))
+    }
+
+    /// Declares a notification.
+    fn note(&mut self, key: Option<&str>) -> String {
+        let name = self.fresh("N");
+        let gate = self.gate();
+        if self.random.percent(25) {
+            // One of several messages of one method, which only the payload tells apart.
+            let (group, name) = (self.next % 2, &name);
+            writeln!(self.declarations, "notification {name} \"note{group}\" if kind = \"{name}\" (P){gate}").unwrap();
+        } else {
+            writeln!(self.declarations, "notification {name} \"{name}\" (P){gate}").unwrap();
+        }
+        self.tie(&name, key);
+        name
+    }
+
+    fn tie(&mut self, message: &str, key: Option<&str>) {
+        let Some(key) = key else { return };
+        let start = format!("key {key} = ");
+        match self.keys.find(&start) {
+            Some(place) => self.keys.insert_str(place + start.len(), &format!("{message}.k | ")),
+            None => writeln!(self.keys, "{start}{message}.k").unwrap(),
+        }
+    }
+
+    /// Declares a request; gives its replies, too.
+    fn request(&mut self, key: Option<&str>, modifiers: &str) -> (String, Vec<String>) {
+        let name = self.fresh("R");
+        let mut replies = vec![format!("{name}A")];
+        let mut line = format!("request {name} \"{name}\" (P) -> {name}A (P)");
+        if self.random.percent(30) {
+            write!(line, " | {name}B (P) if late").unwrap();
+            replies.push(format!("{name}B"));
+        }
+        let gate = self.gate();
+        writeln!(self.declarations, "{line}{gate}{modifiers}").unwrap();
+        self.tie(&name, key);
+        (name, replies)
+    }
+
+    /// What a session is after its handshake.
+    fn top(&mut self) -> String {
+        match self.random.below(4) {
+            _ if self.small && self.random.percent(50) => format!("( {}, {} )", self.stars(), self.stars()),
+            0 => self.channel(2, None),
+            _ if self.small => self.channel(1, None),
+            1 => format!("( {}, {} )", self.channel(1, None), self.stars()),
+            _ => self.fork(2),
+        }
+    }
+
+    fn fork(&mut self, depth: usize) -> String {
+        let mut parts = Vec::new();
+        for _ in 0..self.random.below(3) {
+            parts.push(self.channel(depth.saturating_sub(1), None));
+        }
+        if parts.len() < 2 || self.random.percent(60) {
+            parts.push(self.stars());
+        }
+        if parts.len() < 2 {
+            parts.push(self.stars());
+        }
+        format!("( {} )", parts.join(", "))
+    }
+
+    fn stars(&mut self) -> String {
+        let stars: Vec<String> = (0..1 + self.below(3)).map(|_| self.star()).collect();
+        stars.join(", ")
+    }
+
+    /// Something that any number of runs of may go on at once.
+    fn star(&mut self) -> String {
+        let send = self.random.percent(50);
+        let (out, back) = (sign(send), sign(!send));
+        let cancellable = if self.random.percent(50) { " cancellable" } else { "" };
+        match self.random.below(7) {
+            0 => format!("*( {out}{} . End )", self.note(None)),
+            1 => {
+                let (request, _) = self.request(None, cancellable);
+                format!("*( {out}{request} . {back}reply . End )")
+            }
+            2 => {
+                let members = [self.request(None, cancellable).0, self.request(None, "").0];
+                let group = self.fresh("G");
+                writeln!(self.declarations, "group {group} = {}", members.join(" | ")).unwrap();
+                format!("*( {out}{group} . {back}reply . End )")
+            }
+            _ => format!("*{}", self.keyed(send, cancellable)),
+        }
+    }
+
+    /// A copy with a life of its own.
+    fn keyed(&mut self, send: bool, cancellable: &str) -> String {
+        let key = self.fresh("k");
+        let (out, back) = (sign(send), sign(!send));
+        let first = match self.random.below(3) {
+            0 => {
+                let note = self.note(Some(&key));
+                format!("{out}{note} . {}", self.channel(0, Some(key)))
+            }
+            1 => {
+                let (request, _) = self.request(Some(&key), cancellable);
+                format!("{out}{request} . {back}reply . {}", self.channel(0, Some(key)))
+            }
+            _ => {
+                // Whoever answers says by which value the copy is known.
+                let (request, replies) = self.request(None, cancellable);
+                for reply in &replies {
+                    self.tie(reply, Some(&key));
+                }
+                let then = replies.iter().map(|_| self.random.below(2)).collect::<Vec<_>>();
+                let body = self.channel(0, Some(key));
+                let branches: Vec<String> = replies
+                    .iter()
+                    .zip(then)
+                    .map(|(reply, over)| match over {
+                        1 if replies.len() > 1 => format!("{back}{reply} . End"),
+                        _ => format!("{back}{reply} . {body}"),
+                    })
+                    .collect();
+                format!("{out}{request} . ( {} )", branches.join(&format!(" {} ", operator(!send))))
+            }
+        };
+        let name = self.fresh("K");
+        self.definitions.push(Definition { name: name.clone(), branches: vec![(None, first)] });
+        name
+    }
+
+    /// A linear channel; gives its first state.
+    fn channel(&mut self, depth: usize, key: Option<String>) -> String {
+        let notes = (0..1 + self.below(3)).map(|_| self.note(key.as_deref())).collect();
+        let requests = (0..1 + self.below(2)).map(|_| self.request(key.as_deref(), "")).collect();
+        let states = (0..1 + self.below(3)).map(|_| self.fresh("L")).collect();
+        let mut pool = Pool { notes, requests, key, states, depth };
+        for state in pool.states.clone() {
+            self.state(&mut pool, state);
+        }
+        pool.states[0].clone()
+    }
+
+    fn state(&mut self, pool: &mut Pool, name: String) {
+        let mut branches: Vec<(Option<bool>, String)> = Vec::new();
+        let send = self.random.percent(50);
+        match self.random.below(10) {
+            // One side's choice.
+            0..=4 => {
+                let mut used = Vec::new();
+                for _ in 0..1 + self.random.below(3) {
+                    branches.extend(self.branch(pool, &name, send, &mut used));
+                }
+            }
+            // Loops of the one side beside steps of the other.
+            5..=7 => {
+                for _ in 0..1 + self.random.below(2) {
+                    let note = self.note(pool.key.as_deref());
+                    branches.push((Some(!send), format!("{}{note} . {name}", sign(!send))));
+                }
+                let mut used = Vec::new();
+                for _ in 0..1 + self.random.below(2) {
+                    branches.extend(self.branch(pool, &name, send, &mut used));
+                }
+            }
+            // Both orders of two messages that may cross.
+            8 => {
+                let (one, two) = (self.note(pool.key.as_deref()), self.note(pool.key.as_deref()));
+                let tail = self.target(pool);
+                let (first, second) = (self.fresh("L"), self.fresh("L"));
+                branches.push((Some(true), format!("!{one} . {first}")));
+                branches.push((Some(false), format!("?{two} . {second}")));
+                for (name, text, send) in
+                    [(first, format!("?{two} . {tail}"), false), (second, format!("!{one} . {tail}"), true)]
+                {
+                    self.definitions.push(Definition { name, branches: vec![(Some(send), text)] });
+                }
+            }
+            // Copies as long as a choice stands.
+            _ if pool.key.is_none() => {
+                branches.push((None, self.star()));
+                let mut used = Vec::new();
+                branches.extend(self.branch(pool, &name, send, &mut used));
+            }
+            _ => branches.extend(self.branch(pool, &name, send, &mut Vec::new())),
+        }
+        if pool.key.is_none() && self.random.percent(15) {
+            branches.push((None, "End".to_owned()));
+        }
+        self.definitions.push(Definition { name, branches });
+    }
+
+    /// Where a branch goes on.
+    fn target(&mut self, pool: &Pool) -> String {
+        match self.random.below(100) {
+            0..20 => "End".to_owned(),
+            20..35 if pool.depth > 0 => self.fork(pool.depth),
+            _ => self.random.one(&pool.states).unwrap().clone(),
+        }
+    }
+
+    fn branch(
+        &mut self,
+        pool: &Pool,
+        here: &str,
+        send: bool,
+        used: &mut Vec<String>,
+    ) -> Option<(Option<bool>, String)> {
+        let (out, back) = (sign(send), sign(!send));
+        if self.random.percent(50) {
+            let note = self.random.one(&pool.notes).unwrap().clone();
+            if used.contains(&note) {
+                return None;
+            }
+            used.push(note.clone());
+            return Some((Some(send), format!("{out}{note} . {}", self.target(pool))));
+        }
+        if self.random.percent(25) {
+            // One that may be taken back, which needs a loop.
+            let (request, _) = self.request(pool.key.as_deref(), " cancellable");
+            return Some((Some(send), format!("{out}{request} . {back}reply . {here}")));
+        }
+        let (request, replies) = self.random.one(&pool.requests).unwrap().clone();
+        if used.contains(&request) {
+            return None;
+        }
+        used.push(request.clone());
+        let mut answers: Vec<String> = Vec::new();
+        for reply in &replies {
+            answers.push(format!("{back}{reply} . {}", self.target(pool)));
+        }
+        let between = operator(!send);
+        let mut text = answers.join(&format!(" {between} "));
+        if self.random.percent(30) {
+            let (note, way) = (self.note(pool.key.as_deref()), sign(self.random.percent(50)));
+            let variable = self.fresh("w");
+            text = format!("rec {variable} . ( {way}{note} . {variable} {between} {text} )");
+        } else if answers.len() > 1 {
+            text = format!("( {text} )");
+        }
+        Some((Some(send), format!("{out}{request} . {text}")))
+    }
+}

@@ -1,0 +1,483 @@
+//! The semantics of a session type, read off the tree: no automaton, no minimising, no closing of the diamond.
+//!
+//! In: what resolving gives, and a role. Out: a [`Reading`], places in the text, and [`Program`]s, which are at such
+//! places and do one action after the other. Refuses to know of queues, ids tables, and the tables of the machine.
+//!
+//! A linear channel is a [`Thread`]: a place, and the requests that are open in it, each with the place that a refusal
+//! leads back to. A `*` that runs for the rest of the session is a star of the program; one that is a branch of a
+//! choice is there as long as a thread is at that choice. A copy of a `*` body is a program of its own.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use mcp_protocol_compiler::ast::{Choice, Operator, Sequence, Tail};
+use mcp_protocol_compiler::resolve::{Meaning, Resolution};
+use mcp_protocol_machine::RequestId;
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Side};
+
+/// A place in the text.
+pub(crate) type Place = usize;
+
+/// Where the refusal of the request that opens a copy leads: nothing is left.
+const NOWHERE: Place = usize::MAX;
+
+#[derive(Debug)]
+enum Node {
+    Pending,
+    Reference(Place),
+    End,
+    Choice(Vec<Branch>, Option<Operator>),
+    Parallel(Vec<Place>),
+    Star(Place),
+}
+
+#[derive(Clone, Debug)]
+enum Branch {
+    Action { direction: Direction, name: String, next: Place },
+    Other(Place),
+}
+
+/// A request that a thread has open.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Asked {
+    pub(crate) direction: Direction,
+    pub(crate) request: MessageIndex,
+    pub(crate) id: RequestId,
+    back: Place,
+}
+
+/// One linear channel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Thread {
+    pub(crate) at: Place,
+    pub(crate) asked: Vec<Asked>,
+}
+
+/// A role's program, or one side of a copy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Program {
+    pub(crate) threads: Vec<Thread>,
+    pub(crate) stars: Vec<Place>,
+}
+
+/// What a thread may do.
+#[derive(Clone, Debug)]
+pub(crate) struct Move {
+    pub(crate) direction: Direction,
+    pub(crate) message: MessageIndex,
+    /// For a reply and a refusal: the id of the request.
+    pub(crate) id: Option<RequestId>,
+    next: Place,
+}
+
+/// A role's session type.
+pub(crate) struct Reading<'a> {
+    resolution: &'a Resolution,
+    nodes: Vec<Node>,
+    start: Place,
+    definitions: HashMap<(usize, Side, bool), Place>,
+    alphabets: RefCell<HashMap<Place, Rc<HashSet<(Direction, MessageIndex)>>>>,
+}
+
+/// From whose point of view text is read.
+#[derive(Clone, Copy)]
+struct View {
+    side: Side,
+    flipped: bool,
+}
+
+impl<'a> Reading<'a> {
+    pub(crate) fn new(resolution: &'a Resolution, side: Side) -> Reading<'a> {
+        let mut reading = Reading {
+            resolution,
+            nodes: Vec::new(),
+            start: 0,
+            definitions: HashMap::new(),
+            alphabets: RefCell::default(),
+        };
+        let role = resolution.roles.iter().find(|role| role.side == side).unwrap();
+        reading.start = reading.named(&role.name.text, View { side, flipped: false });
+        reading
+    }
+
+    fn add(&mut self, node: Node) -> Place {
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+
+    fn named(&mut self, name: &str, view: View) -> Place {
+        let role = self.resolution.roles.iter().find(|role| role.name.text == name);
+        let view = View { side: role.map_or(view.side, |role| role.side), flipped: view.flipped };
+        let index = self.resolution.definition(name, view.side).unwrap();
+        if let Some(known) = self.definitions.get(&(index, view.side, view.flipped)) {
+            return *known;
+        }
+        let place = self.add(Node::Pending);
+        self.definitions.insert((index, view.side, view.flipped), place);
+        let resolution = self.resolution;
+        let body = self.choice(&resolution.definitions[index].body, view, &mut Vec::new());
+        self.nodes[place] = Node::Reference(body);
+        place
+    }
+
+    fn choice(&mut self, choice: &Choice, view: View, scope: &mut Vec<(String, Place)>) -> Place {
+        let branches = choice.branches.iter().map(|branch| self.sequence(branch, view, scope)).collect();
+        let operator = choice.operators.first().map(|(operator, _)| match (operator, view.flipped) {
+            (Operator::Internal, false) | (Operator::External, true) => Operator::Internal,
+            _ => Operator::External,
+        });
+        self.add(Node::Choice(branches, operator))
+    }
+
+    fn sequence(&mut self, sequence: &Sequence, view: View, scope: &mut Vec<(String, Place)>) -> Branch {
+        let mut branch = Branch::Other(self.tail(&sequence.tail, view, scope));
+        for action in sequence.actions.iter().rev() {
+            let next = match branch {
+                Branch::Other(place) => place,
+                action => self.add(Node::Choice(vec![action], None)),
+            };
+            let direction = if action.send != view.flipped { Direction::Send } else { Direction::Receive };
+            branch = Branch::Action { direction, name: action.message.text.clone(), next };
+        }
+        branch
+    }
+
+    fn tail(&mut self, tail: &Tail, view: View, scope: &mut Vec<(String, Place)>) -> Place {
+        match tail {
+            Tail::End(_) => self.add(Node::End),
+            Tail::Missing(_) => panic!("the text has errors"),
+            Tail::Name(name) => match scope.iter().rev().find(|(bound, _)| *bound == name.text) {
+                Some((_, place)) => *place,
+                None => self.named(&name.text, view),
+            },
+            Tail::Dual { name, .. } => {
+                self.named(&name.text, View { flipped: !view.flipped, ..view })
+            }
+            Tail::Recursion { variable, body, .. } => {
+                let place = self.add(Node::Pending);
+                scope.push((variable.text.clone(), place));
+                let body = self.choice(body, view, scope);
+                scope.pop();
+                self.nodes[place] = Node::Reference(body);
+                place
+            }
+            Tail::Group(choice, _) => self.choice(choice, view, scope),
+            Tail::Parallel(parts, _) => {
+                let parts = parts.iter().map(|part| self.choice(part, view, scope)).collect();
+                self.add(Node::Parallel(parts))
+            }
+            Tail::Replicated(body, _) => {
+                let body = self.tail(body, view, scope);
+                self.add(Node::Star(body))
+            }
+        }
+    }
+
+    /// Where a place really is: names followed, parentheses gone.
+    fn settle(&self, mut place: Place) -> Place {
+        loop {
+            place = match &self.nodes[place] {
+                Node::Reference(to) => *to,
+                Node::Choice(branches, _) => match branches.as_slice() {
+                    [Branch::Other(inner)] => *inner,
+                    _ => return place,
+                },
+                _ => return place,
+            };
+        }
+    }
+
+    /// The threads and stars that run once a place is reached.
+    fn land(&self, place: Place, program: &mut Program, asked: Vec<Asked>) {
+        if place == NOWHERE {
+            return;
+        }
+        let place = self.settle(place);
+        match &self.nodes[place] {
+            Node::Parallel(parts) => {
+                assert!(asked.is_empty(), "no request is open across a fork");
+                for part in parts {
+                    self.land(*part, program, Vec::new());
+                }
+            }
+            Node::Star(body) => program.stars.push(self.settle(*body)),
+            _ => program.threads.push(Thread { at: place, asked }),
+        }
+        program.threads.sort();
+        program.stars.sort_unstable();
+        program.stars.dedup();
+    }
+
+    /// Where the role starts.
+    pub(crate) fn start(&self) -> Program {
+        let mut program = Program::default();
+        self.land(self.start, &mut program, Vec::new());
+        program
+    }
+
+    /// A new copy of a body, before its first action.
+    pub(crate) fn copy(&self, body: Place) -> Program {
+        let mut program = Program::default();
+        self.land(body, &mut program, Vec::new());
+        program
+    }
+
+    /// The branches of a choice and of those in it: actions, and bodies of `*`.
+    fn branches(&self, place: Place, visit: &mut impl FnMut(&Branch), stars: &mut Vec<Place>) {
+        let Node::Choice(branches, _) = &self.nodes[place] else { return };
+        for branch in branches {
+            match branch {
+                Branch::Action { .. } => visit(branch),
+                Branch::Other(inner) => {
+                    let inner = self.settle(*inner);
+                    match &self.nodes[inner] {
+                        Node::Star(body) => stars.push(self.settle(*body)),
+                        _ => self.branches(inner, visit, stars),
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) fn kind(&self, message: MessageIndex) -> Kind {
+        self.resolution.declarations.messages[usize::from(message.0)].table.kind
+    }
+
+    /// What a thread may do here.
+    pub(crate) fn moves(&self, thread: &Thread) -> Vec<Move> {
+        let declarations = &self.resolution.declarations;
+        let mut moves: Vec<Move> = Vec::new();
+        let mut visit = |branch: &Branch| {
+            let Branch::Action { direction, name, next } = branch else { return };
+            let owed = thread.asked.iter().filter(|asked| asked.direction == direction.flip());
+            let candidates: Vec<MessageIndex> = match self.resolution.names.get(name) {
+                Some(Meaning::Message(message)) => vec![*message],
+                Some(Meaning::Group(members)) => members.clone(),
+                None => owed.clone().flat_map(|asked| declarations.replies(asked.request)).collect(),
+            };
+            for message in candidates {
+                let id = match self.kind(message) {
+                    Kind::Reply { request } | Kind::Refusal { request } => {
+                        match owed.clone().find(|asked| asked.request == request) {
+                            Some(asked) => Some(asked.id.clone()),
+                            None => continue,
+                        }
+                    }
+                    _ => None,
+                };
+                moves.push(Move { direction: *direction, message, id, next: *next });
+            }
+        };
+        self.branches(thread.at, &mut visit, &mut Vec::new());
+        for asked in &thread.asked {
+            let refusal = declarations.refusal(asked.request).unwrap();
+            if !moves.iter().any(|known| known.message == refusal) {
+                let (direction, id) = (asked.direction.flip(), Some(asked.id.clone()));
+                moves.push(Move { direction, message: refusal, id, next: asked.back });
+            }
+        }
+        moves
+    }
+
+    /// A program after a move of one of its threads; `id` is that of the message.
+    pub(crate) fn take(
+        &self,
+        program: &Program,
+        thread: usize,
+        step: &Move,
+        id: Option<&RequestId>,
+        opens: bool,
+    ) -> Program {
+        let mut after = program.clone();
+        let Thread { at, mut asked } = after.threads.remove(thread);
+        match self.kind(step.message) {
+            Kind::Request => {
+                let back = if opens { NOWHERE } else { at };
+                let (direction, request) = (step.direction, step.message);
+                asked.push(Asked { direction, request, id: id.unwrap().clone(), back });
+            }
+            Kind::Notification => {}
+            Kind::Reply { .. } | Kind::Refusal { .. } => {
+                asked.retain(|open| Some(&open.id) != id || open.direction == step.direction);
+            }
+        }
+        self.land(step.next, &mut after, asked);
+        after
+    }
+
+    /// A program after a message, if some thread has it.
+    pub(crate) fn step(
+        &self,
+        program: &Program,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+        opens: bool,
+    ) -> Option<Program> {
+        program.threads.iter().enumerate().find_map(|(place, thread)| {
+            let fits = |step: &Move| {
+                step.direction == direction
+                    && step.message == message
+                    && (step.id.is_none() || step.id.as_ref() == id)
+            };
+            let step = self.moves(thread).into_iter().find(fits)?;
+            Some(self.take(program, place, &step, id, opens))
+        })
+    }
+
+    /// A program after a request of a thread was taken back.
+    pub(crate) fn cancel(&self, program: &Program, direction: Direction, id: &RequestId) -> Option<Program> {
+        let same = |asked: &Asked| asked.direction == direction && asked.id == *id;
+        let place = program.threads.iter().position(|thread| thread.asked.iter().any(same))?;
+        let mut after = program.clone();
+        let mut thread = after.threads.remove(place);
+        let open = thread.asked.iter().position(same)?;
+        let asked = thread.asked.remove(open);
+        self.land(asked.back, &mut after, thread.asked);
+        Some(after)
+    }
+
+    /// The bodies of which copies may start now, with what they start with.
+    pub(crate) fn openers(&self, program: &Program) -> Vec<(Place, Move)> {
+        let running = self.first_steps(&program.stars);
+        running.into_iter().chain(program.threads.iter().flat_map(|thread| self.openers_at(thread))).collect()
+    }
+
+    /// Those that a thread's choice has as branches.
+    pub(crate) fn openers_at(&self, thread: &Thread) -> Vec<(Place, Move)> {
+        let mut bodies = Vec::new();
+        self.branches(thread.at, &mut |_| {}, &mut bodies);
+        self.first_steps(&bodies)
+    }
+
+    fn first_steps(&self, bodies: &[Place]) -> Vec<(Place, Move)> {
+        let mut openers = Vec::new();
+        for body in bodies {
+            for thread in &self.copy(*body).threads {
+                openers.extend(self.moves(thread).into_iter().map(|step| (*body, step)));
+            }
+        }
+        openers
+    }
+
+    /// The body of which a message opens a copy, wherever it may.
+    pub(crate) fn body(&self, direction: Direction, message: MessageIndex) -> Option<Place> {
+        let stars = self.nodes.iter().filter_map(|node| match node {
+            Node::Star(body) => Some(self.settle(*body)),
+            _ => None,
+        });
+        let opens = |body: &Place| {
+            let threads = self.copy(*body).threads;
+            let mut moves = threads.iter().flat_map(|thread| self.moves(thread));
+            moves.any(|step| (step.direction, step.message) == (direction, message))
+        };
+        stars.into_iter().find(opens)
+    }
+
+    /// Whether nothing is left of a copy.
+    pub(crate) fn is_over(&self, program: &Program) -> bool {
+        program.threads.iter().all(|thread| matches!(self.nodes[thread.at], Node::End))
+    }
+
+    /// Whether a thread could still come to a message; requests stand for their replies.
+    pub(crate) fn concerns(&self, thread: &Thread, of: (Direction, MessageIndex)) -> bool {
+        thread.asked.iter().any(|asked| (asked.direction, asked.request) == of)
+            || self.alphabet(thread.at).contains(&of)
+    }
+
+    /// The requests and notifications that can come from a place on.
+    pub(crate) fn alphabet(&self, from: Place) -> Rc<HashSet<(Direction, MessageIndex)>> {
+        if let Some(known) = self.alphabets.borrow().get(&from) {
+            return known.clone();
+        }
+        let (mut found, mut seen, mut waiting) = (HashSet::new(), HashSet::new(), vec![from]);
+        while let Some(place) = waiting.pop() {
+            if !seen.insert(place) {
+                continue;
+            }
+            match &self.nodes[place] {
+                Node::Reference(to) => waiting.push(*to),
+                Node::Parallel(parts) => waiting.extend(parts),
+                Node::Choice(branches, _) => {
+                    for branch in branches {
+                        match branch {
+                            Branch::Other(inner) => waiting.push(*inner),
+                            Branch::Action { direction, name, next } => {
+                                waiting.push(*next);
+                                match self.resolution.names.get(name) {
+                                    Some(Meaning::Message(message)) => {
+                                        found.insert((*direction, *message));
+                                    }
+                                    Some(Meaning::Group(members)) => {
+                                        found.extend(members.iter().map(|message| (*direction, *message)));
+                                    }
+                                    None => {}
+                                }
+                            }
+                        }
+                    }
+                }
+                // What opens a copy moves no thread.
+                Node::Star(_) | Node::End | Node::Pending => {}
+            }
+        }
+        let found = Rc::new(found);
+        self.alphabets.borrow_mut().insert(from, found.clone());
+        found
+    }
+
+    /// Who may close at a thread's place, this role or the other, and whether its channel can end.
+    pub(crate) fn closing(&self, thread: &Thread) -> Closing {
+        let (mut own, mut peer) = (false, false);
+        self.ends(thread.at, &mut own, &mut peer);
+        Closing {
+            over: matches!(self.nodes[thread.at], Node::End),
+            own,
+            peer,
+            reaches: self.reaches_end(thread.at),
+        }
+    }
+
+    fn ends(&self, place: Place, own: &mut bool, peer: &mut bool) {
+        let Node::Choice(branches, operator) = &self.nodes[place] else { return };
+        for branch in branches {
+            let Branch::Other(inner) = branch else { continue };
+            let inner = self.settle(*inner);
+            match (&self.nodes[inner], operator) {
+                (Node::End, Some(Operator::External)) => *peer = true,
+                (Node::End, _) => *own = true,
+                _ => self.ends(inner, own, peer),
+            }
+        }
+    }
+
+    fn reaches_end(&self, from: Place) -> bool {
+        let (mut seen, mut waiting) = (HashSet::new(), vec![from]);
+        while let Some(place) = waiting.pop() {
+            if !seen.insert(place) {
+                continue;
+            }
+            match &self.nodes[place] {
+                Node::End => return true,
+                Node::Reference(to) => waiting.push(*to),
+                Node::Parallel(parts) => waiting.extend(parts),
+                Node::Choice(branches, _) => waiting.extend(branches.iter().map(|branch| match branch {
+                    Branch::Other(inner) => *inner,
+                    Branch::Action { next, .. } => *next,
+                })),
+                Node::Star(_) | Node::Pending => {}
+            }
+        }
+        false
+    }
+}
+
+/// Who may end a session, as far as one linear channel says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Closing {
+    pub(crate) over: bool,
+    pub(crate) own: bool,
+    pub(crate) peer: bool,
+    pub(crate) reaches: bool,
+}

@@ -1,0 +1,1 @@
+//! The protocols of this project, walked at random.

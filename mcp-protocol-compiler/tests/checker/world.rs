@@ -1,0 +1,549 @@
+//! An observer that has all the time in the world: is there a way in which two programs could have said this?
+//!
+//! In: a role's session type as a [`Reading`], and what is seen, message by message. Out: a [`Verdict`] on each.
+//! Refuses to know the machine: it keeps every pair of programs, with what is on its way to them, that what was seen
+//! can have come from.
+//!
+//! Both programs follow the same type, one of them turned round. A message is seen between its sending and its
+//! receipt; without loss of generality it is seen as soon as it is sent. Channels side by side, and copies, do not
+//! wait for one another. Ids, keys and tokens are books of their own, with a plain list for each.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use mcp_protocol_machine::RequestId;
+use mcp_protocol_machine::protocol::{
+    Direction, GateIndex, Holder, KeyIndex, Kind, MessageIndex, Protocol, Side,
+};
+
+use crate::event::Event;
+use crate::reading::{Place, Program, Reading, Thread};
+
+/// What to make of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is permitted, and something moves.
+    Fine,
+    /// It comes too late for its exchange or its copy, and is swallowed.
+    Late,
+    /// Nobody could have sent it: the name of the kind of violation.
+    Wrong(&'static str),
+    /// Nobody could have sent it, but it is one that closing the diamond lets pass in more places than need be.
+    Unclear,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Item {
+    direction: Direction,
+    message: MessageIndex,
+    id: Option<RequestId>,
+    cancels: bool,
+    opens: bool,
+    /// The notification, or the request that all else is about, and its direction.
+    of: (Direction, MessageIndex),
+}
+
+/// Two programs, and what was seen and has not arrived. The first one sends what goes in direction `Send`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Config {
+    programs: [Program; 2],
+    inbox: [VecDeque<Item>; 2],
+}
+
+#[derive(Debug)]
+struct Copy {
+    body: Place,
+    configs: HashSet<Config>,
+    opener: Option<(Direction, RequestId)>,
+    keys: Vec<(KeyIndex, RequestId)>,
+    over: Option<Direction>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Running,
+    Answered,
+    /// One more reply is swallowed.
+    Owed,
+}
+
+#[derive(Debug)]
+struct Exchange {
+    message: MessageIndex,
+    copy: Option<usize>,
+    standing: Standing,
+    token: Option<RequestId>,
+}
+
+/// What was seen so far, for one role.
+pub(crate) struct World<'a> {
+    reading: &'a Reading<'a>,
+    protocol: &'a Protocol,
+    side: Side,
+    /// What closing the diamond adds somewhere in the role.
+    added: HashSet<(Direction, MessageIndex)>,
+    main: HashSet<Config>,
+    copies: Vec<Copy>,
+    exchanges: HashMap<(Direction, RequestId), Exchange>,
+    /// Ids of requests that nobody could have sent.
+    refused: HashMap<(Direction, RequestId), bool>,
+    tokens: HashSet<(Direction, RequestId)>,
+    granted: HashMap<Side, Vec<GateIndex>>,
+}
+
+/// More pairs of programs than this are not followed.
+const CONFIGS: usize = 400;
+
+fn index(direction: Direction) -> usize {
+    usize::from(direction == Direction::Receive)
+}
+
+impl<'a> World<'a> {
+    pub(crate) fn new(
+        reading: &'a Reading<'a>,
+        protocol: &'a Protocol,
+        side: Side,
+        added: HashSet<(Direction, MessageIndex)>,
+    ) -> World<'a> {
+        let start = reading.start();
+        let config = Config { programs: [start.clone(), start], inbox: Default::default() };
+        World {
+            reading,
+            protocol,
+            side,
+            added,
+            main: HashSet::from([config]),
+            copies: Vec::new(),
+            exchanges: HashMap::new(),
+            refused: HashMap::new(),
+            tokens: HashSet::new(),
+            granted: HashMap::new(),
+        }
+    }
+
+    /// Whether there are too many possibilities to go on.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.main.len() >= CONFIGS || self.copies.iter().any(|copy| copy.configs.len() >= CONFIGS)
+    }
+
+    /// Judges a message; what nobody could have sent changes nothing.
+    pub(crate) fn see(&mut self, event: &Event) -> Verdict {
+        let direction = event.direction(self.side);
+        let kind = self.protocol.message(event.message).unwrap().kind;
+        let verdict = match kind {
+            Kind::Request => self.request(event, direction),
+            Kind::Notification => self.notification(event, direction),
+            Kind::Reply { request } => self.reply(event, direction, request, false),
+            Kind::Refusal { request } => self.reply(event, direction, request, true),
+        };
+        let verdict = match verdict {
+            Verdict::Wrong("NotPermitted") if self.added.contains(&(direction, event.message)) => {
+                Verdict::Unclear
+            }
+            other => other,
+        };
+        if let (Verdict::Wrong(_), Kind::Request) = (verdict, kind) {
+            self.refused.insert((direction, event.id.clone().unwrap()), true);
+        }
+        if kind == Kind::Request
+            && let Some(token) = &event.token
+        {
+            self.tokens.insert((direction, token.clone()));
+        }
+        let announces = self.protocol.announcements.iter().any(|announced| {
+            announced.side == event.from && announced.field.message == event.message
+        });
+        if announces && verdict == Verdict::Fine {
+            self.granted.insert(event.from, event.grants.clone());
+        }
+        verdict
+    }
+
+    fn gates(&self, event: &Event) -> bool {
+        self.protocol.message(event.message).unwrap().requires.iter().all(|required| {
+            let holder = match required.holder {
+                Holder::Side(side) => side,
+                Holder::Sender => event.from,
+                Holder::Receiver => event.from.other(),
+            };
+            self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate))
+        })
+    }
+
+    fn request(&mut self, event: &Event, direction: Direction) -> Verdict {
+        let id = event.id.clone().unwrap();
+        let place = (direction, id.clone());
+        if self.exchanges.contains_key(&place) || self.refused.contains_key(&place) {
+            return Verdict::Wrong("DuplicateId");
+        }
+        let (verdict, copy) = self.plain(event, direction);
+        match verdict {
+            Verdict::Fine => {
+                let standing = Standing::Running;
+                let (message, token) = (event.message, event.token.clone());
+                for known in self.exchanges.iter_mut().filter(|((asker, _), _)| *asker == direction) {
+                    // The newest request has the token.
+                    if known.1.token == token {
+                        known.1.token = None;
+                    }
+                }
+                self.exchanges.insert(place, Exchange { message, copy, standing, token });
+            }
+            Verdict::Late => {
+                self.refused.insert(place, true);
+            }
+            _ => {}
+        }
+        verdict
+    }
+
+    /// A request or a notification that stands for itself.
+    fn plain(&mut self, event: &Event, direction: Direction) -> (Verdict, Option<usize>) {
+        let (message, id) = (event.message, event.id.as_ref());
+        let item = Item {
+            direction,
+            message,
+            id: id.cloned(),
+            cancels: false,
+            opens: false,
+            of: (direction, message),
+        };
+        let after = self.sent(&self.main, &item);
+        if !after.is_empty() {
+            if !self.gates(event) {
+                return (Verdict::Wrong("NotNegotiated"), None);
+            }
+            self.main = after;
+            return (Verdict::Fine, None);
+        }
+        // Does it open a copy?
+        let mut opened: Option<(Place, HashSet<Config>)> = None;
+        for config in &self.main {
+            let openers = self.reading.openers(&config.programs[index(direction)]);
+            let opener =
+                openers.into_iter().find(|(_, step)| (step.direction, step.message) == (direction, message));
+            if let Some((body, _)) = opener {
+                opened.get_or_insert_with(|| (body, HashSet::new())).1.insert(config.clone());
+            }
+        }
+        if let Some((body, configs)) = opened {
+            if !self.gates(event) {
+                return (Verdict::Wrong("NotNegotiated"), None);
+            }
+            if let Err(kind) = self.free(event, body, None) {
+                return (Verdict::Wrong(kind), None);
+            }
+            self.main = configs;
+            let copy = self.reading.copy(body);
+            let before = Config { programs: [copy.clone(), copy], inbox: Default::default() };
+            let configs = self.sent(&HashSet::from([before]), &Item { opens: true, ..item });
+            let opener = id.map(|id| (direction, id.clone()));
+            self.copies.push(Copy { body, configs, opener, keys: event.keys.clone(), over: None });
+            let number = self.copies.len() - 1;
+            self.settle(number, direction);
+            return (Verdict::Fine, Some(number));
+        }
+        self.later(event, direction, item)
+    }
+
+    /// A later message of a copy, which a key ties to it.
+    fn later(&mut self, event: &Event, direction: Direction, item: Item) -> (Verdict, Option<usize>) {
+        let possible = |copy: &Copy| {
+            let keyed = self.reading.copy(copy.body).threads.iter().any(|thread| {
+                self.reading.alphabet(thread.at).contains(&(direction, event.message))
+            });
+            keyed && event.keys.iter().any(|key| copy.keys.contains(key))
+        };
+        let declared = &self.protocol.message(event.message).unwrap().keys;
+        let fitting = (0..self.copies.len()).rev().filter(|number| possible(&self.copies[*number]));
+        let fitting: Vec<usize> = fitting.collect();
+        let live = fitting.iter().copied().find(|number| self.copies[*number].over.is_none());
+        if let Some(number) = live {
+            let after = self.sent(&self.copies[number].configs, &item);
+            if after.is_empty() {
+                return (Verdict::Wrong("NotPermitted"), None);
+            }
+            if !self.gates(event) {
+                return (Verdict::Wrong("NotNegotiated"), None);
+            }
+            self.copies[number].configs = after;
+            self.settle(number, direction);
+            return (Verdict::Fine, Some(number));
+        }
+        match fitting.first().and_then(|number| self.copies[*number].over) {
+            Some(ended) if ended != direction => (Verdict::Late, None),
+            _ if declared.is_empty() => (Verdict::Wrong("NotPermitted"), None),
+            _ if event.keys.is_empty() => (Verdict::Wrong("NotPermitted|KeyMissing"), None),
+            _ => (Verdict::Wrong("NotPermitted|UnknownKey"), None),
+        }
+    }
+
+    /// Whether the keys of a message are all there and free.
+    fn free(&self, event: &Event, body: Place, own: Option<usize>) -> Result<(), &'static str> {
+        let declared = &self.protocol.message(event.message).unwrap().keys;
+        if declared.iter().any(|key| event.keys.iter().all(|(carried, _)| *carried != key.key)) {
+            return Err("KeyMissing");
+        }
+        for key in &event.keys {
+            let held = self.copies.iter().enumerate().any(|(number, copy)| {
+                copy.body == body && copy.over.is_none() && Some(number) != own && copy.keys.contains(key)
+            });
+            if held {
+                return Err("KeyInUse");
+            }
+            let other = own.is_some_and(|own| {
+                self.copies[own].keys.iter().any(|(known, value)| *known == key.0 && *value != key.1)
+            });
+            if other {
+                return Err("WrongKey");
+            }
+        }
+        Ok(())
+    }
+
+    /// After a message of a copy: is it over?
+    fn settle(&mut self, number: usize, by: Direction) {
+        let copy = &self.copies[number];
+        let over = copy.configs.iter().all(|config| self.reading.is_over(&config.programs[index(by)]));
+        if over {
+            self.end(number, by);
+        }
+    }
+
+    fn end(&mut self, number: usize, by: Direction) {
+        self.copies[number].over = Some(by);
+        for exchange in self.exchanges.values_mut().filter(|exchange| exchange.copy == Some(number)) {
+            if exchange.standing == Standing::Running {
+                exchange.standing = Standing::Owed;
+            }
+        }
+    }
+
+    fn notification(&mut self, event: &Event, direction: Direction) -> Verdict {
+        let table = self.protocol.message(event.message).unwrap();
+        if table.cancels.is_some()
+            && let Some(id) = &event.about
+        {
+            return self.cancellation(direction, event.message, id);
+        }
+        if table.reports.is_some()
+            && let Some(token) = &event.token
+        {
+            let asker = direction.flip();
+            let running = self.exchanges.iter().any(|((by, _), exchange)| {
+                let lives = exchange.standing == Standing::Running
+                    || exchange.standing == Standing::Answered && self.opened(exchange, *by);
+                *by == asker && exchange.token.as_ref() == Some(token) && lives
+            });
+            return match self.tokens.contains(&(asker, token.clone())) {
+                _ if running => Verdict::Fine,
+                true => Verdict::Late,
+                false => Verdict::Wrong("UnknownToken"),
+            };
+        }
+        let tied = table.cancels.is_some() || table.reports.is_some();
+        match self.plain(event, direction).0 {
+            Verdict::Wrong("NotPermitted") if tied => Verdict::Wrong("Untied"),
+            verdict => verdict,
+        }
+    }
+
+    /// Whether an exchange opened a copy that goes on.
+    fn opened(&self, exchange: &Exchange, asker: Direction) -> bool {
+        exchange.copy.is_some_and(|number| {
+            let copy = &self.copies[number];
+            copy.over.is_none()
+                && copy.opener.as_ref().is_some_and(|(by, id)| {
+                    *by == asker && std::ptr::eq(&self.exchanges[&(*by, id.clone())], exchange)
+                })
+        })
+    }
+
+    fn cancellation(&mut self, direction: Direction, message: MessageIndex, id: &RequestId) -> Verdict {
+        let place = (direction, id.clone());
+        let Some(exchange) = self.exchanges.get(&place) else {
+            if self.refused.contains_key(&place) {
+                return Verdict::Late;
+            }
+            let theirs = self.exchanges.get(&(direction.flip(), id.clone()));
+            return match theirs.is_some_and(|theirs| theirs.standing == Standing::Running) {
+                true => Verdict::Wrong("NotYours"),
+                false => Verdict::Wrong("NotRunning"),
+            };
+        };
+        let opened = self.opened(exchange, direction);
+        if exchange.standing != Standing::Running && !opened {
+            return Verdict::Late;
+        }
+        if !self.protocol.message(exchange.message).unwrap().cancellable {
+            return Verdict::Wrong("NotCancellable");
+        }
+        let (request, copy) = (exchange.message, exchange.copy);
+        if opened {
+            self.end(copy.unwrap(), direction);
+            return Verdict::Fine;
+        }
+        let item = Item {
+            direction,
+            message,
+            id: Some(id.clone()),
+            cancels: true,
+            opens: false,
+            of: (direction, request),
+        };
+        let configs = copy.map_or(&self.main, |number| &self.copies[number].configs);
+        let after = self.sent(configs, &item);
+        if after.is_empty() {
+            return Verdict::Wrong("NotPermitted");
+        }
+        match copy {
+            Some(number) => {
+                self.copies[number].configs = after;
+                self.settle(number, direction);
+            }
+            None => self.main = after,
+        }
+        self.exchanges.get_mut(&place).unwrap().standing = Standing::Owed;
+        Verdict::Fine
+    }
+
+    fn reply(
+        &mut self,
+        event: &Event,
+        direction: Direction,
+        request: MessageIndex,
+        refusal: bool,
+    ) -> Verdict {
+        let id = event.id.clone().unwrap();
+        let place = (direction.flip(), id.clone());
+        let running = self.exchanges.get(&place).filter(|known| known.standing == Standing::Running);
+        if running.is_none()
+            && let Some(owed) = self.refused.get_mut(&place).filter(|owed| **owed)
+        {
+            *owed = false;
+            return Verdict::Late;
+        }
+        let Some(exchange) = self.exchanges.get_mut(&place) else {
+            let known = self.refused.contains_key(&place);
+            return Verdict::Wrong(if known { "SecondReply" } else { "UnknownId" });
+        };
+        match exchange.standing {
+            Standing::Answered => return Verdict::Wrong("SecondReply"),
+            Standing::Owed => {
+                exchange.standing = Standing::Answered;
+                return Verdict::Late;
+            }
+            Standing::Running if exchange.message != request => return Verdict::Wrong("WrongReply"),
+            Standing::Running => {}
+        }
+        let copy = exchange.copy;
+        let item = Item {
+            direction,
+            message: event.message,
+            id: Some(id),
+            cancels: false,
+            opens: false,
+            of: (direction.flip(), request),
+        };
+        let configs = copy.map_or(&self.main, |number| &self.copies[number].configs);
+        let after = self.sent(configs, &item);
+        if after.is_empty() {
+            return Verdict::Wrong("NotPermitted");
+        }
+        if let Some(number) = copy
+            && !refusal
+        {
+            if let Err(kind) = self.free(event, self.copies[number].body, Some(number)) {
+                return Verdict::Wrong(kind);
+            }
+            let news = event.keys.iter().filter(|key| !self.copies[number].keys.contains(key));
+            let news: Vec<_> = news.cloned().collect();
+            self.copies[number].keys.extend(news);
+        }
+        self.exchanges.get_mut(&place).unwrap().standing = Standing::Answered;
+        match copy {
+            Some(number) => {
+                self.copies[number].configs = after;
+                self.settle(number, direction);
+            }
+            None => self.main = after,
+        }
+        Verdict::Fine
+    }
+
+    /// Every pair of programs after one of them has sent something.
+    fn sent(&self, configs: &HashSet<Config>, item: &Item) -> HashSet<Config> {
+        let sender = index(item.direction);
+        let mut after = HashSet::new();
+        for config in configs {
+            let program = &config.programs[sender];
+            let next = if item.cancels {
+                self.reading.cancel(program, item.direction, item.id.as_ref().unwrap())
+            } else {
+                self.reading.step(program, item.direction, item.message, item.id.as_ref(), item.opens)
+            };
+            let Some(next) = next else { continue };
+            let mut config = config.clone();
+            config.programs[sender] = next;
+            config.inbox[1 - sender].push_back(item.clone());
+            after.insert(config);
+        }
+        self.arrivals(after)
+    }
+
+    /// Adds what can be after any of the messages on their way have arrived.
+    fn arrivals(&self, configs: HashSet<Config>) -> HashSet<Config> {
+        let mut all = HashSet::new();
+        let mut waiting: Vec<Config> = configs.into_iter().collect();
+        let mut seen: HashSet<Config> = waiting.iter().cloned().collect();
+        while let Some(config) = waiting.pop() {
+            let mut must = false;
+            for program in [0, 1] {
+                for place in 0..config.inbox[program].len() {
+                    let Some((next, at_once)) = self.arrive(&config, program, place) else { continue };
+                    // Who has nothing to say before it has read this may as well read it now.
+                    must |= at_once;
+                    if seen.len() < CONFIGS && seen.insert(next.clone()) {
+                        waiting.push(next);
+                    }
+                }
+            }
+            if !must {
+                all.insert(config);
+            }
+        }
+        all
+    }
+
+    fn arrive(&self, config: &Config, program: usize, place: usize) -> Option<(Config, bool)> {
+        let item = &config.inbox[program][place];
+        let owner = |thread: &&Thread| self.reading.concerns(thread, item.of);
+        let thread = config.programs[program].threads.iter().find(owner);
+        // Within a channel nothing overtakes; who does not know any more what it is about drops it at once.
+        let before = config.inbox[program].iter().take(place);
+        if let Some(thread) = thread
+            && before.clone().any(|other| self.reading.concerns(thread, other.of))
+        {
+            return None;
+        }
+        let known = &config.programs[program];
+        let next = if item.cancels {
+            self.reading.cancel(known, item.direction, item.id.as_ref().unwrap())
+        } else {
+            self.reading.step(known, item.direction, item.message, item.id.as_ref(), item.opens)
+        };
+        let own = if program == 0 { Direction::Send } else { Direction::Receive };
+        let silent = thread.is_none_or(|thread| {
+            // A request that may be taken back is something to say, too.
+            thread.asked.iter().all(|asked| asked.direction != own)
+                && self.reading.moves(thread).iter().all(|step| step.direction != own)
+                && self.reading.openers_at(thread).iter().all(|(_, step)| step.direction != own)
+        });
+        let at_once = silent || next.as_ref().is_none_or(|next| next == known);
+        let mut after = config.clone();
+        after.inbox[program].remove(place);
+        if let Some(next) = next {
+            after.programs[program] = next;
+        }
+        Some((after, at_once))
+    }
+}

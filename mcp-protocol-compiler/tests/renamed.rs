@@ -1,0 +1,137 @@
+//! One name edited on one side only: the finding is at that place, and says which name was meant or expected.
+//!
+//! In each protocol the server is written out, as the client's dual, so that the two sides share no text. Then each
+//! message that a session type names is changed in turn: into a word that nothing declares, and into other messages.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests say what they expect by panicking"
+)]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use mcp_protocol_compiler::ast::{ItemKind, RoleSide};
+use mcp_protocol_compiler::diagnostic::{Diagnostic, Severity};
+use mcp_protocol_compiler::lexer::{Kind, lex};
+use mcp_protocol_compiler::source::{SourceMap, Span};
+use mcp_protocol_compiler::{Compilation, Settings};
+use support::{Files, compiled, rendered, tree, with_written_server};
+
+/// Each with whether its server has to be written out.
+const PROTOCOLS: [(&str, bool); 7] = [
+    ("protocols/mcp-2025-03-26.session", true),
+    ("tests/protocols/note.session", false),
+    ("tests/protocols/note-channels.session", true),
+    ("tests/examples/counter/counter.session", true),
+    ("tests/examples/cash_machine/cash_machine.session", true),
+    ("tests/examples/file_transfer/file_transfer.session", true),
+    ("tests/examples/language_server/language_server.session", true),
+];
+
+/// The protocol with both roles written out.
+fn written_out((path, derived): (&str, bool)) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+    let text = std::fs::read_to_string(path).unwrap();
+    let servers = tree(&text).items.into_iter().filter_map(|item| match item.kind {
+        ItemKind::Role { side: RoleSide::Server, name, .. } => Some(name.text),
+        _ => None,
+    });
+    let server = &servers.last().unwrap();
+    let text = if derived { with_written_server(&text, server) } else { text };
+    let errors = errors(&compile(&text));
+    assert!(errors.is_empty(), "{errors:?}\n{text}");
+    text
+}
+
+fn compile(text: &str) -> Compilation {
+    let files = Files::from([("test.session".into(), text.as_bytes().to_vec())]);
+    compiled(&files, "test.session", Settings::default(), false)
+}
+
+fn errors(compilation: &Compilation) -> Vec<Diagnostic> {
+    let found = compilation.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+    found.cloned().collect()
+}
+
+/// Every place where a session type names a message: the name without its sign.
+fn names(text: &str) -> Vec<Span> {
+    let mut sources = SourceMap::new();
+    let file = sources.add("test.session", text);
+    let tokens = lex(&sources, file).tokens;
+    let pairs = tokens.windows(2).filter(|pair| {
+        matches!(pair[0].kind, Kind::Exclamation | Kind::Question)
+            && pair[1].kind == Kind::Word
+            && sources.slice(pair[1].span(file)) != "reply"
+    });
+    pairs.map(|pair| pair[1].span(file)).collect()
+}
+
+fn replaced(text: &str, place: Span, by: &str) -> String {
+    format!("{}{by}{}", &text[..place.start as usize], &text[place.end as usize..])
+}
+
+/// Whether one of the labels is in the line of a place.
+fn is_near(found: &Diagnostic, compilation: &Compilation, place: Span) -> bool {
+    let line = |start: u32| compilation.sources.line_number(place.file, start);
+    found
+        .labels
+        .iter()
+        .any(|label| (line(label.span.start)..=line(label.span.end)).contains(&line(place.start)))
+}
+
+#[test]
+fn a_misspelt_name_is_found_where_it_is() {
+    let mut tried = 0;
+    for (path, derived) in PROTOCOLS {
+        let text = written_out((path, derived));
+        for place in names(&text) {
+            tried += 1;
+            let name = &text[place.start as usize..place.end as usize];
+            let wrong = format!("{name}{}", name.chars().last().unwrap());
+            let compilation = compile(&replaced(&text, place, &wrong));
+            let (found, said) = (errors(&compilation), rendered(&compilation));
+            // What is imported twice or used by both sides is still one place.
+            assert_eq!(found.len(), 1, "{path}: {wrong}\n{said}");
+            assert_eq!(found[0].code.0, "S0101", "{path}\n{said}");
+            assert_eq!(found[0].labels[0].span.start, place.start, "{path}\n{said}");
+            assert_eq!(found[0].helps, [format!("did you mean `{name}`?")], "{path}\n{said}");
+        }
+    }
+    assert!(tried > 100, "only {tried} names were changed");
+}
+
+#[test]
+fn another_message_on_one_side_is_found_where_it_is() {
+    let mut codes = BTreeSet::new();
+    let mut tried = 0;
+    let mut elsewhere = Vec::new();
+    for (path, derived) in PROTOCOLS {
+        let text = written_out((path, derived));
+        let places = names(&text);
+        let all: BTreeSet<&str> =
+            places.iter().map(|place| &text[place.start as usize..place.end as usize]).collect();
+        for place in &places {
+            let name = &text[place.start as usize..place.end as usize];
+            for other in all.iter().filter(|other| **other != name) {
+                tried += 1;
+                let compilation = compile(&replaced(&text, *place, other));
+                let (found, said) = (errors(&compilation), rendered(&compilation));
+                assert!(!found.is_empty(), "{path}: `{other}` for `{name}` passes");
+                codes.extend(found.iter().map(|found| found.code.0));
+                if !found.iter().any(|found| is_near(found, &compilation, *place)) {
+                    elsewhere.push(format!("{path}: `{other}` for `{name}`"));
+                }
+                assert!(found.iter().all(|found| !found.helps.is_empty()), "{path}\n{said}");
+            }
+        }
+    }
+    assert!(tried > 500, "only {tried} changes were made");
+    assert!(codes.contains("S0501") && codes.contains("S0301"), "{codes:?}");
+    // A message that makes up a whole channel is missed where the other role has that channel.
+    assert_eq!(elsewhere, ["tests/protocols/note-channels.session: `Initialized` for `AnyNotification`"]);
+}
