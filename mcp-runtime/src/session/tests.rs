@@ -11,4 +11,5 @@ mod closing;
 mod ends;
 mod hostile;
 mod pair;
+mod races;
 mod timeouts;
