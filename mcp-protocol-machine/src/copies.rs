@@ -272,6 +272,21 @@ impl Copies {
         Some(running)
     }
 
+    /// A copy is known to be over before its values are: what holds nothing else is over with it.
+    pub(crate) fn retire(
+        &mut self,
+        channel: u32,
+        by: Direction,
+        keys: &[(KeyIndex, KeyValue)],
+        limits: &Limits,
+    ) {
+        for (key, value) in keys {
+            if self.holder(channel, *key, value) == Holder::Nobody {
+                self.past.entry((channel, *key)).or_default().insert(value, by, limits);
+            }
+        }
+    }
+
     #[cfg(test)]
     pub(crate) fn remembered(&self) -> usize {
         self.running.len() + self.holders.len() + self.past.values().map(Recent::len).sum::<usize>()

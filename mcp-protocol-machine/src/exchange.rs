@@ -121,6 +121,14 @@ pub(crate) enum Past {
     Refused,
 }
 
+/// An exchange that is over and of which one more reply is no violation.
+#[derive(Clone, Copy, Debug)]
+struct Over {
+    why: Past,
+    /// For the request that opened a copy which keys tie together: the request, and the channel of the copy.
+    opened: Option<(MessageIndex, u32)>,
+}
+
 /// Where an id stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
@@ -147,7 +155,7 @@ pub(crate) struct Exchanges {
     /// The linear ones among them, oldest first. There are as many as requests open in linear channels: few.
     linear: Vec<(MessageIndex, RequestId)>,
     /// Those that are over and of which one more reply is no violation.
-    past: Recent<Past>,
+    past: Recent<Over>,
     /// Every id ever used, as far as remembered.
     used: Used,
     /// The request that holds each token now.
@@ -162,7 +170,7 @@ impl Exchanges {
         match self.running.get(id) {
             Some(exchange) if !exchange.answered => Standing::Running(exchange.message, exchange.place),
             running => match self.past.get(id) {
-                Some(past) => Standing::Past(*past),
+                Some(past) => Standing::Past(past.why),
                 None if running.is_some() || self.used.contains(id) => Standing::Completed,
                 None => Standing::Unknown,
             },
@@ -242,7 +250,9 @@ impl Exchanges {
     /// A request has been refused as a violation. An exchange that runs under the same id is left alone.
     pub(crate) fn refuse(&mut self, id: &RequestId, token: Option<&Token>, limits: &Limits) {
         self.used.insert(id, limits);
-        self.past.insert(id, Past::Refused, limits);
+        // The reply that is still under way may be that of the exchange before.
+        let opened = self.opened(id);
+        self.past.insert(id, Over { why: Past::Refused, opened }, limits);
         if let Some(token) = token {
             self.used_tokens.insert(token, limits);
         }
@@ -287,7 +297,20 @@ impl Exchanges {
     /// An exchange was taken back: it is over, and one late reply is no violation.
     pub(crate) fn cancel(&mut self, id: &RequestId, limits: &Limits) {
         self.finish(id);
-        self.past.insert(id, Past::Cancelled, limits);
+        self.past.insert(id, Over { why: Past::Cancelled, opened: None }, limits);
+    }
+
+    /// The same for the request that opened a copy of a channel: the late reply may carry values of keys, which are
+    /// those of a copy that is over.
+    pub(crate) fn cancel_opener(&mut self, id: &RequestId, channel: u32, limits: &Limits) {
+        let opened = self.running.get(id).map(|exchange| (exchange.message, channel));
+        self.finish(id);
+        self.past.insert(id, Over { why: Past::Cancelled, opened }, limits);
+    }
+
+    /// The request and the channel of a copy that was over before the reply to what opened it had come.
+    pub(crate) fn opened(&self, id: &RequestId) -> Option<(MessageIndex, u32)> {
+        self.past.get(id).and_then(|over| over.opened)
     }
 
     /// The one reply that was still expected for an exchange that is over has come.

@@ -23,7 +23,7 @@ pub(crate) struct Docs<'a> {
 impl Docs<'_> {
     /// `line 31 of `mcp.session``; nothing for what stands in no file.
     pub(crate) fn place(&self, span: Span) -> String {
-        let line = self.sources.start(span).line;
+        let line = self.sources.line_number(span.file, span.start);
         match self.sources.path(span.file).file_name() {
             Some(name) => format!("line {line} of `{}`", name.to_string_lossy()),
             None => format!("line {line}"),

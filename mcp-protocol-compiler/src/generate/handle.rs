@@ -209,6 +209,12 @@ impl Generator<'_> {
                 state: ::std::marker::PhantomData<fn() -> State>,
             }
 
+            impl<State> typed::InState for #name<State> {
+                fn at(session: typed::Session) -> Self {
+                    Self::at(session)
+                }
+            }
+
             impl<State> ::std::fmt::Debug for #name<State> {
                 fn fmt(&self, formatter: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                     ::std::fmt::Debug::fmt(&self.session, formatter)

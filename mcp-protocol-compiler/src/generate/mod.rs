@@ -64,6 +64,11 @@ struct Generator<'a> {
     plan: plan::Plan<'a>,
     docs: docs::Docs<'a>,
     types: types::Types,
+    /// The constant of each message.
+    constants: Vec<Ident>,
+    /// The type of each message's payload in the generated module, and in a module inside it.
+    payloads: Vec<TokenStream>,
+    nested_payloads: Vec<TokenStream>,
     /// The name of the protocol's error type.
     error: Ident,
     /// What a program does not use of the API is no mistake of the program.
@@ -75,11 +80,20 @@ impl<'a> Generator<'a> {
         let plan = plan::Plan::new(compiled);
         let error = names::ident(&plan.error_name());
         let allow = allow(&plan);
+        let types = types::Types::new(&compiled.declarations);
+        let messages = &compiled.declarations.messages;
+        let payloads = |scope| messages.iter().map(|message| types.of(message, scope)).collect();
         Generator {
             error,
             plan,
             docs: docs::Docs { sources },
-            types: types::Types::new(&compiled.declarations),
+            constants: messages
+                .iter()
+                .map(|message| names::ident(&names::constant(&message.table.name)))
+                .collect(),
+            payloads: payloads(types::Scope::Top),
+            nested_payloads: payloads(types::Scope::Nested),
+            types,
             allow,
         }
     }
@@ -99,24 +113,23 @@ impl<'a> Generator<'a> {
         let own =
             format!("The machine of {name}{}{}.", version.unwrap_or_default(), place.unwrap_or_default());
         let protocol = docs::attributes(&docs::after(&declarations.documentation, [own]));
-        quote! {
+        let mut items = quote! {
             use runtime::typed;
             #types
 
             /// What can go wrong in a session.
             #[allow(unreachable_pub, unused_imports)]
             pub use runtime::Error as #error;
-
-            #markers
-            #roles
-            #messages
-
+        };
+        // Put one behind the other, not into one another: what is put into other code is copied.
+        items.extend([markers, roles, messages]);
+        items.extend(quote! {
             #protocol
             #allow
             pub static PROTOCOL: typed::Protocol = tables::PROTOCOL;
-
-            #tables
-        }
+        });
+        items.extend(tables);
+        items
     }
 }
 

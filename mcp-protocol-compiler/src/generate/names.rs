@@ -82,6 +82,9 @@ pub(crate) fn ident(name: &str) -> Ident {
 
 /// The name as an identifier, if it can be one.
 pub(crate) fn try_ident(name: &str) -> Option<Ident> {
+    if is_plain(name) {
+        return Some(Ident::new(name, Span::call_site()));
+    }
     // `syn` knows which characters an identifier may have and which words are keywords; a word with `_` behind it
     // is no keyword any more and tells whether the characters alone are fine.
     if let Ok(found) = syn::parse_str::<Ident>(name) {
@@ -93,6 +96,23 @@ pub(crate) fn try_ident(name: &str) -> Option<Ident> {
     }
     Some(Ident::new_raw(name, Span::call_site()))
 }
+
+/// Whether a name is an identifier beyond doubt; most are, and asking `syn` takes far longer than all else.
+fn is_plain(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphabetic())
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !KEYWORDS.contains(&name)
+}
+
+/// The words that `syn` takes for keywords, in order.
+const KEYWORDS: [&str; 52] = [
+    "Self", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do",
+    "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
+    "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static",
+    "struct", "super", "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual",
+    "where", "while", "yield",
+];
 
 #[cfg(test)]
 mod tests {
@@ -116,6 +136,14 @@ mod tests {
         assert_eq!(ident("type").to_string(), "r#type");
         assert_eq!(ident("async").to_string(), "r#async");
         assert_eq!(ident("call_tool").to_string(), "call_tool");
+        for keyword in KEYWORDS {
+            let found = try_ident(keyword).map(|found| found.to_string());
+            assert!(
+                found.is_none_or(|found| found == keyword || found == format!("r#{keyword}")),
+                "{keyword}"
+            );
+            assert!(keyword == "gen" || syn::parse_str::<Ident>(keyword).is_err(), "{keyword}");
+        }
         assert!(try_ident("self").is_none());
         assert!(try_ident("2fast").is_none());
         assert!(try_ident("").is_none());

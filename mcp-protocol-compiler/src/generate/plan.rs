@@ -4,6 +4,7 @@
 //! handler, with their names and places. Refuses to write Rust, so that the check of names and the code judge and
 //! print one and the same list.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mcp_protocol_machine::protocol::{
@@ -42,7 +43,7 @@ pub(crate) struct Role<'a> {
     /// Its states without those of `*` bodies.
     pub(crate) states: Vec<StatePlan<'a>>,
     /// The states that have a method, by its name.
-    methods: HashMap<String, Vec<&'a str>>,
+    methods: HashMap<String, Holders<'a>>,
     /// Replicated outputs of any state, in order of appearance.
     pub(crate) outputs: Vec<Replicated<'a>>,
     /// Replicated inputs of any state that a program takes by itself.
@@ -53,6 +54,13 @@ pub(crate) struct Role<'a> {
     pub(crate) copies: Vec<Role<'a>>,
     /// For the session type of copies, which that is.
     pub(crate) copy: Option<&'a CopyType>,
+}
+
+/// The states that have a method of one name, and the words for them, which each of the methods repeats.
+#[derive(Debug, Default)]
+struct Holders<'a> {
+    states: Vec<&'a str>,
+    words: OnceCell<String>,
 }
 
 /// How a copy with a session type of its own starts.
@@ -284,20 +292,24 @@ impl<'a> Role<'a> {
         state(self.automaton, index).map_or("", |state| &state.name)
     }
 
-    /// The states that have a method of this name.
-    pub(crate) fn states_with(&self, method: &str) -> &[&'a str] {
-        self.methods.get(method).map(Vec::as_slice).unwrap_or_default()
+    /// The states that have a method of this name, in the words that `say` has for them.
+    pub(crate) fn states_with(&self, method: &str, say: impl FnOnce(&[&'a str]) -> String) -> &str {
+        let Some(holders) = self.methods.get(method) else { return "" };
+        holders.words.get_or_init(|| say(&holders.states))
     }
 }
 
 /// The states that have each method.
-fn by_name<'a>(states: &[StatePlan<'a>]) -> HashMap<String, Vec<&'a str>> {
-    let mut methods: HashMap<String, Vec<&'a str>> = HashMap::new();
+fn by_name<'a>(states: &[StatePlan<'a>]) -> HashMap<String, Holders<'a>> {
+    let mut methods: HashMap<String, Holders<'a>> = HashMap::new();
     for plan in states {
         for method in &plan.methods {
-            let with = methods.entry(method.name.clone()).or_default();
-            if with.last() != Some(&plan.state.name.as_str()) {
-                with.push(&plan.state.name);
+            if !methods.contains_key(&method.name) {
+                methods.insert(method.name.clone(), Holders::default());
+            }
+            let Some(with) = methods.get_mut(&method.name) else { continue };
+            if with.states.last() != Some(&plan.state.name.as_str()) {
+                with.states.push(&plan.state.name);
             }
         }
     }

@@ -3,8 +3,8 @@
 //! In: the plan of a role. Out: `pub struct McpClient<State>` and its methods. Refuses cleverness: each method is
 //! one call of the runtime, for the compiler has proved the order and the runtime does the work.
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use proc_macro2::{Delimiter, Group, TokenStream};
+use quote::{TokenStreamExt, quote};
 
 use super::Generator;
 use super::docs::{after, attributes};
@@ -14,16 +14,14 @@ use super::plan::{Role, StatePlan, role_module};
 impl Generator<'_> {
     /// All of a role.
     pub(super) fn role(&self, role: &Role<'_>) -> TokenStream {
-        let session = self.session(role);
-        let every = self.every_state(role);
-        let states: TokenStream = role.states.iter().map(|state| self.state(role, state)).collect();
-        let copies: TokenStream = role
-            .copies
-            .iter()
-            .flat_map(|copy| copy.states.iter().map(|state| self.state(copy, state)))
-            .collect();
-        let module = self.role_module(role);
-        quote!(#session #every #states #copies #module)
+        let mut code = self.session(role);
+        code.extend(self.every_state(role));
+        code.extend(role.states.iter().map(|state| self.state(role, state)));
+        for copy in &role.copies {
+            code.extend(copy.states.iter().map(|state| self.state(copy, state)));
+        }
+        code.extend(self.role_module(role));
+        code
     }
 
     fn session(&self, role: &Role<'_>) -> TokenStream {
@@ -45,6 +43,12 @@ impl Generator<'_> {
             pub struct #name<State> {
                 session: typed::Session,
                 state: ::std::marker::PhantomData<fn() -> State>,
+            }
+
+            impl<State> typed::InState for #name<State> {
+                fn at(session: typed::Session) -> Self {
+                    Self::at(session)
+                }
             }
 
             impl<State> ::std::fmt::Debug for #name<State> {
@@ -119,20 +123,17 @@ impl Generator<'_> {
         let allow = &self.allow;
         let name = role.path();
         let marker = ident(&state.state.name);
-        let start =
-            (state.index == mcp_protocol_machine::protocol::Role::START).then(|| self.constructors(role));
-        let methods: Vec<TokenStream> =
-            state.methods.iter().map(|method| self.method(role, state, method)).collect();
-        if start.is_none() && methods.is_empty() {
+        let mut methods = TokenStream::new();
+        if state.index == mcp_protocol_machine::protocol::Role::START {
+            methods.extend(self.constructors(role));
+        }
+        methods.extend(state.methods.iter().map(|method| self.method(role, state, method)));
+        if methods.is_empty() {
             return TokenStream::new();
         }
-        quote! {
-            #allow
-            impl #name<#marker> {
-                #start
-                #(#methods)*
-            }
-        }
+        let mut code = quote!(#allow impl #name<#marker>);
+        code.append(Group::new(Delimiter::Brace, methods));
+        code
     }
 
     fn constructors(&self, role: &Role<'_>) -> TokenStream {

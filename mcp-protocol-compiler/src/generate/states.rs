@@ -27,7 +27,7 @@ impl Generator<'_> {
         quote! {
             #documentation
             #allow
-            #[derive(Clone, Copy, Debug)]
+            #[derive(Debug)]
             pub struct #name;
         }
     }

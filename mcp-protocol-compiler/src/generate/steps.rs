@@ -13,17 +13,10 @@ use super::names::{constant, ident};
 use super::plan::{Method, Next, Opening, Role, StatePlan, What, next_name, role_module, state};
 use super::types::{Scope, ordinal};
 
-/// What a step gives: its type, and how it is made of a payload and a session, by their patterns.
-struct Gained {
-    output: TokenStream,
-    pattern: TokenStream,
-    made: TokenStream,
-}
-
 impl Generator<'_> {
     /// One method of a state.
     pub(super) fn method(&self, role: &Role<'_>, state: &StatePlan<'_>, method: &Method) -> TokenStream {
-        let documentation = attributes(&self.method_lines(role, state, method));
+        let mut code = attributes(&self.method_lines(role, state, method));
         let name = ident(&method.name);
         let here = state.index;
         let body = match &method.what {
@@ -69,7 +62,8 @@ impl Generator<'_> {
                 }
             },
         };
-        quote!(#documentation #body)
+        code.extend(body);
+        code
     }
 
     fn method_lines(&self, role: &Role<'_>, state: &StatePlan<'_>, method: &Method) -> Vec<String> {
@@ -139,7 +133,7 @@ impl Generator<'_> {
         }
         lines.extend(message.and_then(|message| needs(plan, message, role.automaton.side)));
         let place = self.docs.place(method.span);
-        let states = links(role.states_with(&method.name).iter().copied(), Scope::Top);
+        let states = role.states_with(&method.name, |states| links(states.iter().copied(), Scope::Top));
         lines.push(String::new());
         lines.push(format!("`{}`, {place}; in {states}.", type_of(plan, role, &method.what)));
         let written = message.and_then(|message| plan.message(message)).map(|message| &message.documentation);
@@ -169,14 +163,10 @@ impl Generator<'_> {
                 }
             };
         }
-        let (next, made) = self.alone(role, target);
+        let next = self.alone(role, target);
         quote! {
-            pub async fn #name(self, #parameter) -> Result<#next, typed::StepError<Self>> {
-                self.session
-                    .send(messages::#constant, #value)
-                    .await
-                    .map(#made)
-                    .map_err(|error| error.map(Self::at))
+            pub fn #name(self, #parameter) -> typed::Step<#next, typed::StepError<Self>> {
+                self.session.send_on(messages::#constant, #value)
             }
         }
     }
@@ -199,28 +189,17 @@ impl Generator<'_> {
                 }
             };
         }
-        let Gained { output, pattern, made } = match replies {
-            [reply] => self.gained(role, *reply, target, &format_ident!("result")),
-            _ if role.is_over(target) => {
-                Gained { output: result, pattern: quote!(reply, _over), made: quote!(reply) }
-            }
-            _ => {
-                let (session, next) = self.session_in(role, target);
-                Gained {
-                    output: quote!((#result, #next)),
-                    pattern: quote!(reply, session),
-                    made: quote!((reply, #session::at(session))),
-                }
-            }
+        let next = self.alone(role, target);
+        let empty = matches!(replies, [reply] if self.is_empty(*reply));
+        let (output, exchange) = match (empty, role.is_over(target)) {
+            (true, false) => (next, quote!(exchange_empty)),
+            (false, false) => (quote!((#result, #next)), quote!(exchange_on)),
+            (true, true) => (quote!(()), quote!(exchange_last)),
+            (false, true) => (result, quote!(exchange_last)),
         };
         quote! {
             pub fn #name(self, #parameter) -> typed::Advance<#output, Self> {
-                self.session.exchange(
-                    messages::#constant,
-                    #value,
-                    |input| input.then(|#pattern| #made),
-                    Self::at,
-                )
+                self.session.#exchange(messages::#constant, #value)
             }
         }
     }
@@ -239,7 +218,7 @@ impl Generator<'_> {
         let choice = ident(&state(role.automaton, waiting).map_or_else(String::new, next_name));
         quote! {
             pub fn #name(self, #parameter) -> typed::Advance<#module::#choice, Self> {
-                self.session.exchange_next(messages::#constant, #value, #module::#choice::read, Self::at)
+                self.session.exchange_next(messages::#constant, #value, #module::#choice::read)
             }
         }
     }
@@ -263,19 +242,18 @@ impl Generator<'_> {
                 }
             };
         }
-        let value = match self.plan.message(message).map(|message| message.table.kind) {
-            Some(Kind::Reply { .. }) => format_ident!("result"),
-            _ => format_ident!("params"),
+        let error = self.step_error(role, refused);
+        let payload = self.payload(message, Scope::Top);
+        let next = self.alone(role, target);
+        let (output, take) = match (self.is_empty(message), role.is_over(target)) {
+            (true, false) => (next, quote!(receive_empty)),
+            (false, false) => (quote!((#payload, #next)), quote!(receive_on)),
+            (true, true) => (quote!(()), quote!(receive_last)),
+            (false, true) => (payload, quote!(receive_last)),
         };
-        let Gained { output, pattern, made } = self.gained(role, message, target, &value);
-        let (error, map_error) = self.step_error(role, refused);
         quote! {
-            pub async fn #name(self) -> Result<#output, #error> {
-                self.session
-                    .receive(messages::#constant)
-                    .await
-                    .map(|(#pattern)| #made)
-                    .map_err(#map_error)
+            pub fn #name(self) -> typed::Step<#output, #error> {
+                self.session.#take(messages::#constant)
             }
         }
     }
@@ -291,24 +269,20 @@ impl Generator<'_> {
                 }
             };
         }
-        let (error, map_error) = self.step_error(role, next.refused);
+        let error = self.step_error(role, next.refused);
         quote! {
-            pub async fn next(self) -> Result<#module::#name, #error> {
-                self.session.next(#module::#name::read).await.map_err(#map_error)
+            pub fn next(self) -> typed::Step<#module::#name, #error> {
+                self.session.next_on(#module::#name::read)
             }
         }
     }
 
     fn refuse(&self, role: &Role<'_>, request: MessageIndex, target: StateIndex) -> TokenStream {
         let constant = self.constant(request);
-        let (next, made) = self.alone(role, target);
+        let next = self.alone(role, target);
         quote! {
-            pub async fn refuse(self, error: typed::RpcError) -> Result<#next, typed::StepError<Self>> {
-                self.session
-                    .refuse(messages::#constant, error)
-                    .await
-                    .map(#made)
-                    .map_err(|error| error.map(Self::at))
+            pub fn refuse(self, error: typed::RpcError) -> typed::Step<#next, typed::StepError<Self>> {
+                self.session.refuse_on(messages::#constant, error)
             }
         }
     }
@@ -385,47 +359,34 @@ impl Generator<'_> {
         (session, full)
     }
 
-    /// What a step gives that brings nothing but the session, and how that is made. A copy that is over is nothing.
-    fn alone(&self, role: &Role<'_>, target: StateIndex) -> (TokenStream, TokenStream) {
-        if role.is_over(target) {
-            return (quote!(()), quote!(drop));
+    /// What a step gives that brings nothing but the session. A copy that is over is nothing.
+    fn alone(&self, role: &Role<'_>, target: StateIndex) -> TokenStream {
+        match role.is_over(target) {
+            true => quote!(()),
+            false => self.session_in(role, target).1,
         }
-        let (session, next) = self.session_in(role, target);
-        (next, quote!(#session::at))
-    }
-
-    /// What a step gives that brings a payload: the payload and the session, or one of them alone.
-    fn gained(&self, role: &Role<'_>, message: MessageIndex, target: StateIndex, value: &Ident) -> Gained {
-        let payload = self.payload(message, Scope::Top);
-        let (session, next) = self.session_in(role, target);
-        let (output, pattern, made) = match (self.is_empty(message), role.is_over(target)) {
-            (true, false) => (next, quote!((), session), quote!(#session::at(session))),
-            (false, false) => {
-                (quote!((#payload, #next)), quote!(#value, session), quote!((#value, #session::at(session))))
-            }
-            (true, true) => (quote!(()), quote!((), _over), quote!(())),
-            (false, true) => (payload, quote!(#value, _over), quote!(#value)),
-        };
-        Gained { output, pattern, made }
     }
 
     /// The error of a step that waits: only where the peer may refuse does it give a session back.
-    fn step_error(&self, role: &Role<'_>, refused: Option<StateIndex>) -> (TokenStream, TokenStream) {
+    fn step_error(&self, role: &Role<'_>, refused: Option<StateIndex>) -> TokenStream {
         match refused.filter(|back| !role.is_over(*back)) {
             Some(back) => {
-                let (session, back) = self.session_in(role, back);
-                (quote!(typed::StepError<#back>), quote!(|error| error.map(#session::at)))
+                let back = self.session_in(role, back).1;
+                quote!(typed::StepError<#back>)
             }
             None => {
                 let error = &self.error;
-                (quote!(#error), quote!(#error::from))
+                quote!(#error)
             }
         }
     }
 
     /// The constant of a message.
     pub(super) fn constant(&self, message: MessageIndex) -> Ident {
-        ident(&constant(self.plan.message_name(message)))
+        self.constants
+            .get(usize::from(message.0))
+            .cloned()
+            .unwrap_or_else(|| ident(&constant(self.plan.message_name(message))))
     }
 
     /// Whether a message carries nothing that a program would look at.
@@ -438,11 +399,11 @@ impl Generator<'_> {
 
     /// The type of a message's payload.
     pub(super) fn payload(&self, message: MessageIndex, scope: Scope) -> TokenStream {
-        match self.plan.message(message) {
-            Some(message) if matches!(message.table.kind, Kind::Refusal { .. }) => quote!(typed::RpcError),
-            Some(message) => self.types.of(message, scope),
-            None => quote!(()),
-        }
+        let payloads = match scope {
+            Scope::Top => &self.payloads,
+            Scope::Nested => &self.nested_payloads,
+        };
+        payloads.get(usize::from(message.0)).cloned().unwrap_or_else(|| quote!(()))
     }
 
     /// The parameter that carries a message's payload, if there is one, and what is passed on.

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_protocol_machine::protocol::Payload;
+use mcp_protocol_machine::protocol::{Kind, Payload};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::visit_mut::VisitMut;
@@ -52,8 +52,12 @@ impl Types {
         Some(quote!(#[allow(unused_imports)] use #path as types;))
     }
 
-    /// The type of a message's payload: `()` where it carries nothing, an `Option` where it may be absent.
+    /// The type of a message's payload: `()` where it carries nothing, an `Option` where it may be absent, an
+    /// error where a request is refused.
     pub(crate) fn of(&self, message: &Message, scope: Scope) -> TokenStream {
+        if matches!(message.table.kind, Kind::Refusal { .. }) {
+            return quote!(typed::RpcError);
+        }
         let inner = match &message.payload {
             PayloadType::None => return quote!(()),
             PayloadType::Any => quote!(typed::Value),

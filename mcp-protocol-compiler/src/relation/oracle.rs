@@ -5,12 +5,16 @@
 //!
 //! A role's program may send what its state has, closing edges excepted; messages wait in the queue of their
 //! direction and are judged when they arrive. Copies of a `*` body and linear requests carry a number, so that a
-//! late reply to a cancelled request is swallowed, as is a late cancellation. What goes wrong: an *unexpected*
+//! late reply to a cancelled request is swallowed, as is a late cancellation. The number of a copy is the id of the
+//! request that opened it, or the value of the key that all its messages share: once both sides are through with it,
+//! and nothing on its way names it, it is used again. Whoever asked for a copy may take it back in any state, if the
+//! request says so, and a refusal ends it likewise; what comes later is swallowed. What goes wrong: an *unexpected*
 //! message; a *deadlock*, with empty queues somebody waits and nobody will send; a copy *left over* on one side;
 //! a *close* that the other side does not expect; and a *lag*, where the wire, which is ahead of the program, would
 //! not let the program send what its state has, or ends up elsewhere.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
 
@@ -38,12 +42,16 @@ enum Life {
     At(Vec<StateIndex>),
     /// At its end, where only what closing the diamond added can still arrive.
     Over(Vec<StateIndex>),
+    /// Taken back or refused: what still arrives is swallowed.
+    Ended,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Copied {
     number: u8,
     lives: [Life; 2],
+    /// Who asked for it, if that one may take it back.
+    cancellable: Option<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -87,6 +95,9 @@ pub(super) struct Oracle<'a> {
 /// How many copies may live at once.
 const COPIES: usize = 2;
 
+/// In how many worlds, of all that were explored so far, as many copies as may were alive on both sides.
+pub(super) static CROWDED: AtomicUsize = AtomicUsize::new(0);
+
 impl Oracle<'_> {
     pub(super) fn judge(&self) -> Verdict {
         let start = World {
@@ -100,6 +111,8 @@ impl Oracle<'_> {
         let mut waiting = VecDeque::from([start]);
         let mut complete = true;
         while let Some(world) = waiting.pop_front() {
+            let lives = |copy: &&Copied| copy.lives.iter().all(|life| matches!(life, Life::At(_)));
+            CROWDED.fetch_add(world.copies.iter().filter(lives).count() / COPIES, Ordering::Relaxed);
             match self.next(&world) {
                 Err(what) => return Verdict::Unsafe(self.tell(&parents, &world, &what)),
                 Ok(next) => {
@@ -189,6 +202,20 @@ impl Oracle<'_> {
         if over { Life::Over(at) } else { Life::At(at) }
     }
 
+    /// A copy after a refusal: over, if it is that of the request that opened it.
+    fn refused(&self, side: usize, at: Vec<StateIndex>) -> Life {
+        match self.life(side, at) {
+            Life::Over(_) => Life::Ended,
+            goes_on => goes_on,
+        }
+    }
+
+    /// The notification that takes a copy back; it needs no edge.
+    fn cancel(&self) -> MessageIndex {
+        let place = self.messages.iter().position(|message| message.table.name == "Cancel");
+        MessageIndex(place.map_or(u16::MAX, |place| u16::try_from(place).unwrap()))
+    }
+
     fn name(&self, message: MessageIndex) -> &str {
         &self.messages[usize::from(message.0)].table.name
     }
@@ -221,13 +248,23 @@ impl Oracle<'_> {
             }
             for (index, copy) in world.copies.iter().enumerate() {
                 let Life::At(at) = &copy.lives[side] else { continue };
+                if copy.cancellable == Some(side) {
+                    let mut after = world.clone();
+                    after.copies[index].lives[side] = Life::Ended;
+                    let item = Item { message: self.cancel(), tag: Tag::Copy(copy.number) };
+                    after.inbox[1 - side].push_back(item);
+                    next.push((format!("{who} #{} cancels", copy.number), after));
+                }
                 let sends: Vec<(StateIndex, Edge)> =
                     self.edges(side, at, Direction::Send).map(|(from, edge)| (from, edge.clone())).collect();
                 for (from, edge) in sends.iter().filter(|(_, edge)| edge.origin != Origin::Closure) {
                     self.copy_lag(world, side, index, edge)?;
                     let mut after = world.clone();
                     let moved = self.moved(side, at, *from, edge.action);
-                    after.copies[index].lives[side] = self.life(side, moved);
+                    after.copies[index].lives[side] = match edge.origin {
+                        Origin::Refusal => self.refused(side, moved),
+                        _ => self.life(side, moved),
+                    };
                     let item = Item { message: edge.message, tag: Tag::Copy(copy.number) };
                     after.inbox[1 - side].push_back(item);
                     next.push((format!("{who} #{} !{}", copy.number, self.name(edge.message)), after));
@@ -253,7 +290,9 @@ impl Oracle<'_> {
                 let number = (0..).find(|n| world.copies.iter().all(|copy| copy.number != *n)).unwrap();
                 let mut lives = [Life::Unborn, Life::Unborn];
                 lives[side] = self.life(side, self.expand(side, body));
-                after.copies.push(Copied { number, lives });
+                let table = &self.messages[usize::from(edge.message.0)].table;
+                let cancellable = table.cancellable.then_some(side);
+                after.copies.push(Copied { number, lives, cancellable });
                 Tag::Copy(number)
             }
             (Action::Step(_), Kind::Request) => {
@@ -305,11 +344,18 @@ impl Oracle<'_> {
         if let Tag::Copy(number) = item.tag {
             let index = world.copies.iter().position(|copy| copy.number == number).unwrap();
             match world.copies[index].lives[side].clone() {
+                Life::Over(_) | Life::At(_) if item.message == self.cancel() => {
+                    world.copies[index].lives[side] = Life::Ended;
+                }
+                Life::Ended => {}
                 Life::Over(at) | Life::At(at) => {
                     let edge = self.edge(side, &at, Direction::Receive, item.message);
                     let (from, edge) = edge.ok_or_else(unexpected)?;
                     let moved = self.moved(side, &at, from, edge.action);
-                    world.copies[index].lives[side] = self.life(side, moved);
+                    world.copies[index].lives[side] = match edge.origin {
+                        Origin::Refusal => self.refused(side, moved),
+                        _ => self.life(side, moved),
+                    };
                 }
                 Life::Unborn => {
                     let edge = self.edge(side, &world.main[side], Direction::Receive, item.message);
@@ -366,6 +412,8 @@ impl Oracle<'_> {
             self.receive(&mut ahead, side, *item)?;
             let allowed = match &ahead.copies[index].lives[side] {
                 Life::At(at) | Life::Over(at) => self.edge(side, at, Direction::Send, edge.message).is_some(),
+                // What is too late is swallowed before it is written.
+                Life::Ended => return Ok(()),
                 Life::Unborn => false,
             };
             if !allowed {
@@ -395,7 +443,7 @@ impl Oracle<'_> {
                         return Err("deadlock in a copy".to_owned());
                     }
                 }
-                [Life::Over(_), Life::Over(_)] => {}
+                [Life::Over(_) | Life::Ended, Life::Over(_) | Life::Ended] => {}
                 _ => return Err("a copy is left over on one side".to_owned()),
             }
         }
@@ -443,7 +491,8 @@ impl Oracle<'_> {
 fn tidy(world: &mut World) {
     let tags: Vec<Tag> = world.inbox.iter().flatten().map(|item| item.tag).collect();
     world.copies.retain(|copy| {
-        !matches!(copy.lives, [Life::Over(_), Life::Over(_)]) || tags.contains(&Tag::Copy(copy.number))
+        let over = |life: &Life| matches!(life, Life::Over(_) | Life::Ended);
+        !copy.lives.iter().all(over) || tags.contains(&Tag::Copy(copy.number))
     });
     world.exchanges.retain(|known| known.awaited || known.owed || tags.contains(&Tag::Request(known.number)));
     world.copies.sort_by_key(|copy| copy.number);

@@ -22,11 +22,22 @@ pub(crate) struct Event {
     pub(crate) keys: Vec<(KeyIndex, RequestId)>,
     /// What the sender announces in this message.
     pub(crate) grants: Vec<GateIndex>,
+    /// Whether the payload fits the conditions of gates.
+    pub(crate) urgent: bool,
 }
 
 impl Event {
     pub(crate) fn new(from: Side, message: MessageIndex) -> Event {
-        Event { from, message, id: None, about: None, token: None, keys: Vec::new(), grants: Vec::new() }
+        Event {
+            from,
+            message,
+            id: None,
+            about: None,
+            token: None,
+            keys: Vec::new(),
+            grants: Vec::new(),
+            urgent: false,
+        }
     }
 
     /// Which way it goes, seen from a side.
@@ -35,12 +46,12 @@ impl Event {
     }
 
     /// Asks a checker.
-    pub(crate) fn feed(&self, checker: &mut Checker) -> Result<Step, Violation> {
+    pub(crate) fn feed(&self, checker: &mut Checker, protocol: &Protocol) -> Result<Step, Violation> {
         let direction = self.direction(checker.side());
         let (message, ties) = (self.message, Ties::keys(&self.keys));
-        let applies = |_: &Condition| false;
-        let protocol = checker.protocol().clone();
-        let step = match protocol.message(message).unwrap().kind {
+        let applies = |_: &Condition| self.urgent;
+        let kind = protocol.message(message).unwrap().kind;
+        let step = match kind {
             Kind::Request => {
                 let (id, token) = (self.id.as_ref().unwrap(), self.token.clone());
                 checker.request_tied(direction, message, id, token, ties, applies)
@@ -58,13 +69,19 @@ impl Event {
                 let id = self.id.as_ref().unwrap();
                 match checker.awaiting(direction, id) {
                     Awaiting::Request(_) => checker.reply_tied(direction, id, message, ties),
-                    _ => checker.stray_reply(direction, id),
+                    _ => {
+                        let retired = checker.retired(direction, id);
+                        let own = matches!(kind, Kind::Reply { request } if retired == Some(request));
+                        let ties = if own { ties } else { Ties::default() };
+                        checker.stray_reply_tied(direction, id, ties)
+                    }
                 }
             }
         }?;
-        let announces = protocol.announcements.iter().any(|announced| {
-            announced.side == self.from && announced.field.message == message
-        });
+        let announces = protocol
+            .announcements
+            .iter()
+            .any(|announced| announced.side == self.from && announced.field.message == message);
         if announces && !step.kind.is_dropped() {
             checker.announce(self.from, Capabilities::from_gates(self.grants.iter().copied()));
         }
@@ -86,6 +103,9 @@ impl Event {
         }
         for (name, value) in [("about", &self.about), ("token", &self.token)] {
             parts.extend(value.iter().map(|value| format!("\"{name}\":{value}")));
+        }
+        if self.urgent {
+            parts.push("\"urgent\":true".to_owned());
         }
         for (key, value) in &self.keys {
             parts.push(format!("{:?}:{value}", protocol.key(*key).unwrap().name));

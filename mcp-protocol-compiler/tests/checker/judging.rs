@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side};
-use mcp_protocol_machine::{Checker, StepKind};
+use mcp_protocol_machine::{Checker, Step, StepKind};
 
 use crate::event::Event;
 use crate::mistakes::plant;
@@ -33,7 +33,9 @@ pub(crate) struct Counts {
     pub(crate) refused_texts: u64,
     pub(crate) messages: u64,
     pub(crate) late: u64,
+    pub(crate) stale: u64,
     pub(crate) unclear: u64,
+    pub(crate) estranged: u64,
     pub(crate) lost: u64,
     pub(crate) most_copies: usize,
     pub(crate) endings: u64,
@@ -45,14 +47,43 @@ pub(crate) struct Counts {
 struct Pair<'a> {
     world: World<'a>,
     checker: Checker,
+    source: &'a Source,
+    foreign: &'a Marked,
+    /// Something was seen that the other role of the protocol never says. The diamond is closed for what both say.
+    estranged: bool,
 }
 
-type Added = HashSet<(Direction, MessageIndex)>;
+type Marked = HashSet<(Direction, MessageIndex)>;
+
+/// A role, read, and what to know of its machine.
+struct Followed<'a> {
+    source: &'a Source,
+    side: Side,
+    reading: Reading<'a>,
+    added: Marked,
+    foreign: Marked,
+}
+
+impl<'a> Followed<'a> {
+    fn new(source: &'a Source, side: Side) -> Followed<'a> {
+        Followed {
+            source,
+            side,
+            reading: Reading::new(&source.resolution, side),
+            added: source.added(side),
+            foreign: source.foreign(side),
+        }
+    }
+
+    fn checker(&self) -> Checker {
+        Checker::new(self.source.protocol.clone(), self.side).unwrap()
+    }
+}
 
 impl<'a> Pair<'a> {
-    fn new(source: &'a Source, reading: &'a Reading<'a>, side: Side, added: &Added) -> Pair<'a> {
-        let world = World::new(reading, &source.protocol, side, added.clone());
-        Pair { world, checker: Checker::new(source.protocol.clone(), side).unwrap() }
+    fn new(role: &'a Followed<'a>) -> Pair<'a> {
+        let world = World::new(&role.reading, &role.source.protocol, role.side, role.added.clone());
+        Pair { world, checker: role.checker(), source: role.source, foreign: &role.foreign, estranged: false }
     }
 
     /// Both judge a message; nothing if one cannot go on.
@@ -63,7 +94,8 @@ impl<'a> Pair<'a> {
             counts.lost += 1;
             return Ok(None);
         }
-        let got = event.feed(&mut self.checker);
+        let got = event.feed(&mut self.checker, &self.source.protocol);
+        self.estranged |= self.foreign.contains(&(event.direction(self.checker.side()), event.message));
         counts.messages += 1;
         match (expected, &got) {
             (Verdict::Fine, Ok(step)) if !step.kind.is_dropped() => Ok(Some(expected)),
@@ -86,6 +118,10 @@ impl<'a> Pair<'a> {
                 *counts.wrong.entry(found).or_default() += 1;
                 Ok(Some(expected))
             }
+            (Verdict::Stale, Ok(Step { kind: StepKind::Swallowed, .. }) | Err(_)) => {
+                counts.stale += 1;
+                Ok(Some(expected))
+            }
             (Verdict::Unclear, Ok(step)) => {
                 counts.unclear += 1;
                 let stays = match step.kind {
@@ -99,16 +135,13 @@ impl<'a> Pair<'a> {
                 counts.unclear += 1;
                 Ok(None)
             }
+            _ if self.estranged => {
+                counts.estranged += 1;
+                Ok(None)
+            }
             _ => Err(format!("it is {expected:?}, and the checker says {got:?}")),
         }
     }
-}
-
-/// Everything about a failure.
-fn tell(source: &Source, side: Side, seen: &[Event], place: usize, what: &str, seed: u64) -> String {
-    let lines: Vec<String> =
-        seen[..=place].iter().map(|event| format!("  {}", event.show(&source.protocol))).collect();
-    format!("seed {seed}, the {side:?}'s machine, message {place}: {what}\n{}\n{}", lines.join("\n"), source.text)
 }
 
 /// One protocol, some sessions, some mistakes.
@@ -116,85 +149,92 @@ pub(crate) fn judge(
     source: &Source,
     random: &mut Random,
     counts: &mut Counts,
-    seed: u64,
     sessions: usize,
     mistakes: usize,
 ) -> Result<(), String> {
-    let readings = [Side::Client, Side::Server].map(|side| Reading::new(&source.resolution, side));
-    let added = [Side::Client, Side::Server].map(|side| source.added(side));
+    let roles = [Side::Client, Side::Server].map(|side| Followed::new(source, side));
     for _ in 0..sessions {
         let steps = 10 + random.below(50);
-        let talk = talk(random, [&readings[0], &readings[1]], &source.protocol, steps);
+        let talk = talk(random, [&roles[0].reading, &roles[1].reading], &source.protocol, steps);
         counts.most_copies = counts.most_copies.max(talk.copies);
-        for (seat, side) in
-            [(Seat::Client, Side::Client), (Seat::Middle, Side::Server), (Seat::Server, Side::Server)]
-        {
-            let who = usize::from(side == Side::Server);
-            let (reading, added) = (&readings[who], &added[who]);
-            let seen = talk.seen(seat);
-            conforming(source, reading, side, added, seen, counts, seed)?;
-            if let Some(ending) = talk.ending.filter(|_| seat != Seat::Middle) {
-                counts.endings += 1;
-                ended(source, side, seen, ending[who])
-                    .map_err(|what| tell(source, side, seen, seen.len().saturating_sub(1), &what, seed))?;
-            }
+        for (seat, who) in [(Seat::Client, 0), (Seat::Middle, 1), (Seat::Server, 1)] {
+            let (role, seen) = (&roles[who], talk.seen(seat));
+            role.conforming(
+                seen,
+                talk.ending.filter(|_| seat != Seat::Middle).map(|ending| ending[who]),
+                counts,
+            )?;
             for _ in 0..mistakes {
-                let run = plant(random, &source.protocol, seen);
-                let mut pair = Pair::new(source, reading, side, added);
-                let mut wrong = false;
-                for (place, event) in run.iter().enumerate() {
-                    match pair.see(event, counts) {
-                        Ok(Some(verdict)) => wrong |= matches!(verdict, Verdict::Wrong(_)),
-                        Ok(None) => break,
-                        Err(what) => return Err(tell(source, side, &run, place, &what, seed)),
-                    }
+                role.mistaken(&plant(random, &source.protocol, seen), counts)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Followed<'_> {
+    /// What two programs say, nobody objects to; and once all has arrived, the checker says of closing what they say.
+    fn conforming(
+        &self,
+        seen: &[Event],
+        ending: Option<[bool; 2]>,
+        counts: &mut Counts,
+    ) -> Result<(), String> {
+        let mut checker = self.checker();
+        for (place, event) in seen.iter().enumerate() {
+            if let Err(violation) = event.feed(&mut checker, &self.source.protocol) {
+                return Err(self.tell(seen, place, &format!("not transparent: {violation}")));
+            }
+        }
+        let got = [checker.quiescent(), checker.peer_may_close()];
+        if let Some(ending) = ending {
+            counts.endings += 1;
+            if got != ending {
+                let what = format!("closing: {ending:?} by the text, {got:?} by the checker");
+                return Err(self.tell(seen, seen.len().saturating_sub(1), &what));
+            }
+        }
+        let mut pair = Pair::new(self);
+        for (place, event) in seen.iter().enumerate() {
+            match pair.see(event, counts) {
+                Ok(Some(Verdict::Fine | Verdict::Late | Verdict::Stale)) => {}
+                Ok(None) => break,
+                Ok(Some(verdict)) => {
+                    return Err(self.tell(
+                        seen,
+                        place,
+                        &format!("two programs said it, and it is {verdict:?}"),
+                    ));
                 }
-                counts.mistaken += u64::from(wrong);
+                Err(what) => return Err(self.tell(seen, place, &what)),
             }
         }
+        Ok(())
     }
-    Ok(())
-}
 
-/// What two programs say, nobody objects to.
-fn conforming(
-    source: &Source,
-    reading: &Reading<'_>,
-    side: Side,
-    added: &Added,
-    seen: &[Event],
-    counts: &mut Counts,
-    seed: u64,
-) -> Result<(), String> {
-    let mut checker = Checker::new(source.protocol.clone(), side).unwrap();
-    for (place, event) in seen.iter().enumerate() {
-        if let Err(violation) = event.feed(&mut checker) {
-            let what = format!("not transparent: {violation}");
-            return Err(tell(source, side, seen, place, &what, seed));
-        }
-    }
-    let mut pair = Pair::new(source, reading, side, added);
-    for (place, event) in seen.iter().enumerate() {
-        match pair.see(event, counts) {
-            Ok(Some(Verdict::Fine | Verdict::Late)) => {}
-            Ok(None) => break,
-            Ok(Some(verdict)) => {
-                return Err(tell(source, side, seen, place, &format!("was said, and is {verdict:?}"), seed));
+    /// With a mistake in it, the checker says of every message what the observer says.
+    fn mistaken(&self, seen: &[Event], counts: &mut Counts) -> Result<(), String> {
+        let mut pair = Pair::new(self);
+        let mut wrong = false;
+        for (place, event) in seen.iter().enumerate() {
+            match pair.see(event, counts) {
+                Ok(Some(verdict)) => wrong |= matches!(verdict, Verdict::Wrong(_)),
+                Ok(None) => break,
+                Err(what) => return Err(self.tell(seen, place, &what)),
             }
-            Err(what) => return Err(tell(source, side, seen, place, &what, seed)),
         }
+        counts.mistaken += u64::from(wrong);
+        Ok(())
     }
-    Ok(())
-}
 
-/// Once all has arrived, the checker says of closing what the programs say.
-fn ended(source: &Source, side: Side, seen: &[Event], ending: [bool; 2]) -> Result<(), String> {
-    let mut checker = Checker::new(source.protocol.clone(), side).unwrap();
-    for event in seen {
-        event.feed(&mut checker).map_err(|violation| violation.to_string())?;
+    /// Everything about a failure.
+    fn tell(&self, seen: &[Event], place: usize, what: &str) -> String {
+        let protocol = &self.source.protocol;
+        let lines: Vec<String> =
+            seen.iter().take(place + 1).map(|event| format!("  {}", event.show(protocol))).collect();
+        let (side, text) = (self.side, &self.source.text);
+        format!("the {side:?}'s machine, message {place}: {what}\n{}\n{text}", lines.join("\n"))
     }
-    let got = [checker.quiescent(), checker.peer_may_close()];
-    if got == ending { Ok(()) } else { Err(format!("closing: {ending:?} by the text, {got:?} by the checker")) }
 }
 
 /// Runs many cases. A failure is looked for again in further seeds, and the smallest one is told.
@@ -215,8 +255,9 @@ fn random_protocols(seeds: std::ops::Range<u64>) -> Counts {
             }
             Ok(source) => {
                 counts.protocols += 1;
-                if let Err(what) = judge(&source, &mut random, &mut counts, seed, 2, 4) {
+                if let Err(what) = judge(&source, &mut random, &mut counts, 2, 4) {
                     failures += 1;
+                    let what = format!("seed {seed}: {what}");
                     println!("{}", what.lines().next().unwrap_or_default());
                     smallest = smallest.filter(|known| known.len() <= what.len()).or(Some(what));
                 }
@@ -234,5 +275,21 @@ fn random_protocols(seeds: std::ops::Range<u64>) -> Counts {
 #[test]
 fn the_checker_is_sound_prompt_and_transparent() {
     let counts = random_protocols(budget(150));
-    assert!(counts.most_copies >= 2, "{counts:?}");
+    assert!(counts.most_copies >= 2 && counts.late > 300 && counts.endings > 100, "{counts:?}");
+    assert!(counts.mistaken > 500 && counts.unclear * 100 < counts.messages, "{counts:?}");
+    for kind in [
+        "NotPermitted",
+        "DuplicateId",
+        "UnknownId",
+        "SecondReply",
+        "WrongReply",
+        "NotRunning",
+        "NotCancellable",
+        "UnknownKey",
+        "KeyInUse",
+        "UnknownToken",
+        "Untied",
+    ] {
+        assert!(counts.wrong.contains_key(kind), "{kind} was never seen: {counts:?}");
+    }
 }

@@ -1,4 +1,13 @@
 //! The checker of `mcp-protocol-machine` against the meaning of session types.
+//!
+//! Random protocols go through the compiler; two programs that follow the *text* talk over queues, and what three
+//! observers see, with and without a mistake planted, is judged twice: by the checker with the tables, and by an
+//! observer that knows the text alone. `reading` is what a text means, `parties` are the programs, `world` is the
+//! observer, `judging` compares.
+//!
+//! A failing case prints its seed, the protocol and the session. `CHECKER_SEED` and `CHECKER_CASES` choose the cases;
+//! a long run is `CHECKER_CASES=20000 cargo test --release -p mcp-protocol-compiler --test checker -- --nocapture`.
+//! `CHECKER_FINDINGS` shows why the compiler refuses some of the random texts.
 
 #![allow(
     clippy::unwrap_used,

@@ -15,7 +15,7 @@ pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) ->
     let place = random.below(run.len() + 1);
     let earlier = |random: &mut Random| random.one(&seen[..place]).cloned();
     let kind = |event: &Event| protocol.message(event.message).unwrap().kind;
-    match random.below(11) {
+    match random.below(12) {
         // Something is missing.
         0 if place < run.len() => {
             run.remove(place);
@@ -73,11 +73,14 @@ pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) ->
         // A reply of another kind.
         8 if place < run.len() => {
             if matches!(kind(&run[place]), Kind::Reply { .. } | Kind::Refusal { .. }) {
-                let other = any(random, protocol, |kind| matches!(kind, Kind::Reply { .. } | Kind::Refusal { .. }));
+                let other =
+                    any(random, protocol, |kind| matches!(kind, Kind::Reply { .. } | Kind::Refusal { .. }));
                 run[place].message = other;
                 run[place].keys = keys(random, protocol, seen, other);
             }
         }
+        // The same with another payload, which may need a capability.
+        9 if place < run.len() => run[place].urgent = true,
         // Anything at all, with ids and keys that are somehow related.
         _ => {
             let message = any(random, protocol, |_| true);
@@ -95,6 +98,7 @@ pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) ->
                 _ => event.id = Some(known.unwrap_or_else(|| fresh(random))),
             }
             event.keys = keys(random, protocol, seen, message);
+            event.urgent = random.percent(30);
             run.insert(place, event);
         }
     }

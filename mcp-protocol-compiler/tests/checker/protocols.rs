@@ -60,7 +60,7 @@ fn operator(send: bool) -> char {
 
 /// Writes a random protocol.
 pub(crate) fn write(random: &mut Random) -> String {
-    let gated = random.percent(30);
+    let gated = random.percent(40);
     let compatible = random.percent(35);
     let small = random.percent(60);
     let mut draft = Draft {
@@ -91,9 +91,8 @@ pub(crate) fn write(random: &mut Random) -> String {
                 // Who sends may leave something out; who receives takes all.
                 let mut branches = definition.branches.clone();
                 while draft.random.percent(40) {
-                    let sent: Vec<usize> = (0..branches.len())
-                        .filter(|place| branches[*place].0 == Some(!server))
-                        .collect();
+                    let sent: Vec<usize> =
+                        (0..branches.len()).filter(|place| branches[*place].0 == Some(!server)).collect();
                     if sent.len() < 2 {
                         break;
                     }
@@ -133,11 +132,12 @@ impl Draft<'_> {
     }
 
     fn gate(&mut self) -> String {
-        if !self.gated || !self.random.percent(25) {
+        if !self.gated || !self.random.percent(50) {
             return String::new();
         }
         let holders = ["client", "server", "peer", "own"];
-        format!(" requires {}.g{}", holders[self.random.below(4)], self.random.below(3))
+        let condition = if self.random.percent(40) { " if urgent" } else { "" };
+        format!(" requires {}.g{}{condition}", holders[self.random.below(4)], self.random.below(3))
     }
 
     /// Declares a notification.
@@ -147,7 +147,8 @@ impl Draft<'_> {
         if self.random.percent(25) {
             // One of several messages of one method, which only the payload tells apart.
             let (group, name) = (self.next % 2, &name);
-            writeln!(self.declarations, "notification {name} \"note{group}\" if kind = \"{name}\" (P){gate}").unwrap();
+            writeln!(self.declarations, "notification {name} \"note{group}\" if kind = \"{name}\" (P){gate}")
+                .unwrap();
         } else {
             writeln!(self.declarations, "notification {name} \"{name}\" (P){gate}").unwrap();
         }

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use mcp_protocol_compiler::compile;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::generate::machine;
 use mcp_protocol_compiler::resolve::{Resolution, load, resolve};
 use mcp_protocol_compiler::source::SourceMap;
-use mcp_protocol_compiler::compile;
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Origin, Protocol, Side};
 
 /// A compiled text.
@@ -20,16 +20,24 @@ pub(crate) struct Source {
 impl Source {
     /// Compiles a text; what the compiler refuses is given back as it says it.
     pub(crate) fn new(text: &str) -> Result<Source, String> {
-        let mut read = |_: &Path| Ok(text.as_bytes().to_vec());
-        let compilation = compile(Path::new("random.session"), &mut read).unwrap();
+        Source::read(Path::new("random.session"), &mut |_| Ok(text.as_bytes().to_vec()))
+    }
+
+    /// Compiles a file and what it imports.
+    pub(crate) fn open(path: &Path) -> Result<Source, String> {
+        Source::read(path, &mut |path| std::fs::read(path))
+    }
+
+    fn read(path: &Path, read: load::Read<'_>) -> Result<Source, String> {
+        let compilation = compile(path, read).unwrap();
         let Some(compiled) = &compilation.protocol else {
             return Err(render_all(&compilation.sources, &compilation.diagnostics, Style::Plain));
         };
-        let mut findings = Vec::new();
-        let files =
-            load::load(Path::new("random.session"), &mut read, &mut SourceMap::new(), &mut findings).unwrap();
+        let (mut sources, mut findings) = (SourceMap::new(), Vec::new());
+        let files = load::load(path, read, &mut sources, &mut findings).unwrap();
         let resolution = resolve(&files, &mut findings);
-        Ok(Source { text: text.to_owned(), protocol: machine(compiled), resolution })
+        let text = sources.files().last().map(|file| sources.text(file).to_owned()).unwrap_or_default();
+        Ok(Source { text, protocol: machine(compiled), resolution })
     }
 
     /// What closing the diamond adds somewhere in a role.
@@ -38,5 +46,17 @@ impl Source {
         let edges = role.states.iter().flat_map(|state| state.edges.iter());
         let added = edges.filter(|edge| edge.origin == Origin::Closure);
         added.map(|edge| (edge.direction, edge.message)).collect()
+    }
+
+    /// What a role accepts or sends and the other never does: where roles are compatible and not dual.
+    pub(crate) fn foreign(&self, side: Side) -> HashSet<(Direction, MessageIndex)> {
+        let edges = |side: Side| -> HashSet<(Direction, MessageIndex)> {
+            let states = self.protocol.role(side).unwrap().states.iter();
+            states.flat_map(|state| state.edges.iter()).map(|edge| (edge.direction, edge.message)).collect()
+        };
+        let others = edges(side.other());
+        let known =
+            |(direction, message): &(Direction, MessageIndex)| others.contains(&(direction.flip(), *message));
+        edges(side).into_iter().filter(|edge| !known(edge)).collect()
     }
 }

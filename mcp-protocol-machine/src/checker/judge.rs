@@ -7,7 +7,7 @@ use crate::capability::Capabilities;
 use crate::condition::dotted;
 use crate::copies::Ties;
 use crate::exchange::RequestId;
-use crate::protocol::{Action, Condition, Direction, Holder, Kind, MessageIndex, Side, StateIndex};
+use crate::protocol::{Action, Condition, Direction, Holder, Kind, MessageIndex, Origin, Side, StateIndex};
 use crate::violation::{Violation, ViolationKind};
 
 use super::Checker;
@@ -23,6 +23,7 @@ pub(super) struct Found {
     /// Where that channel is.
     pub(super) state: StateIndex,
     pub(super) action: Action,
+    pub(super) origin: Origin,
 }
 
 /// Where a request or a notification belongs.
@@ -54,7 +55,7 @@ impl Checker {
         let role = self.role()?;
         self.channels.iter().filter(|(_, channel, _)| which(*channel)).find_map(|(place, channel, state)| {
             let edge = role.state(state)?.edge(direction, message)?;
-            Some(Found { place, channel, state, action: edge.action })
+            Some(Found { place, channel, state, action: edge.action, origin: edge.origin })
         })
     }
 
@@ -108,7 +109,9 @@ impl Checker {
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<Judged, Violation> {
         let fits = self.protocol.message(message).is_some_and(|table| table.kind == kind);
-        let Some(found) = self.find(direction, message).filter(|_| fits) else {
+        // An edge that takes a request back is for the notification that names the request.
+        let stands_alone = |found: &Found| fits && found.origin != Origin::Cancel;
+        let Some(found) = self.find(direction, message).filter(stands_alone) else {
             if let Some(later) = self.judge_later(direction, message, id, ties, applies).filter(|_| fits) {
                 return later.map(Judged::Later);
             }

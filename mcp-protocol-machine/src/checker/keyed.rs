@@ -223,11 +223,14 @@ impl Checker {
     pub(super) fn end_copy(&mut self, copy: CopyNumber, by: Direction) {
         let limits = self.limits;
         let Some(running) = self.copies.end(copy, by, &limits) else { return };
-        for (asker, id) in running.open.into_iter().chain(running.opener) {
-            let asked = self.asked_mut(asker);
-            match asked.running_under(&id) {
-                Some(exchange) if exchange.answered => asked.finish(&id),
-                Some(_) => asked.cancel(&id, &limits),
+        for (asker, id) in &running.open {
+            self.asked_mut(*asker).cancel(id, &limits);
+        }
+        if let Some((asker, id)) = &running.opener {
+            let asked = self.asked_mut(*asker);
+            match asked.running_under(id) {
+                Some(exchange) if exchange.answered => asked.finish(id),
+                Some(_) => asked.cancel_opener(id, running.channel(), &limits),
                 None => {}
             }
         }

@@ -83,8 +83,9 @@ impl Checker {
         let refuse = |checker: &Checker, kind| Err(checker.violation(direction, message, Some(id), kind));
         let (request, place) = match self.asked(direction).standing(id) {
             Standing::Running(request, place) => (request, place),
-            Standing::Completed if self.keyed_under(direction, id).is_some() => {
-                // It has its reply, but the copy that it opened goes on: the cancel ends it in whatever state it is.
+            Standing::Completed | Standing::Past(_) if self.keyed_under(direction, id).is_some() => {
+                // It has its reply, but the copy that it opened goes on: the cancel ends it in whatever state it is,
+                // also where its id was misused since then.
                 match self.asked(direction).running_under(id) {
                     Some(exchange) => (exchange.message, exchange.place),
                     None => return Ok(Step::plain(StepKind::Swallowed, message)),

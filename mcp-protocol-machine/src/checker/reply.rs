@@ -48,7 +48,7 @@ impl Checker {
         }
         let asker = direction.flip();
         let Standing::Running(request, place) = self.asked(asker).standing(id) else {
-            return self.stray(direction, id, Some(message));
+            return self.stray(direction, id, Some(message), ties);
         };
         let refusal = match self.protocol.message(message).map(|table| table.kind) {
             Some(Kind::Reply { request: answered }) if answered == request => false,
@@ -103,10 +103,27 @@ impl Checker {
     /// Judges a reply for which [`awaiting`](Self::awaiting) names no running request: the one reply to a request
     /// that was cancelled, or refused as a violation, is swallowed, any other is a violation.
     pub fn stray_reply(&mut self, direction: Direction, id: &RequestId) -> Result<Step, Violation> {
+        self.stray_reply_tied(direction, id, Ties::default())
+    }
+
+    /// The same for a reply that carries keys, which are those of the request that [`retired`](Self::retired) names:
+    /// whoever sends it did not know yet that the copy is over, and may send more under these values.
+    pub fn stray_reply_tied(
+        &mut self,
+        direction: Direction,
+        id: &RequestId,
+        ties: Ties<'_>,
+    ) -> Result<Step, Violation> {
         if self.closed {
             return Ok(Step { kind: StepKind::Closed, message: None, copy: None, advice: None });
         }
-        self.stray(direction, id, None)
+        self.stray(direction, id, None, ties)
+    }
+
+    /// The request that a late reply in this direction belongs to, where that reply may carry keys: the request would
+    /// have opened a copy, and was taken back.
+    pub fn retired(&self, direction: Direction, id: &RequestId) -> Option<MessageIndex> {
+        self.asked(direction.flip()).opened(id).map(|(request, _)| request)
     }
 
     fn stray(
@@ -114,11 +131,17 @@ impl Checker {
         direction: Direction,
         id: &RequestId,
         message: Option<MessageIndex>,
+        ties: Ties<'_>,
     ) -> Result<Step, Violation> {
+        let limits = self.limits;
         let asked = self.asked_mut(direction.flip());
         match asked.standing(id) {
             Standing::Past(_) => {
+                let opened = asked.opened(id);
                 asked.swallow(id);
+                if let Some((_, channel)) = opened {
+                    self.copies.retire(channel, direction.flip(), ties.keys, &limits);
+                }
                 Ok(Step { kind: StepKind::Swallowed, message, copy: None, advice: None })
             }
             Standing::Completed => Err(self.stray_violation(direction, id, ViolationKind::SecondReply)),

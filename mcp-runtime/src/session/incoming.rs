@@ -216,7 +216,15 @@ impl Engine {
 
     fn reply_came(&mut self, id: &RequestId, outcome: Result<&str, RpcError>) {
         let Awaiting::Request(request) = self.checker.awaiting(Direction::Receive, id) else {
-            if let Err(violation) = self.checker.stray_reply(Direction::Receive, id) {
+            // The copy of a call that was taken back may have got its key already.
+            let retired = self.checker.retired(Direction::Receive, id);
+            let message = retired
+                .zip(outcome.as_ref().ok())
+                .and_then(|(request, result)| self.names.reply(&self.protocol, request, result));
+            let keys = message.map_or_else(Vec::new, |message| {
+                Names::keys(&self.protocol, message, Some(id), outcome.as_ref().ok().copied())
+            });
+            if let Err(violation) = self.checker.stray_reply_tied(Direction::Receive, id, Ties::keys(&keys)) {
                 self.refused(None, violation);
             }
             return;

@@ -19,6 +19,7 @@ use super::call::written;
 use super::inputs::{Input, Taken, Unread, Wanted};
 use super::reply::ReadReply;
 use super::session::Session;
+use super::step::InState;
 use super::timer::Timer;
 use crate::error::{Error, Overdue, StepError};
 
@@ -140,8 +141,8 @@ pub struct Advance<Out, Back> {
     stage: Stage,
     wanted: Wanted,
     read: fn(Input) -> Result<Out, Unread>,
-    back: fn(Session) -> Back,
     timer: Timer,
+    marker: PhantomData<fn() -> Back>,
 }
 
 impl<Out, Back> Advance<Out, Back> {
@@ -185,12 +186,12 @@ impl<Out, Back> Advance<Out, Back> {
     }
 }
 
-impl<Out, Back> Future for Advance<Out, Back> {
+impl<Out, Back: InState> Future for Advance<Out, Back> {
     type Output = Result<Out, StepError<Back>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let advance = self.get_mut();
-        advance.step(context).map_err(|error| error.map(advance.back))
+        advance.step(context).map_err(|error| error.map(Back::at))
     }
 }
 
@@ -205,16 +206,35 @@ impl<Out, Back> fmt::Debug for Advance<Out, Back> {
 }
 
 impl Session {
-    /// Sends a linear request and takes its reply, of which `read` makes something together with the value in its
-    /// next state; `back` makes something of the value where it stays as it was.
-    pub fn exchange<P: Serialize + ?Sized, Out, Back>(
-        self,
-        request: MessageIndex,
-        params: &P,
-        read: fn(Input) -> Result<Out, Unread>,
-        back: fn(Session) -> Back,
-    ) -> Advance<Out, Back> {
-        self.advance(request, params, Wanted::ReplyTo(request), read, back)
+    /// Sends a linear request and takes its reply, which leads on.
+    pub fn exchange_on<P, T, S, Back>(self, request: MessageIndex, params: &P) -> Advance<(T, S), Back>
+    where
+        P: Serialize + ?Sized,
+        T: ReadReply,
+        S: InState,
+    {
+        let read = |input: Input| input.then(|result, session| (result, S::at(session)));
+        self.advance(request, params, Wanted::ReplyTo(request), read)
+    }
+
+    /// The same where the reply carries nothing.
+    pub fn exchange_empty<P, S, Back>(self, request: MessageIndex, params: &P) -> Advance<S, Back>
+    where
+        P: Serialize + ?Sized,
+        S: InState,
+    {
+        let read = |input: Input| input.then(|(), session| S::at(session));
+        self.advance(request, params, Wanted::ReplyTo(request), read)
+    }
+
+    /// The same where the reply is the last message of a copy.
+    pub fn exchange_last<P, T, Back>(self, request: MessageIndex, params: &P) -> Advance<T, Back>
+    where
+        P: Serialize + ?Sized,
+        T: ReadReply,
+    {
+        let read = |input: Input| input.then(|result, _over| result);
+        self.advance(request, params, Wanted::ReplyTo(request), read)
     }
 
     /// Sends a linear request and takes its reply, which says how the value goes on.
@@ -223,9 +243,8 @@ impl Session {
         request: MessageIndex,
         params: &P,
         read: fn(Input) -> Result<Out, Unread>,
-        back: fn(Session) -> Back,
     ) -> Advance<Out, Back> {
-        self.advance(request, params, Wanted::Any, read, back)
+        self.advance(request, params, Wanted::Any, read)
     }
 
     /// What keeps a step from being written.
@@ -239,11 +258,10 @@ impl Session {
         params: &P,
         wanted: Wanted,
         read: fn(Input) -> Result<Out, Unread>,
-        back: fn(Session) -> Back,
     ) -> Advance<Out, Back> {
         let stage = Stage::New(written(&self.seat.link, request, params));
         let timer = timer(&self);
-        Advance { session: Some(self), request, stage, wanted, read, back, timer }
+        Advance { session: Some(self), request, stage, wanted, read, timer, marker: PhantomData }
     }
 
     /// Sends a linear request and takes its reply, where that leads back to the state that the request was sent in.

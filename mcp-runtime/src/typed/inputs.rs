@@ -33,7 +33,7 @@ pub(super) enum Wanted {
 
 impl Session {
     /// Takes one message, past inputs that change no state; these stay for later.
-    pub async fn receive<T: DeserializeOwned>(
+    pub(super) async fn receive<T: DeserializeOwned>(
         self,
         message: MessageIndex,
     ) -> Result<(T, Session), StepError<Session>> {
@@ -59,7 +59,7 @@ impl Session {
     }
 
     /// Takes the next input that the state accepts and `read` can read.
-    pub async fn next<I>(
+    pub(super) async fn next<I>(
         mut self,
         mut read: impl FnMut(Input) -> Result<I, Unread>,
     ) -> Result<I, StepError<Session>> {

@@ -4,8 +4,8 @@
 //! state by following the tables, calls, handlers. Refuses to know any protocol: each generated method is one call of
 //! something here, and everything that is particular to a protocol comes in as tables.
 //!
-//! - `session.rs`: the value of a linear channel; `steps.rs`: what it sends; `inputs.rs`: what it takes.
-//! - `exchange.rs`: a linear request and its reply in one step.
+//! - `session.rs`: the value of a linear channel; `steps.rs`: what it sends; `inputs.rs`: what it takes;
+//!   `step.rs`: both as steps that generated code can name; `exchange.rs`: a linear request and its reply in one.
 //! - `call.rs`: calls and notifications beside the linear channels; `handle.rs`: the same for tasks of their own;
 //!   `pending.rs`: calls that are written and not answered. `timer.rs`: limits of time.
 //! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides;
@@ -26,6 +26,7 @@ mod pending;
 mod reply;
 mod responder;
 mod session;
+mod step;
 mod steps;
 mod timer;
 
@@ -48,3 +49,4 @@ pub use pending::{Pending, Sending};
 pub use reply::{ReadReply, Reply, WriteReply, Written};
 pub use responder::Responder;
 pub use session::Session;
+pub use step::{InState, NotTaken, Step};

@@ -20,19 +20,14 @@ use crate::jsonrpc::RpcError;
 
 impl Session {
     /// Sends a linear notification, request or reply.
-    pub fn send<P: Serialize + ?Sized>(
-        self,
+    pub(super) async fn send_written(
+        mut self,
         message: MessageIndex,
-        payload: &P,
-    ) -> impl Future<Output = Result<Session, StepError<Session>>> + Send + use<P> {
-        // Written before anything is awaited, so that the future holds text and no borrow.
-        let written = written(&self.seat.link, message, payload);
-        async move {
-            let mut session = self;
-            match session.put(message, written).await {
-                Ok(_) => Ok(session),
-                Err(error) => Err(session.not_sent(error)),
-            }
+        written: Result<String, Error>,
+    ) -> Result<Session, StepError<Session>> {
+        match self.put(message, written).await {
+            Ok(_) => Ok(self),
+            Err(error) => Err(self.not_sent(error)),
         }
     }
 
@@ -47,7 +42,7 @@ impl Session {
     }
 
     /// Refuses a linear request that was taken; the session is then where it was before the request.
-    pub async fn refuse(
+    pub(super) async fn refuse(
         mut self,
         request: MessageIndex,
         error: RpcError,

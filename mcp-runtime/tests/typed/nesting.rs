@@ -65,7 +65,7 @@ impl client::Handler for Deeper<client::Handle> {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn calls_nest_deeper_than_handlers_may_run_side_by_side() {
     let options = || Options::default().max_handlers(1);
     for own_handles in [false, true] {
@@ -75,12 +75,17 @@ async fn calls_nest_deeper_than_handlers_may_run_side_by_side() {
         let most = Arc::clone(&there.most);
         let (serving_there, serving_here) =
             (tokio::spawn(clerk.incoming().serve(there)), tokio::spawn(visitor.incoming().serve(here)));
-        assert_eq!(visitor.ask("10".into()).await.unwrap(), "true");
+        // Where something waits for itself nothing can move but the clock, which then ends the test.
+        let patient = Duration::from_secs(9);
+        assert_eq!(visitor.ask("10".into()).timeout(patient).await.unwrap(), "true");
         assert_eq!(most.load(Ordering::SeqCst), 11, "each waits inside of the one before");
         // Several chains at once share what room there is.
-        let chains: Vec<_> = (0..8).map(|_| tokio::spawn(visitor.handle().ask("10".into()))).collect();
+        let mut chains = Vec::new();
+        for _ in 0..8 {
+            chains.push(visitor.ask("10".into()).timeout(patient).send().await.unwrap());
+        }
         for chain in chains {
-            assert_eq!(chain.await.unwrap().unwrap(), "true");
+            assert_eq!(chain.await.unwrap(), "true");
         }
         visitor.close().await.unwrap();
         drop(clerk);
@@ -98,6 +103,43 @@ async fn calls_that_nest_without_end_are_refused_and_unwind() {
     let error = visitor.ask("1000".into()).await.unwrap_err();
     assert!(matches!(&error, Error::Refused(error) if error.code == RpcError::BUSY), "{error}");
     assert_eq!(visitor.ask("5".into()).await.unwrap(), "true", "the session lives on");
+}
+
+/// Asks back about the first question and about no other.
+struct Careful;
+
+impl server::Handler for Careful {
+    async fn ask(&self, context: server::Context, question: String) -> Result<String, RpcError> {
+        if question == "first" {
+            tokio::task::yield_now().await;
+            context.peer().approve(question.clone()).await.map_err(failed)?;
+        }
+        Ok(question)
+    }
+}
+
+/// Approves once another question was answered.
+struct Waiting(Arc<Notify>);
+
+impl client::Handler for Waiting {
+    async fn approve(&self, _: client::Context, _: String) -> Result<bool, RpcError> {
+        self.0.notified().await;
+        Ok(true)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_room_already_gets_it_when_a_handler_calls_back() {
+    let (visitor, clerk) = open_with(Options::default(), Options::default().max_handlers(1)).await;
+    tokio::spawn(clerk.incoming().serve(Careful));
+    let answered = Arc::new(Notify::new());
+    tokio::spawn(visitor.incoming().serve(Waiting(Arc::clone(&answered))));
+    // The second one is queued before the handler of the first one has called back.
+    let first = visitor.ask("first".into()).timeout(Duration::from_secs(9)).send().await.unwrap();
+    let second = visitor.ask("second".into()).timeout(Duration::from_secs(9)).send().await.unwrap();
+    assert_eq!(second.await.unwrap(), "second");
+    answered.notify_one();
+    assert_eq!(first.await.unwrap(), "first");
 }
 
 /// Panics, loudly or before there is a future.

@@ -3,9 +3,12 @@
 //! In: a seed. Out: a client, and servers that are its dual, nearly its dual, or more generous than it. Refuses to
 //! depend on anything but the seed.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex, Origin, Side, StateIndex, StateKind};
+use mcp_protocol_machine::protocol::{
+    Action, Condition, Direction, MessageIndex, Origin, Side, StateIndex, StateKind,
+};
 
 use super::notation::{complete, flip, messages, state};
 use crate::automaton::{Automaton, Edge, State};
@@ -34,9 +37,19 @@ impl Random {
 }
 
 /// The messages that random automata use: notifications `a` to `h`, the openers of copies `m` to `p`, what copies
-/// say, and one request that may be cancelled.
+/// say, one request that may be cancelled, one that opens copies and may be cancelled, too, and one within these.
+/// Conditions alone tell some of them apart.
 pub(super) fn vocabulary() -> Vec<Message> {
-    messages("a; b; c; d; e; f; g; h; m; n; o; p; r; s; t; Call -> Result cancellable; Cancel")
+    let mut list = messages(
+        "a; b; c; d; e; f; g; h; m; n; o; p; r; s; t; Call -> Result cancellable; Cancel; \
+         Open -> Opened | Deferred cancellable; Ask -> Told",
+    );
+    for (place, literal) in [(0, "one"), (1, "two"), (12, "three"), (13, "four")] {
+        let path = vec![Cow::Borrowed("kind")].into();
+        list[place].table.method = Cow::Borrowed("told");
+        list[place].table.condition = Some(Condition { path, literal: Some(Cow::Borrowed(literal)) });
+    }
+    list
 }
 
 const OPENERS: u16 = 8;
@@ -45,6 +58,8 @@ const CALL: u16 = 15;
 const RESULT: u16 = 16;
 const REFUSED: u16 = 17;
 const CANCEL: u16 = 18;
+const OPEN: u16 = 19;
+const ASK: u16 = 23;
 
 /// What a random automaton may have.
 #[derive(Clone, Copy, Debug)]
@@ -139,7 +154,11 @@ fn request(random: &mut Random, states: &mut Vec<State>, first: usize) {
 /// Adds bodies, opened in all linear states or in some.
 fn spawns(random: &mut Random, states: &mut Vec<State>) {
     let linear = states.len();
-    for opener in OPENERS..OPENERS + 1 + u16::try_from(random.below(3)).unwrap() {
+    let mut openers: Vec<u16> = (OPENERS..OPENERS + 1 + u16::try_from(random.below(3)).unwrap()).collect();
+    if random.percent(60) {
+        openers.push(OPEN);
+    }
+    for opener in openers {
         let way = direction(random);
         let shape = Shape {
             states: 1 + random.below(3),
@@ -149,7 +168,10 @@ fn spawns(random: &mut Random, states: &mut Vec<State>) {
             requests: false,
             closes: false,
         };
-        let body = channel(random, shape, states, INNER..INNER + 2);
+        let mut body = channel(random, shape, states, INNER..INNER + 2);
+        if opener == OPEN {
+            body = asked(random, states, body, way);
+        }
         let chance = if random.percent(70) { 100 } else { 50 };
         for state in states.iter_mut().take(linear) {
             if state.kind == StateKind::Fork || !random.percent(chance) {
@@ -161,6 +183,38 @@ fn spawns(random: &mut Random, states: &mut Vec<State>) {
             }
         }
     }
+}
+
+/// Makes a body one that a request opens, with another request in it; gives its first state.
+fn asked(random: &mut Random, states: &mut Vec<State>, body: usize, way: Direction) -> usize {
+    let over = states.len();
+    let mut end = state(over);
+    end.kind = StateKind::End;
+    let (first, waiting) = (over + 1, over + 2);
+    states.extend([end, state(first), state(waiting)]);
+    let step = |target| Action::Step(index(target));
+    // What follows the opening is known by its key; the replies come first, or after some words in between.
+    let deferred = if random.percent(50) { over } else { body };
+    let back = way.flip();
+    states[first].edges.push(edge(back, OPEN + 1, step(body), Origin::Written));
+    states[first].edges.push(edge(back, OPEN + 2, step(deferred), Origin::Written));
+    states[first].edges.push(edge(back, OPEN + 3, step(over), Origin::Refusal));
+    if random.percent(40) {
+        let said = direction(random);
+        states[first].edges.push(edge(said, INNER + 2, step(first), Origin::Written));
+    }
+    if random.percent(60) {
+        let from = body + random.below(over - body);
+        let asks = direction(random);
+        states[from].kind = StateKind::Linear;
+        states[from].edges.push(edge(asks, ASK, step(waiting), Origin::Written));
+        let to = if random.percent(50) { from } else { body + random.below(over - body) };
+        states[waiting].edges.push(edge(asks.flip(), ASK + 1, step(to), Origin::Written));
+        states[waiting].edges.push(edge(asks.flip(), ASK + 2, step(from), Origin::Refusal));
+    } else {
+        states[waiting].kind = StateKind::End;
+    }
+    first
 }
 
 /// A random client.

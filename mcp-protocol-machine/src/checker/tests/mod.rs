@@ -3,6 +3,7 @@
 mod conditions;
 mod exchanges;
 mod keyed;
+mod late;
 mod model;
 mod random;
 mod random_walks;

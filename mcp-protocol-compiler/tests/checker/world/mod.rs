@@ -8,6 +8,9 @@
 //! receipt; without loss of generality it is seen as soon as it is sent. Channels side by side, and copies, do not
 //! wait for one another. Ids, keys and tokens are books of their own, with a plain list for each.
 
+mod configs;
+mod exchanges;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use mcp_protocol_machine::RequestId;
@@ -16,7 +19,7 @@ use mcp_protocol_machine::protocol::{
 };
 
 use crate::event::Event;
-use crate::reading::{Place, Program, Reading, Thread};
+use crate::reading::{Place, Program, Reading};
 
 /// What to make of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +28,8 @@ pub(crate) enum Verdict {
     Fine,
     /// It comes too late for its exchange or its copy, and is swallowed.
     Late,
+    /// It is about a copy that is over, but who sends it has seen or said too much to be late: swallowed or refused.
+    Stale,
     /// Nobody could have sent it: the name of the kind of violation.
     Wrong(&'static str),
     /// Nobody could have sent it, but it is one that closing the diamond lets pass in more places than need be.
@@ -136,7 +141,9 @@ impl<'a> World<'a> {
             Kind::Refusal { request } => self.reply(event, direction, request, true),
         };
         let verdict = match verdict {
-            Verdict::Wrong("NotPermitted") if self.added.contains(&(direction, event.message)) => {
+            Verdict::Wrong(kind)
+                if kind.starts_with("NotPermitted") && self.added.contains(&(direction, event.message)) =>
+            {
                 Verdict::Unclear
             }
             other => other,
@@ -149,9 +156,11 @@ impl<'a> World<'a> {
         {
             self.tokens.insert((direction, token.clone()));
         }
-        let announces = self.protocol.announcements.iter().any(|announced| {
-            announced.side == event.from && announced.field.message == event.message
-        });
+        let announces = self
+            .protocol
+            .announcements
+            .iter()
+            .any(|announced| announced.side == event.from && announced.field.message == event.message);
         if announces && verdict == Verdict::Fine {
             self.granted.insert(event.from, event.grants.clone());
         }
@@ -165,7 +174,8 @@ impl<'a> World<'a> {
                 Holder::Sender => event.from,
                 Holder::Receiver => event.from.other(),
             };
-            self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate))
+            required.condition.is_some() && !event.urgent
+                || self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate))
         })
     }
 
@@ -188,7 +198,7 @@ impl<'a> World<'a> {
                 }
                 self.exchanges.insert(place, Exchange { message, copy, standing, token });
             }
-            Verdict::Late => {
+            Verdict::Late | Verdict::Stale => {
                 self.refused.insert(place, true);
             }
             _ => {}
@@ -232,7 +242,8 @@ impl<'a> World<'a> {
             if let Err(kind) = self.free(event, body, None) {
                 return (Verdict::Wrong(kind), None);
             }
-            self.main = configs;
+            // Who has opened a copy may read on now.
+            self.main = self.arrivals(configs);
             let copy = self.reading.copy(body);
             let before = Config { programs: [copy.clone(), copy], inbox: Default::default() };
             let configs = self.sent(&HashSet::from([before]), &Item { opens: true, ..item });
@@ -248,9 +259,12 @@ impl<'a> World<'a> {
     /// A later message of a copy, which a key ties to it.
     fn later(&mut self, event: &Event, direction: Direction, item: Item) -> (Verdict, Option<usize>) {
         let possible = |copy: &Copy| {
-            let keyed = self.reading.copy(copy.body).threads.iter().any(|thread| {
-                self.reading.alphabet(thread.at).contains(&(direction, event.message))
-            });
+            let keyed = self
+                .reading
+                .copy(copy.body)
+                .threads
+                .iter()
+                .any(|thread| self.reading.alphabet(thread.at).contains(&(direction, event.message)));
             keyed && event.keys.iter().any(|key| copy.keys.contains(key))
         };
         let declared = &self.protocol.message(event.message).unwrap().keys;
@@ -269,8 +283,17 @@ impl<'a> World<'a> {
             self.settle(number, direction);
             return (Verdict::Fine, Some(number));
         }
-        match fitting.first().and_then(|number| self.copies[*number].over) {
-            Some(ended) if ended != direction => (Verdict::Late, None),
+        let over = fitting.first().copied();
+        match over.and_then(|number| self.copies[number].over) {
+            Some(ended) if ended != direction => {
+                let number = over.unwrap();
+                let after = self.sent(&self.copies[number].configs, &item);
+                if after.is_empty() {
+                    return (Verdict::Stale, None);
+                }
+                self.copies[number].configs = after;
+                (Verdict::Late, None)
+            }
             _ if declared.is_empty() => (Verdict::Wrong("NotPermitted"), None),
             _ if event.keys.is_empty() => (Verdict::Wrong("NotPermitted|KeyMissing"), None),
             _ => (Verdict::Wrong("NotPermitted|UnknownKey"), None),
@@ -316,234 +339,5 @@ impl<'a> World<'a> {
                 exchange.standing = Standing::Owed;
             }
         }
-    }
-
-    fn notification(&mut self, event: &Event, direction: Direction) -> Verdict {
-        let table = self.protocol.message(event.message).unwrap();
-        if table.cancels.is_some()
-            && let Some(id) = &event.about
-        {
-            return self.cancellation(direction, event.message, id);
-        }
-        if table.reports.is_some()
-            && let Some(token) = &event.token
-        {
-            let asker = direction.flip();
-            let running = self.exchanges.iter().any(|((by, _), exchange)| {
-                let lives = exchange.standing == Standing::Running
-                    || exchange.standing == Standing::Answered && self.opened(exchange, *by);
-                *by == asker && exchange.token.as_ref() == Some(token) && lives
-            });
-            return match self.tokens.contains(&(asker, token.clone())) {
-                _ if running => Verdict::Fine,
-                true => Verdict::Late,
-                false => Verdict::Wrong("UnknownToken"),
-            };
-        }
-        let tied = table.cancels.is_some() || table.reports.is_some();
-        match self.plain(event, direction).0 {
-            Verdict::Wrong("NotPermitted") if tied => Verdict::Wrong("Untied"),
-            verdict => verdict,
-        }
-    }
-
-    /// Whether an exchange opened a copy that goes on.
-    fn opened(&self, exchange: &Exchange, asker: Direction) -> bool {
-        exchange.copy.is_some_and(|number| {
-            let copy = &self.copies[number];
-            copy.over.is_none()
-                && copy.opener.as_ref().is_some_and(|(by, id)| {
-                    *by == asker && std::ptr::eq(&self.exchanges[&(*by, id.clone())], exchange)
-                })
-        })
-    }
-
-    fn cancellation(&mut self, direction: Direction, message: MessageIndex, id: &RequestId) -> Verdict {
-        let place = (direction, id.clone());
-        let Some(exchange) = self.exchanges.get(&place) else {
-            if self.refused.contains_key(&place) {
-                return Verdict::Late;
-            }
-            let theirs = self.exchanges.get(&(direction.flip(), id.clone()));
-            return match theirs.is_some_and(|theirs| theirs.standing == Standing::Running) {
-                true => Verdict::Wrong("NotYours"),
-                false => Verdict::Wrong("NotRunning"),
-            };
-        };
-        let opened = self.opened(exchange, direction);
-        if exchange.standing != Standing::Running && !opened {
-            return Verdict::Late;
-        }
-        if !self.protocol.message(exchange.message).unwrap().cancellable {
-            return Verdict::Wrong("NotCancellable");
-        }
-        let (request, copy) = (exchange.message, exchange.copy);
-        if opened {
-            self.end(copy.unwrap(), direction);
-            return Verdict::Fine;
-        }
-        let item = Item {
-            direction,
-            message,
-            id: Some(id.clone()),
-            cancels: true,
-            opens: false,
-            of: (direction, request),
-        };
-        let configs = copy.map_or(&self.main, |number| &self.copies[number].configs);
-        let after = self.sent(configs, &item);
-        if after.is_empty() {
-            return Verdict::Wrong("NotPermitted");
-        }
-        match copy {
-            Some(number) => {
-                self.copies[number].configs = after;
-                self.settle(number, direction);
-            }
-            None => self.main = after,
-        }
-        self.exchanges.get_mut(&place).unwrap().standing = Standing::Owed;
-        Verdict::Fine
-    }
-
-    fn reply(
-        &mut self,
-        event: &Event,
-        direction: Direction,
-        request: MessageIndex,
-        refusal: bool,
-    ) -> Verdict {
-        let id = event.id.clone().unwrap();
-        let place = (direction.flip(), id.clone());
-        let running = self.exchanges.get(&place).filter(|known| known.standing == Standing::Running);
-        if running.is_none()
-            && let Some(owed) = self.refused.get_mut(&place).filter(|owed| **owed)
-        {
-            *owed = false;
-            return Verdict::Late;
-        }
-        let Some(exchange) = self.exchanges.get_mut(&place) else {
-            let known = self.refused.contains_key(&place);
-            return Verdict::Wrong(if known { "SecondReply" } else { "UnknownId" });
-        };
-        match exchange.standing {
-            Standing::Answered => return Verdict::Wrong("SecondReply"),
-            Standing::Owed => {
-                exchange.standing = Standing::Answered;
-                return Verdict::Late;
-            }
-            Standing::Running if exchange.message != request => return Verdict::Wrong("WrongReply"),
-            Standing::Running => {}
-        }
-        let copy = exchange.copy;
-        let item = Item {
-            direction,
-            message: event.message,
-            id: Some(id),
-            cancels: false,
-            opens: false,
-            of: (direction.flip(), request),
-        };
-        let configs = copy.map_or(&self.main, |number| &self.copies[number].configs);
-        let after = self.sent(configs, &item);
-        if after.is_empty() {
-            return Verdict::Wrong("NotPermitted");
-        }
-        if let Some(number) = copy
-            && !refusal
-        {
-            if let Err(kind) = self.free(event, self.copies[number].body, Some(number)) {
-                return Verdict::Wrong(kind);
-            }
-            let news = event.keys.iter().filter(|key| !self.copies[number].keys.contains(key));
-            let news: Vec<_> = news.cloned().collect();
-            self.copies[number].keys.extend(news);
-        }
-        self.exchanges.get_mut(&place).unwrap().standing = Standing::Answered;
-        match copy {
-            Some(number) => {
-                self.copies[number].configs = after;
-                self.settle(number, direction);
-            }
-            None => self.main = after,
-        }
-        Verdict::Fine
-    }
-
-    /// Every pair of programs after one of them has sent something.
-    fn sent(&self, configs: &HashSet<Config>, item: &Item) -> HashSet<Config> {
-        let sender = index(item.direction);
-        let mut after = HashSet::new();
-        for config in configs {
-            let program = &config.programs[sender];
-            let next = if item.cancels {
-                self.reading.cancel(program, item.direction, item.id.as_ref().unwrap())
-            } else {
-                self.reading.step(program, item.direction, item.message, item.id.as_ref(), item.opens)
-            };
-            let Some(next) = next else { continue };
-            let mut config = config.clone();
-            config.programs[sender] = next;
-            config.inbox[1 - sender].push_back(item.clone());
-            after.insert(config);
-        }
-        self.arrivals(after)
-    }
-
-    /// Adds what can be after any of the messages on their way have arrived.
-    fn arrivals(&self, configs: HashSet<Config>) -> HashSet<Config> {
-        let mut all = HashSet::new();
-        let mut waiting: Vec<Config> = configs.into_iter().collect();
-        let mut seen: HashSet<Config> = waiting.iter().cloned().collect();
-        while let Some(config) = waiting.pop() {
-            let mut must = false;
-            for program in [0, 1] {
-                for place in 0..config.inbox[program].len() {
-                    let Some((next, at_once)) = self.arrive(&config, program, place) else { continue };
-                    // Who has nothing to say before it has read this may as well read it now.
-                    must |= at_once;
-                    if seen.len() < CONFIGS && seen.insert(next.clone()) {
-                        waiting.push(next);
-                    }
-                }
-            }
-            if !must {
-                all.insert(config);
-            }
-        }
-        all
-    }
-
-    fn arrive(&self, config: &Config, program: usize, place: usize) -> Option<(Config, bool)> {
-        let item = &config.inbox[program][place];
-        let owner = |thread: &&Thread| self.reading.concerns(thread, item.of);
-        let thread = config.programs[program].threads.iter().find(owner);
-        // Within a channel nothing overtakes; who does not know any more what it is about drops it at once.
-        let before = config.inbox[program].iter().take(place);
-        if let Some(thread) = thread
-            && before.clone().any(|other| self.reading.concerns(thread, other.of))
-        {
-            return None;
-        }
-        let known = &config.programs[program];
-        let next = if item.cancels {
-            self.reading.cancel(known, item.direction, item.id.as_ref().unwrap())
-        } else {
-            self.reading.step(known, item.direction, item.message, item.id.as_ref(), item.opens)
-        };
-        let own = if program == 0 { Direction::Send } else { Direction::Receive };
-        let silent = thread.is_none_or(|thread| {
-            // A request that may be taken back is something to say, too.
-            thread.asked.iter().all(|asked| asked.direction != own)
-                && self.reading.moves(thread).iter().all(|step| step.direction != own)
-                && self.reading.openers_at(thread).iter().all(|(_, step)| step.direction != own)
-        });
-        let at_once = silent || next.as_ref().is_none_or(|next| next == known);
-        let mut after = config.clone();
-        after.inbox[program].remove(place);
-        if let Some(next) = next {
-            after.programs[program] = next;
-        }
-        Some((after, at_once))
     }
 }

@@ -7,11 +7,14 @@
 //! leads back to. A `*` that runs for the rest of the session is a star of the program; one that is a branch of a
 //! choice is there as long as a thread is at that choice. A copy of a `*` body is a program of its own.
 
+mod ahead;
+mod tree;
+
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use mcp_protocol_compiler::ast::{Choice, Operator, Sequence, Tail};
+use mcp_protocol_compiler::ast::Operator;
 use mcp_protocol_compiler::resolve::{Meaning, Resolution};
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Side};
@@ -71,13 +74,16 @@ pub(crate) struct Move {
     next: Place,
 }
 
+/// The messages that can come from a place on.
+pub(crate) type Alphabet = Rc<HashSet<(Direction, MessageIndex)>>;
+
 /// A role's session type.
 pub(crate) struct Reading<'a> {
     resolution: &'a Resolution,
     nodes: Vec<Node>,
     start: Place,
     definitions: HashMap<(usize, Side, bool), Place>,
-    alphabets: RefCell<HashMap<Place, Rc<HashSet<(Direction, MessageIndex)>>>>,
+    alphabets: RefCell<HashMap<Place, Alphabet>>,
 }
 
 /// From whose point of view text is read.
@@ -99,79 +105,6 @@ impl<'a> Reading<'a> {
         let role = resolution.roles.iter().find(|role| role.side == side).unwrap();
         reading.start = reading.named(&role.name.text, View { side, flipped: false });
         reading
-    }
-
-    fn add(&mut self, node: Node) -> Place {
-        self.nodes.push(node);
-        self.nodes.len() - 1
-    }
-
-    fn named(&mut self, name: &str, view: View) -> Place {
-        let role = self.resolution.roles.iter().find(|role| role.name.text == name);
-        let view = View { side: role.map_or(view.side, |role| role.side), flipped: view.flipped };
-        let index = self.resolution.definition(name, view.side).unwrap();
-        if let Some(known) = self.definitions.get(&(index, view.side, view.flipped)) {
-            return *known;
-        }
-        let place = self.add(Node::Pending);
-        self.definitions.insert((index, view.side, view.flipped), place);
-        let resolution = self.resolution;
-        let body = self.choice(&resolution.definitions[index].body, view, &mut Vec::new());
-        self.nodes[place] = Node::Reference(body);
-        place
-    }
-
-    fn choice(&mut self, choice: &Choice, view: View, scope: &mut Vec<(String, Place)>) -> Place {
-        let branches = choice.branches.iter().map(|branch| self.sequence(branch, view, scope)).collect();
-        let operator = choice.operators.first().map(|(operator, _)| match (operator, view.flipped) {
-            (Operator::Internal, false) | (Operator::External, true) => Operator::Internal,
-            _ => Operator::External,
-        });
-        self.add(Node::Choice(branches, operator))
-    }
-
-    fn sequence(&mut self, sequence: &Sequence, view: View, scope: &mut Vec<(String, Place)>) -> Branch {
-        let mut branch = Branch::Other(self.tail(&sequence.tail, view, scope));
-        for action in sequence.actions.iter().rev() {
-            let next = match branch {
-                Branch::Other(place) => place,
-                action => self.add(Node::Choice(vec![action], None)),
-            };
-            let direction = if action.send != view.flipped { Direction::Send } else { Direction::Receive };
-            branch = Branch::Action { direction, name: action.message.text.clone(), next };
-        }
-        branch
-    }
-
-    fn tail(&mut self, tail: &Tail, view: View, scope: &mut Vec<(String, Place)>) -> Place {
-        match tail {
-            Tail::End(_) => self.add(Node::End),
-            Tail::Missing(_) => panic!("the text has errors"),
-            Tail::Name(name) => match scope.iter().rev().find(|(bound, _)| *bound == name.text) {
-                Some((_, place)) => *place,
-                None => self.named(&name.text, view),
-            },
-            Tail::Dual { name, .. } => {
-                self.named(&name.text, View { flipped: !view.flipped, ..view })
-            }
-            Tail::Recursion { variable, body, .. } => {
-                let place = self.add(Node::Pending);
-                scope.push((variable.text.clone(), place));
-                let body = self.choice(body, view, scope);
-                scope.pop();
-                self.nodes[place] = Node::Reference(body);
-                place
-            }
-            Tail::Group(choice, _) => self.choice(choice, view, scope),
-            Tail::Parallel(parts, _) => {
-                let parts = parts.iter().map(|part| self.choice(part, view, scope)).collect();
-                self.add(Node::Parallel(parts))
-            }
-            Tail::Replicated(body, _) => {
-                let body = self.tail(body, view, scope);
-                self.add(Node::Star(body))
-            }
-        }
     }
 
     /// Where a place really is: names followed, parentheses gone.
@@ -373,103 +306,6 @@ impl<'a> Reading<'a> {
             moves.any(|step| (step.direction, step.message) == (direction, message))
         };
         stars.into_iter().find(opens)
-    }
-
-    /// Whether nothing is left of a copy.
-    pub(crate) fn is_over(&self, program: &Program) -> bool {
-        program.threads.iter().all(|thread| matches!(self.nodes[thread.at], Node::End))
-    }
-
-    /// Whether a thread could still come to a message; requests stand for their replies.
-    pub(crate) fn concerns(&self, thread: &Thread, of: (Direction, MessageIndex)) -> bool {
-        thread.asked.iter().any(|asked| (asked.direction, asked.request) == of)
-            || self.alphabet(thread.at).contains(&of)
-    }
-
-    /// The requests and notifications that can come from a place on.
-    pub(crate) fn alphabet(&self, from: Place) -> Rc<HashSet<(Direction, MessageIndex)>> {
-        if let Some(known) = self.alphabets.borrow().get(&from) {
-            return known.clone();
-        }
-        let (mut found, mut seen, mut waiting) = (HashSet::new(), HashSet::new(), vec![from]);
-        while let Some(place) = waiting.pop() {
-            if !seen.insert(place) {
-                continue;
-            }
-            match &self.nodes[place] {
-                Node::Reference(to) => waiting.push(*to),
-                Node::Parallel(parts) => waiting.extend(parts),
-                Node::Choice(branches, _) => {
-                    for branch in branches {
-                        match branch {
-                            Branch::Other(inner) => waiting.push(*inner),
-                            Branch::Action { direction, name, next } => {
-                                waiting.push(*next);
-                                match self.resolution.names.get(name) {
-                                    Some(Meaning::Message(message)) => {
-                                        found.insert((*direction, *message));
-                                    }
-                                    Some(Meaning::Group(members)) => {
-                                        found.extend(members.iter().map(|message| (*direction, *message)));
-                                    }
-                                    None => {}
-                                }
-                            }
-                        }
-                    }
-                }
-                // What opens a copy moves no thread.
-                Node::Star(_) | Node::End | Node::Pending => {}
-            }
-        }
-        let found = Rc::new(found);
-        self.alphabets.borrow_mut().insert(from, found.clone());
-        found
-    }
-
-    /// Who may close at a thread's place, this role or the other, and whether its channel can end.
-    pub(crate) fn closing(&self, thread: &Thread) -> Closing {
-        let (mut own, mut peer) = (false, false);
-        self.ends(thread.at, &mut own, &mut peer);
-        Closing {
-            over: matches!(self.nodes[thread.at], Node::End),
-            own,
-            peer,
-            reaches: self.reaches_end(thread.at),
-        }
-    }
-
-    fn ends(&self, place: Place, own: &mut bool, peer: &mut bool) {
-        let Node::Choice(branches, operator) = &self.nodes[place] else { return };
-        for branch in branches {
-            let Branch::Other(inner) = branch else { continue };
-            let inner = self.settle(*inner);
-            match (&self.nodes[inner], operator) {
-                (Node::End, Some(Operator::External)) => *peer = true,
-                (Node::End, _) => *own = true,
-                _ => self.ends(inner, own, peer),
-            }
-        }
-    }
-
-    fn reaches_end(&self, from: Place) -> bool {
-        let (mut seen, mut waiting) = (HashSet::new(), vec![from]);
-        while let Some(place) = waiting.pop() {
-            if !seen.insert(place) {
-                continue;
-            }
-            match &self.nodes[place] {
-                Node::End => return true,
-                Node::Reference(to) => waiting.push(*to),
-                Node::Parallel(parts) => waiting.extend(parts),
-                Node::Choice(branches, _) => waiting.extend(branches.iter().map(|branch| match branch {
-                    Branch::Other(inner) => *inner,
-                    Branch::Action { next, .. } => *next,
-                })),
-                Node::Star(_) | Node::Pending => {}
-            }
-        }
-        false
     }
 }
 

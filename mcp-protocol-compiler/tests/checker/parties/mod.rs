@@ -1,0 +1,292 @@
+//! Two programs talk: each follows its own role, over queues, and three observers write down what they see.
+//!
+//! In: the readings of both roles and a seed. Out: a [`Talk`]: the same messages as the client's endpoint, somebody in
+//! the middle, and the server's endpoint see them. Refuses to ask any checker.
+//!
+//! On its way to the other program a message passes four places: it is sent (the sender's endpoint sees it), it is
+//! under way, it is half-way (the one in the middle sees it), it is under way again, it is read (the receiver's
+//! endpoint sees it), it waits, and the program takes it. Each direction keeps its order.
+
+mod party;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use mcp_protocol_machine::RequestId;
+use mcp_protocol_machine::protocol::{GateIndex, KeyIndex, Kind, MessageIndex, Protocol, Side};
+
+use crate::event::Event;
+use crate::random::Random;
+use crate::reading::{Move, Program, Reading};
+
+/// Who looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seat {
+    Client,
+    Middle,
+    Server,
+}
+
+/// The same session, as three observers see it.
+#[derive(Debug, Default)]
+pub(crate) struct Talk {
+    seen: [Vec<Event>; 3],
+    /// Whether all that was sent was taken in the end, and what both programs then say of closing: each role's right,
+    /// and its peer's, as its own type has it.
+    pub(crate) ending: Option<[[bool; 2]; 2]>,
+    /// The most copies that were alive at once.
+    pub(crate) copies: usize,
+}
+
+impl Talk {
+    pub(crate) fn seen(&self, seat: Seat) -> &[Event] {
+        &self.seen[seat as usize]
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Item {
+    event: Event,
+    copy: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Copied {
+    /// `None` once it is over.
+    program: Option<Program>,
+    opener: Option<(Side, RequestId, MessageIndex)>,
+}
+
+#[derive(Clone, Debug)]
+struct Owed {
+    id: RequestId,
+    token: Option<RequestId>,
+    copy: Option<usize>,
+}
+
+struct Party<'a> {
+    side: Side,
+    reading: &'a Reading<'a>,
+    program: Program,
+    copies: BTreeMap<usize, Copied>,
+    /// Requests of the other side that it still has to answer.
+    owed: Vec<Owed>,
+    /// Requests that came too late for their copy: the answer is an error.
+    dead: Vec<(RequestId, MessageIndex)>,
+    granted: HashMap<Side, Vec<GateIndex>>,
+}
+
+/// Something that a party may send.
+enum Choice {
+    Main(usize, Move),
+    Open(usize, Move),
+    Copy(usize, usize, Move),
+    CancelMain(MessageIndex, RequestId),
+    CancelCopy(usize, MessageIndex, RequestId),
+    EndCopy(usize, MessageIndex, RequestId),
+    Report(MessageIndex, RequestId),
+    Dead(RequestId, MessageIndex),
+}
+
+struct Session<'a> {
+    protocol: &'a Protocol,
+    parties: [Party<'a>; 2],
+    /// Towards each side, in three stages: to the middle, to the endpoint, to the program.
+    ways: [[VecDeque<Item>; 3]; 2],
+    talk: Talk,
+    next_id: [i64; 2],
+    next_copy: usize,
+    next_value: i64,
+    /// The values that a copy holds, and those that are free again.
+    held: BTreeMap<usize, Vec<(KeyIndex, RequestId)>>,
+    free: Vec<(KeyIndex, RequestId)>,
+}
+
+/// How many copies may be alive at once.
+const COPIES: usize = 4;
+
+/// Lets two programs talk for some steps.
+pub(crate) fn talk(
+    random: &mut Random,
+    readings: [&Reading<'_>; 2],
+    protocol: &Protocol,
+    steps: usize,
+) -> Talk {
+    let party = |side: Side, reading| Party {
+        side,
+        reading,
+        program: Reading::start(reading),
+        copies: BTreeMap::new(),
+        owed: Vec::new(),
+        dead: Vec::new(),
+        granted: HashMap::new(),
+    };
+    let mut session = Session {
+        protocol,
+        parties: [party(Side::Client, readings[0]), party(Side::Server, readings[1])],
+        ways: Default::default(),
+        talk: Talk::default(),
+        // The ids of the two directions have nothing to do with one another, so they may be the same.
+        next_id: [1, if random.percent(50) { 1 } else { 100 }],
+        next_copy: 0,
+        next_value: 0,
+        held: BTreeMap::new(),
+        free: Vec::new(),
+    };
+    let patience = random.below(60);
+    for _ in 0..steps {
+        if random.percent(patience) || !session.say(random) {
+            session.pass(random);
+        }
+    }
+    if random.percent(70) {
+        while session.pass(random) {}
+        session.talk.ending = Some([0, 1].map(|who| session.parties[who].closing()));
+    }
+    session.talk
+}
+
+impl Session<'_> {
+    /// Some party sends something, if one can.
+    fn say(&mut self, random: &mut Random) -> bool {
+        let who = random.below(2);
+        let alive = (0..self.next_copy).filter(|number| self.is_alive(*number)).count();
+        self.talk.copies = self.talk.copies.max(alive);
+        let party = &self.parties[who];
+        let mut choices = party.choices(self.protocol, alive < COPIES);
+        // Refusals and cancellations would otherwise be most of what is said.
+        let rare = |choice: &Choice| match choice {
+            Choice::CancelMain(..) | Choice::CancelCopy(..) | Choice::EndCopy(..) => true,
+            Choice::Main(_, step) | Choice::Copy(_, _, step) => {
+                matches!(party.reading.kind(step.message), Kind::Refusal { .. })
+            }
+            _ => false,
+        };
+        if random.percent(70) && choices.iter().any(|choice| !rare(choice)) {
+            choices.retain(|choice| !rare(choice));
+        }
+        if choices.is_empty() {
+            return false;
+        }
+        let choice = choices.swap_remove(random.below(choices.len()));
+        let item = self.send(random, who, choice);
+        self.talk.seen[[0, 2][who]].push(item.event.clone());
+        self.ways[1 - who][0].push_back(item);
+        true
+    }
+
+    /// Whether either side, or a message on its way, still has a copy.
+    fn is_alive(&self, number: usize) -> bool {
+        let lives =
+            |party: &Party<'_>| party.copies.get(&number).is_some_and(|copied| copied.program.is_some());
+        self.parties.iter().any(lives)
+            || self.ways.iter().flatten().flatten().any(|item| item.copy == Some(number))
+    }
+
+    fn send(&mut self, random: &mut Random, who: usize, choice: Choice) -> Item {
+        let side = self.parties[who].side;
+        let (message, copy) = match &choice {
+            Choice::Main(_, step) => (step.message, None),
+            Choice::Open(_, step) => {
+                self.next_copy += 1;
+                (step.message, Some(self.next_copy - 1))
+            }
+            Choice::Copy(number, _, step) => (step.message, Some(*number)),
+            Choice::CancelMain(message, _) | Choice::Report(message, _) => (*message, None),
+            Choice::CancelCopy(number, message, _) | Choice::EndCopy(number, message, _) => {
+                (*message, Some(*number))
+            }
+            Choice::Dead(_, request) => {
+                let refusal = |(_, table): &(MessageIndex, &mcp_protocol_machine::protocol::Message)| {
+                    table.kind == Kind::Refusal { request: *request }
+                };
+                (self.protocol.indexed().find(refusal).unwrap().0, None)
+            }
+        };
+        let mut event = Event::new(side, message);
+        let table = self.protocol.message(message).unwrap();
+        match (&choice, table.kind) {
+            (Choice::Main(_, step) | Choice::Copy(_, _, step), Kind::Reply { .. } | Kind::Refusal { .. }) => {
+                event.id = step.id.clone();
+            }
+            (Choice::Dead(id, _), _) => event.id = Some(id.clone()),
+            (Choice::CancelMain(_, id) | Choice::CancelCopy(_, _, id) | Choice::EndCopy(_, _, id), _) => {
+                event.about = Some(id.clone())
+            }
+            (Choice::Report(_, token), _) => event.token = Some(token.clone()),
+            (_, Kind::Request) => {
+                let number = self.next_id[who];
+                self.next_id[who] += 1;
+                let text = random.percent(20);
+                event.id = Some(if text { number.to_string().into() } else { number.into() });
+                if random.percent(40) {
+                    self.next_value += 1;
+                    event.token = Some(self.next_value.into());
+                }
+            }
+            _ => {}
+        }
+        if !matches!(table.kind, Kind::Refusal { .. }) {
+            for key in table.keys.iter().map(|key| key.key) {
+                event.keys.push(self.value(random, copy, key));
+            }
+        }
+        if self.protocol.announcements.iter().any(|announced| announced.field.message == message) {
+            let gates = (0_u16..).take(self.protocol.gates.len()).map(GateIndex);
+            event.grants = gates.filter(|_| random.percent(70)).collect();
+        }
+        event.urgent = random.percent(30) && self.parties[who].open(self.protocol, message, true);
+        self.parties[who].say(self.protocol, choice, &event, copy);
+        Item { event, copy }
+    }
+
+    /// The value that a copy holds of a key, or one for it to hold.
+    fn value(&mut self, random: &mut Random, copy: Option<usize>, key: KeyIndex) -> (KeyIndex, RequestId) {
+        // What is over on both sides, with nothing on its way, may be used again.
+        let over: Vec<usize> = self
+            .held
+            .keys()
+            .copied()
+            .filter(|number| Some(*number) != copy && !self.is_alive(*number))
+            .collect();
+        for number in over {
+            self.free.extend(self.held.remove(&number).unwrap());
+        }
+        let held = copy.map(|copy| self.held.entry(copy).or_default());
+        if let Some(known) = held.and_then(|held| held.iter().find(|(known, _)| *known == key)) {
+            return known.clone();
+        }
+        let again = self.free.iter().position(|(known, _)| *known == key).filter(|_| random.percent(60));
+        let value = match again {
+            Some(place) => self.free.remove(place),
+            None => {
+                self.next_value += 1;
+                (key, format!("v{}", self.next_value).into())
+            }
+        };
+        if let Some(copy) = copy {
+            self.held.entry(copy).or_default().push(value.clone());
+        }
+        value
+    }
+
+    /// Something goes on its way, if anything is.
+    fn pass(&mut self, random: &mut Random) -> bool {
+        let mut places = Vec::new();
+        for who in [0, 1] {
+            places
+                .extend((0..3).filter(|stage| !self.ways[who][*stage].is_empty()).map(|stage| (who, stage)));
+        }
+        let Some((who, stage)) = random.one(&places).copied() else { return false };
+        let item = self.ways[who][stage].pop_front().unwrap();
+        match stage {
+            0 => self.talk.seen[1].push(item.event.clone()),
+            1 => self.talk.seen[[0, 2][who]].push(item.event.clone()),
+            _ => {
+                self.parties[who].take(self.protocol, &item);
+                return true;
+            }
+        }
+        self.ways[who][stage + 1].push_back(item);
+        true
+    }
+}

@@ -1,0 +1,244 @@
+//! One party: what it may say, and what saying and hearing something does to it.
+//!
+//! In: a role's reading and the messages that arrive. Out: choices. Refuses to know what is on its way.
+
+use std::collections::HashMap;
+
+use mcp_protocol_machine::RequestId;
+use mcp_protocol_machine::protocol::{Direction, GateIndex, Holder, Kind, MessageIndex, Protocol, Side};
+
+use super::{Choice, Copied, Item, Owed, Party};
+use crate::event::Event;
+use crate::reading::Move;
+
+impl Party<'_> {
+    fn direction(&self, from: Side) -> Direction {
+        if from == self.side { Direction::Send } else { Direction::Receive }
+    }
+
+    /// Whether it may send a message, with a payload that fits the conditions of gates or with one that does not.
+    pub(super) fn open(&self, protocol: &Protocol, message: MessageIndex, urgent: bool) -> bool {
+        protocol.message(message).unwrap().requires.iter().all(|required| {
+            let holder = match required.holder {
+                Holder::Side(side) => side,
+                Holder::Sender => self.side,
+                Holder::Receiver => self.side.other(),
+            };
+            required.condition.is_some() && !urgent
+                || self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate))
+        })
+    }
+
+    /// All that it may send now.
+    pub(super) fn choices(&self, protocol: &Protocol, more_copies: bool) -> Vec<Choice> {
+        let mut choices = Vec::new();
+        let cancels = protocol.indexed().find(|(_, message)| message.cancels.is_some());
+        let reports = protocol.indexed().find(|(_, message)| message.reports.is_some());
+        let may = |step: &Move| step.direction == Direction::Send && self.open(protocol, step.message, false);
+        let cancellable =
+            |request: MessageIndex| protocol.message(request).is_some_and(|message| message.cancellable);
+        for (place, thread) in self.program.threads.iter().enumerate() {
+            let moves = self.reading.moves(thread).into_iter().filter(may);
+            choices.extend(moves.map(|step| Choice::Main(place, step)));
+            for asked in thread.asked.iter().filter(|asked| asked.direction == Direction::Send) {
+                if let (Some((cancel, _)), true) = (cancels, cancellable(asked.request)) {
+                    choices.push(Choice::CancelMain(cancel, asked.id.clone()));
+                }
+            }
+        }
+        if more_copies {
+            let openers = self.reading.openers(&self.program).into_iter();
+            choices
+                .extend(openers.filter(|(_, step)| may(step)).map(|(body, step)| Choice::Open(body, step)));
+        }
+        for (number, copy) in &self.copies {
+            let Some(program) = &copy.program else { continue };
+            for (place, thread) in program.threads.iter().enumerate() {
+                let moves = self.reading.moves(thread).into_iter().filter(may);
+                choices.extend(moves.map(|step| Choice::Copy(*number, place, step)));
+                for asked in thread.asked.iter().filter(|asked| asked.direction == Direction::Send) {
+                    let opener = copy
+                        .opener
+                        .as_ref()
+                        .is_some_and(|(side, id, _)| *side == self.side && *id == asked.id);
+                    if let (Some((cancel, _)), true, false) = (cancels, cancellable(asked.request), opener) {
+                        choices.push(Choice::CancelCopy(*number, cancel, asked.id.clone()));
+                    }
+                }
+            }
+            if let (Some((cancel, _)), Some((side, id, request))) = (cancels, &copy.opener)
+                && *side == self.side
+                && cancellable(*request)
+            {
+                choices.push(Choice::EndCopy(*number, cancel, id.clone()));
+            }
+        }
+        if let Some((report, _)) = reports.filter(|(report, _)| self.open(protocol, *report, false)) {
+            let tokens = self.owed.iter().filter_map(|owed| owed.token.clone());
+            choices.extend(tokens.map(|token| Choice::Report(report, token)));
+        }
+        choices.extend(self.dead.iter().map(|(id, message)| Choice::Dead(id.clone(), *message)));
+        choices
+    }
+
+    /// Takes a message that has arrived.
+    pub(super) fn take(&mut self, protocol: &Protocol, item: &Item) {
+        let Item { event, copy } = item;
+        let direction = self.direction(event.from);
+        announce(protocol, &mut self.granted, event);
+        let table = protocol.message(event.message).unwrap();
+        if table.reports.is_some() {
+            return;
+        }
+        if table.cancels.is_some() {
+            let id = event.about.as_ref().unwrap();
+            self.owed.retain(|owed| owed.id != *id);
+            match copy {
+                None => {
+                    if let Some(after) = self.reading.cancel(&self.program, direction, id) {
+                        self.program = after;
+                    }
+                }
+                Some(number) => {
+                    let Some(copied) = self.copies.get_mut(number) else { return };
+                    let opener = |(side, opened, _): &(Side, RequestId, MessageIndex)| {
+                        *side == event.from && opened == id
+                    };
+                    if copied.opener.as_ref().is_some_and(opener) {
+                        self.finish(*number);
+                    } else if let Some(program) = &copied.program
+                        && let Some(after) = self.reading.cancel(program, direction, id)
+                    {
+                        copied.program = Some(after);
+                        self.settle(*number);
+                    }
+                }
+            }
+            return;
+        }
+        if table.kind == Kind::Request {
+            let (id, token) = (event.id.clone().unwrap(), event.token.clone());
+            self.owed.push(Owed { id, token, copy: *copy });
+        }
+        match copy {
+            None => {
+                let id = event.id.as_ref();
+                // What crossed something else on the wire and moves nothing is read and done with.
+                if let Some(after) = self.reading.step(&self.program, direction, event.message, id, false) {
+                    self.program = after;
+                }
+            }
+            Some(number) => self.take_in_copy(protocol, *number, event, direction),
+        }
+    }
+
+    fn take_in_copy(&mut self, protocol: &Protocol, number: usize, event: &Event, direction: Direction) {
+        let id = event.id.as_ref();
+        let opens = !self.copies.contains_key(&number);
+        if opens {
+            // The branch of a choice that lets copies start may have been left meanwhile: the message crossed that.
+            let body = self.reading.body(direction, event.message).unwrap();
+            let program = Some(self.reading.copy(body));
+            let opener = id.map(|id| (event.from, id.clone(), event.message));
+            self.copies.insert(number, Copied { program, opener });
+        }
+        let copied = self.copies.get_mut(&number).unwrap();
+        match &copied.program {
+            None => {
+                if let (Some(id), Kind::Request) = (id, protocol.message(event.message).unwrap().kind) {
+                    self.owed.retain(|owed| owed.id != *id);
+                    self.dead.push((id.clone(), event.message));
+                }
+            }
+            Some(program) => {
+                if let Some(after) = self.reading.step(program, direction, event.message, id, opens) {
+                    copied.program = Some(after);
+                }
+                self.settle(number);
+            }
+        }
+    }
+
+    /// Notices that a copy has come to its end.
+    fn settle(&mut self, number: usize) {
+        let over = |copied: &Copied| copied.program.as_ref().is_some_and(|copy| self.reading.is_over(copy));
+        if self.copies.get(&number).is_some_and(over) {
+            self.finish(number);
+        }
+    }
+
+    fn finish(&mut self, number: usize) {
+        self.copies.get_mut(&number).unwrap().program = None;
+        self.owed.retain(|owed| owed.copy != Some(number));
+    }
+
+    /// Whether this role may close, and whether its peer may.
+    pub(super) fn closing(&self) -> [bool; 2] {
+        let threads: Vec<_> =
+            self.program.threads.iter().map(|thread| self.reading.closing(thread)).collect();
+        [true, false].map(|own| {
+            let mut able = threads.iter().filter(|thread| thread.reaches).peekable();
+            match able.peek() {
+                None => threads.is_empty(),
+                Some(_) => able.all(|thread| thread.over || if own { thread.own } else { thread.peer }),
+            }
+        })
+    }
+}
+
+fn announce(protocol: &Protocol, granted: &mut HashMap<Side, Vec<GateIndex>>, event: &Event) {
+    let here = |side: Side| {
+        let mut fields = protocol.announcements.iter();
+        fields.any(|announced| announced.side == side && announced.field.message == event.message)
+    };
+    if here(event.from) {
+        granted.insert(event.from, event.grants.clone());
+    }
+}
+
+impl Party<'_> {
+    /// Does what sending something does to the sender.
+    pub(super) fn say(&mut self, protocol: &Protocol, choice: Choice, event: &Event, copy: Option<usize>) {
+        announce(protocol, &mut self.granted, event);
+        if let Some(id) = &event.id
+            && matches!(
+                protocol.message(event.message).unwrap().kind,
+                Kind::Reply { .. } | Kind::Refusal { .. }
+            )
+        {
+            self.owed.retain(|owed| owed.id != *id);
+        }
+        let id = event.id.as_ref();
+        match choice {
+            Choice::Main(place, step) => {
+                self.program = self.reading.take(&self.program, place, &step, id, false);
+            }
+            Choice::Open(body, step) => {
+                let opener = id.map(|id| (self.side, id.clone(), event.message));
+                let program = self.reading.copy(body);
+                let program = self.reading.step(&program, Direction::Send, step.message, id, true).unwrap();
+                let number = copy.unwrap();
+                self.copies.insert(number, Copied { program: Some(program), opener });
+                self.settle(number);
+            }
+            Choice::Copy(number, place, step) => {
+                let copied = self.copies.get_mut(&number).unwrap();
+                let program = copied.program.as_ref().unwrap();
+                copied.program = Some(self.reading.take(program, place, &step, id, false));
+                self.settle(number);
+            }
+            Choice::CancelMain(_, id) => {
+                self.program = self.reading.cancel(&self.program, Direction::Send, &id).unwrap();
+            }
+            Choice::CancelCopy(number, _, id) => {
+                let copied = self.copies.get_mut(&number).unwrap();
+                let program = copied.program.as_ref().unwrap();
+                copied.program = Some(self.reading.cancel(program, Direction::Send, &id).unwrap());
+                self.settle(number);
+            }
+            Choice::EndCopy(number, ..) => self.finish(number),
+            Choice::Report(..) => {}
+            Choice::Dead(id, _) => self.dead.retain(|(dead, _)| *dead != id),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What lies ahead of a place: which messages, which end.
+//!
+//! In: a place or a thread. Out: what can be reached from there. Refuses to move anything.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use mcp_protocol_compiler::ast::Operator;
+use mcp_protocol_compiler::resolve::Meaning;
+use mcp_protocol_machine::protocol::{Direction, MessageIndex};
+
+use super::{Alphabet, Branch, Closing, Node, Place, Program, Reading, Thread};
+
+impl Reading<'_> {
+    /// Whether nothing is left of a copy.
+    pub(crate) fn is_over(&self, program: &Program) -> bool {
+        program.threads.iter().all(|thread| matches!(self.nodes[thread.at], Node::End))
+    }
+
+    /// Whether a thread could still come to a message; requests stand for their replies.
+    pub(crate) fn concerns(&self, thread: &Thread, of: (Direction, MessageIndex)) -> bool {
+        thread.asked.iter().any(|asked| (asked.direction, asked.request) == of)
+            || self.alphabet(thread.at).contains(&of)
+    }
+
+    /// The requests and notifications that can come from a place on.
+    pub(crate) fn alphabet(&self, from: Place) -> Alphabet {
+        if let Some(known) = self.alphabets.borrow().get(&from) {
+            return known.clone();
+        }
+        let (mut found, mut seen, mut waiting) = (HashSet::new(), HashSet::new(), vec![from]);
+        while let Some(place) = waiting.pop() {
+            if !seen.insert(place) {
+                continue;
+            }
+            match &self.nodes[place] {
+                Node::Reference(to) => waiting.push(*to),
+                Node::Parallel(parts) => waiting.extend(parts),
+                Node::Choice(branches, _) => {
+                    for branch in branches {
+                        match branch {
+                            Branch::Other(inner) => waiting.push(*inner),
+                            Branch::Action { direction, name, next } => {
+                                waiting.push(*next);
+                                match self.resolution.names.get(name) {
+                                    Some(Meaning::Message(message)) => {
+                                        found.insert((*direction, *message));
+                                    }
+                                    Some(Meaning::Group(members)) => {
+                                        found.extend(members.iter().map(|message| (*direction, *message)));
+                                    }
+                                    None => {}
+                                }
+                            }
+                        }
+                    }
+                }
+                // What opens a copy moves no thread.
+                Node::Star(_) | Node::End | Node::Pending => {}
+            }
+        }
+        let found = Rc::new(found);
+        self.alphabets.borrow_mut().insert(from, found.clone());
+        found
+    }
+
+    /// Who may close at a thread's place, this role or the other, and whether its channel can end.
+    pub(crate) fn closing(&self, thread: &Thread) -> Closing {
+        let (mut own, mut peer) = (false, false);
+        self.ends(thread.at, &mut own, &mut peer);
+        Closing {
+            over: matches!(self.nodes[thread.at], Node::End),
+            own,
+            peer,
+            // A refusal leads back, and perhaps another way.
+            reaches: self.reaches_end(thread.at)
+                || thread.asked.iter().any(|asked| self.reaches_end(asked.back)),
+        }
+    }
+
+    fn ends(&self, place: Place, own: &mut bool, peer: &mut bool) {
+        let Node::Choice(branches, operator) = &self.nodes[place] else { return };
+        for branch in branches {
+            let Branch::Other(inner) = branch else { continue };
+            let inner = self.settle(*inner);
+            match (&self.nodes[inner], operator) {
+                (Node::End, Some(Operator::External)) => *peer = true,
+                (Node::End, _) => *own = true,
+                _ => self.ends(inner, own, peer),
+            }
+        }
+    }
+
+    fn reaches_end(&self, from: Place) -> bool {
+        let (mut seen, mut waiting) = (HashSet::new(), vec![from]);
+        while let Some(place) = waiting.pop() {
+            if !seen.insert(place) {
+                continue;
+            }
+            match &self.nodes[place] {
+                Node::End => return true,
+                Node::Reference(to) => waiting.push(*to),
+                Node::Parallel(parts) => waiting.extend(parts),
+                Node::Choice(branches, _) => waiting.extend(branches.iter().map(|branch| match branch {
+                    Branch::Other(inner) => *inner,
+                    Branch::Action { next, .. } => *next,
+                })),
+                Node::Star(_) | Node::Pending => {}
+            }
+        }
+        false
+    }
+}

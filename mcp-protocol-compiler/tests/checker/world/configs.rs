@@ -1,0 +1,89 @@
+//! Pairs of programs: what can have been sent, what can have arrived.
+//!
+//! In: pairs, and a message. Out: all pairs that can be after it. Refuses more than [`super::CONFIGS`] of them.
+
+use std::collections::HashSet;
+
+use mcp_protocol_machine::protocol::Direction;
+
+use super::{CONFIGS, Config, Item, World, index};
+use crate::reading::Thread;
+
+impl World<'_> {
+    /// Every pair of programs after one of them has sent something.
+    pub(super) fn sent(&self, configs: &HashSet<Config>, item: &Item) -> HashSet<Config> {
+        let sender = index(item.direction);
+        let mut after = HashSet::new();
+        for config in configs {
+            let program = &config.programs[sender];
+            let next = if item.cancels {
+                self.reading.cancel(program, item.direction, item.id.as_ref().unwrap())
+            } else {
+                self.reading.step(program, item.direction, item.message, item.id.as_ref(), item.opens)
+            };
+            let Some(next) = next else { continue };
+            let mut config = config.clone();
+            config.programs[sender] = next;
+            config.inbox[1 - sender].push_back(item.clone());
+            after.insert(config);
+        }
+        self.arrivals(after)
+    }
+
+    /// Adds what can be after any of the messages on their way have arrived.
+    pub(super) fn arrivals(&self, configs: HashSet<Config>) -> HashSet<Config> {
+        let mut all = HashSet::new();
+        let mut waiting: Vec<Config> = configs.into_iter().collect();
+        let mut seen: HashSet<Config> = waiting.iter().cloned().collect();
+        while let Some(config) = waiting.pop() {
+            let mut must = false;
+            for program in [0, 1] {
+                for place in 0..config.inbox[program].len() {
+                    let Some((next, at_once)) = self.arrive(&config, program, place) else { continue };
+                    // Who has nothing to say before it has read this may as well read it now.
+                    must |= at_once;
+                    if seen.len() < CONFIGS && seen.insert(next.clone()) {
+                        waiting.push(next);
+                    }
+                }
+            }
+            if !must {
+                all.insert(config);
+            }
+        }
+        all
+    }
+
+    fn arrive(&self, config: &Config, program: usize, place: usize) -> Option<(Config, bool)> {
+        let item = &config.inbox[program][place];
+        let owner = |thread: &&Thread| self.reading.concerns(thread, item.of);
+        let thread = config.programs[program].threads.iter().find(owner);
+        // Within a channel nothing overtakes; who does not know any more what it is about drops it at once.
+        let before = config.inbox[program].iter().take(place);
+        if let Some(thread) = thread
+            && before.clone().any(|other| self.reading.concerns(thread, other.of))
+        {
+            return None;
+        }
+        let known = &config.programs[program];
+        let next = if item.cancels {
+            self.reading.cancel(known, item.direction, item.id.as_ref().unwrap())
+        } else {
+            self.reading.step(known, item.direction, item.message, item.id.as_ref(), item.opens)
+        };
+        let own = if program == 0 { Direction::Send } else { Direction::Receive };
+        let silent = thread.is_none_or(|thread| {
+            // A request that may be taken back is something to say, too.
+            thread.asked.iter().all(|asked| asked.direction != own)
+                && self.reading.moves(thread).iter().all(|step| step.direction != own)
+                && self.reading.openers_at(thread).iter().all(|(_, step)| step.direction != own)
+        });
+        let at_once = silent || next.as_ref().is_none_or(|next| next == known);
+        let mut after = config.clone();
+        after.inbox[program].remove(place);
+        if let Some(next) = next {
+            after.programs[program] = next;
+        }
+        Some((after, at_once))
+    }
+}

@@ -1,0 +1,208 @@
+//! What belongs to an exchange: cancellations, reports, replies.
+//!
+//! In: a message that names a request by its id or its token. Out: a [`Verdict`]. Refuses to look at anything else
+//! before that request.
+
+use mcp_protocol_machine::RequestId;
+use mcp_protocol_machine::protocol::{Direction, KeyIndex, MessageIndex};
+
+use super::{Exchange, Item, Standing, Verdict, World};
+use crate::event::Event;
+
+impl World<'_> {
+    pub(super) fn notification(&mut self, event: &Event, direction: Direction) -> Verdict {
+        let table = self.protocol.message(event.message).unwrap();
+        if table.cancels.is_some()
+            && let Some(id) = &event.about
+        {
+            return self.cancellation(direction, event.message, id);
+        }
+        if table.reports.is_some()
+            && let Some(token) = &event.token
+        {
+            let asker = direction.flip();
+            let running = self.exchanges.iter().any(|((by, _), exchange)| {
+                let lives = exchange.standing == Standing::Running
+                    || exchange.standing == Standing::Answered && self.opened(exchange, *by);
+                *by == asker && exchange.token.as_ref() == Some(token) && lives
+            });
+            return match self.tokens.contains(&(asker, token.clone())) {
+                _ if running => Verdict::Fine,
+                true => Verdict::Late,
+                false => Verdict::Wrong("UnknownToken"),
+            };
+        }
+        let tied = table.cancels.is_some() || table.reports.is_some();
+        match self.plain(event, direction).0 {
+            Verdict::Wrong("NotPermitted") if tied => Verdict::Wrong("Untied"),
+            verdict => verdict,
+        }
+    }
+
+    /// Whether an exchange opened a copy that goes on.
+    fn opened(&self, exchange: &Exchange, asker: Direction) -> bool {
+        exchange.copy.is_some_and(|number| {
+            let copy = &self.copies[number];
+            copy.over.is_none()
+                && copy.opener.as_ref().is_some_and(|(by, id)| {
+                    *by == asker && std::ptr::eq(&self.exchanges[&(*by, id.clone())], exchange)
+                })
+        })
+    }
+
+    fn cancellation(&mut self, direction: Direction, message: MessageIndex, id: &RequestId) -> Verdict {
+        let place = (direction, id.clone());
+        let Some(exchange) = self.exchanges.get(&place) else {
+            if self.refused.contains_key(&place) {
+                return Verdict::Late;
+            }
+            let theirs = self.exchanges.get(&(direction.flip(), id.clone()));
+            return match theirs.is_some_and(|theirs| theirs.standing == Standing::Running) {
+                true => Verdict::Wrong("NotYours"),
+                false => Verdict::Wrong("NotRunning"),
+            };
+        };
+        let opened = self.opened(exchange, direction);
+        if exchange.standing != Standing::Running && !opened {
+            if let Some(number) = exchange.copy.filter(|number| self.copies[*number].over.is_some()) {
+                let of = (direction, exchange.message);
+                let id = Some(id.clone());
+                let item = Item { direction, message, id, cancels: true, opens: false, of };
+                let after = self.sent(&self.copies[number].configs, &item);
+                if !after.is_empty() {
+                    self.copies[number].configs = after;
+                }
+            }
+            return Verdict::Late;
+        }
+        if !self.protocol.message(exchange.message).unwrap().cancellable {
+            return Verdict::Wrong("NotCancellable");
+        }
+        let (request, copy) = (exchange.message, exchange.copy);
+        if opened {
+            self.end(copy.unwrap(), direction);
+            return Verdict::Fine;
+        }
+        let item = Item {
+            direction,
+            message,
+            id: Some(id.clone()),
+            cancels: true,
+            opens: false,
+            of: (direction, request),
+        };
+        let configs = copy.map_or(&self.main, |number| &self.copies[number].configs);
+        let after = self.sent(configs, &item);
+        if after.is_empty() {
+            return Verdict::Wrong("NotPermitted");
+        }
+        match copy {
+            Some(number) => {
+                self.copies[number].configs = after;
+                self.settle(number, direction);
+            }
+            None => self.main = after,
+        }
+        self.exchanges.get_mut(&place).unwrap().standing = Standing::Owed;
+        Verdict::Fine
+    }
+
+    pub(super) fn reply(
+        &mut self,
+        event: &Event,
+        direction: Direction,
+        request: MessageIndex,
+        refusal: bool,
+    ) -> Verdict {
+        let id = event.id.clone().unwrap();
+        let place = (direction.flip(), id.clone());
+        let awaited = self.exchanges.get(&place).filter(|known| known.standing != Standing::Answered);
+        if awaited.is_none()
+            && let Some(owed) = self.refused.get_mut(&place).filter(|owed| **owed)
+        {
+            *owed = false;
+            return Verdict::Late;
+        }
+        let Some(exchange) = self.exchanges.get_mut(&place) else {
+            let known = self.refused.contains_key(&place);
+            return Verdict::Wrong(if known { "SecondReply" } else { "UnknownId" });
+        };
+        match exchange.standing {
+            Standing::Answered => return Verdict::Wrong("SecondReply"),
+            Standing::Owed => {
+                exchange.standing = Standing::Answered;
+                // Should somebody have used the id again, then one reply is swallowed for both.
+                self.refused.insert(place, false);
+                if let Some(number) = exchange.copy.filter(|_| exchange.message == request) {
+                    self.late_reply(event, direction, request, number);
+                }
+                return Verdict::Late;
+            }
+            Standing::Running if exchange.message != request => return Verdict::Wrong("WrongReply"),
+            Standing::Running => {}
+        }
+        let copy = exchange.copy;
+        let item = Item {
+            direction,
+            message: event.message,
+            id: Some(id),
+            cancels: false,
+            opens: false,
+            of: (direction.flip(), request),
+        };
+        let configs = copy.map_or(&self.main, |number| &self.copies[number].configs);
+        let after = self.sent(configs, &item);
+        if after.is_empty() {
+            return Verdict::Wrong("NotPermitted");
+        }
+        if let Some(number) = copy
+            && !refusal
+            && let Err(kind) = self.free(event, self.copies[number].body, Some(number))
+        {
+            return Verdict::Wrong(kind);
+        }
+        self.exchanges.get_mut(&place).unwrap().standing = Standing::Answered;
+        match copy {
+            Some(number) => {
+                self.copies[number].configs = after;
+                self.settle(number, direction);
+                let copy = &mut self.copies[number];
+                // Nobody else knows a value that comes with the end.
+                if !refusal && copy.over.is_none() {
+                    let news = event.keys.iter().filter(|key| !copy.keys.contains(key));
+                    let news: Vec<_> = news.cloned().collect();
+                    copy.keys.extend(news);
+                }
+            }
+            None => self.main = after,
+        }
+        Verdict::Fine
+    }
+
+    /// A reply to what opened a copy that is over since: its sender goes on until it hears of that.
+    fn late_reply(&mut self, event: &Event, direction: Direction, request: MessageIndex, number: usize) {
+        let item = Item {
+            direction,
+            message: event.message,
+            id: event.id.clone(),
+            cancels: false,
+            opens: false,
+            of: (direction.flip(), request),
+        };
+        let copy = &self.copies[number];
+        let after = self.sent(&copy.configs, &item);
+        let opener = copy.opener.as_ref().is_some_and(|(_, id)| Some(id) == event.id.as_ref());
+        if !after.is_empty() {
+            self.copies[number].configs = after;
+        }
+        if opener {
+            let taken = |key: &&(KeyIndex, RequestId)| {
+                self.copies
+                    .iter()
+                    .all(|other| other.body != self.copies[number].body || !other.keys.contains(key))
+            };
+            let news: Vec<_> = event.keys.iter().filter(taken).cloned().collect();
+            self.copies[number].keys.extend(news);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Steps that lead to another state, as values that generated code can name.
+//!
+//! In: a session value, and what it sends or waits for. Out: a [`Step`], which gives the value in its next state.
+//! Refuses to decide which state that is: generated code says so by the type it asks for.
+//!
+//! An `async fn` in generated code would be a type of its own for each method, which rustc infers, lays out and checks
+//! each time anew; a protocol of some hundred steps would take seconds to check. A method that returns a `Step` is
+//! checked like any call. The future is boxed, so that what it waits in is compiled once and its size is a pointer's.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use mcp_protocol_machine::protocol::MessageIndex;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::call::written;
+use super::inputs::{Input, Unread};
+use super::session::Session;
+use crate::error::{Error, StepError};
+use crate::jsonrpc::RpcError;
+
+/// A step of a session value. It is taken while this is awaited; dropping it before ends the session, for the value
+/// went into it.
+#[must_use = "a step is not taken unless it is awaited"]
+pub struct Step<T, E>(Pin<Box<dyn Future<Output = Result<T, E>> + Send>>);
+
+impl<T, E> Step<T, E> {
+    fn new(future: impl Future<Output = Result<T, E>> + Send + 'static) -> Self {
+        Step(Box::pin(future))
+    }
+}
+
+impl<T, E> Future for Step<T, E> {
+    type Output = Result<T, E>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().poll(context)
+    }
+}
+
+impl<T, E> fmt::Debug for Step<T, E> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Step").finish_non_exhaustive()
+    }
+}
+
+/// What generated code makes of a session that has come to a state: its own type, with the state's marker.
+pub trait InState {
+    /// The value in that state.
+    fn at(session: Session) -> Self;
+}
+
+/// A copy that is over is nothing.
+impl InState for () {
+    fn at(_over: Session) {}
+}
+
+/// Why a step was not taken, as the step's type has it: with the value, where the peer may refuse.
+pub trait NotTaken {
+    /// From what the session says.
+    fn of(error: StepError<Session>) -> Self;
+}
+
+impl NotTaken for Error {
+    fn of(error: StepError<Session>) -> Error {
+        error.into()
+    }
+}
+
+impl<S: InState> NotTaken for StepError<S> {
+    fn of(error: StepError<Session>) -> StepError<S> {
+        error.map(S::at)
+    }
+}
+
+impl Session {
+    /// Sends a linear notification, request or reply.
+    pub fn send_on<P, S, E>(self, message: MessageIndex, payload: &P) -> Step<S, E>
+    where
+        P: Serialize + ?Sized,
+        S: InState + 'static,
+        E: NotTaken + 'static,
+    {
+        let written = written(&self.seat.link, message, payload);
+        then(self.send_written(message, written), S::at)
+    }
+
+    /// Refuses a linear request that was taken.
+    pub fn refuse_on<S, E>(self, request: MessageIndex, error: RpcError) -> Step<S, E>
+    where
+        S: InState + 'static,
+        E: NotTaken + 'static,
+    {
+        then(self.refuse(request, error), S::at)
+    }
+
+    /// Takes one message and its payload.
+    pub fn receive_on<T, S, E>(self, message: MessageIndex) -> Step<(T, S), E>
+    where
+        T: DeserializeOwned + 'static,
+        S: InState + 'static,
+        E: NotTaken + 'static,
+    {
+        then(self.receive(message), |(payload, session)| (payload, S::at(session)))
+    }
+
+    /// Takes one message that carries nothing.
+    pub fn receive_empty<S, E>(self, message: MessageIndex) -> Step<S, E>
+    where
+        S: InState + 'static,
+        E: NotTaken + 'static,
+    {
+        then(self.receive(message), |((), session)| S::at(session))
+    }
+
+    /// Takes the last message of a copy.
+    pub fn receive_last<T, E>(self, message: MessageIndex) -> Step<T, E>
+    where
+        T: DeserializeOwned + 'static,
+        E: NotTaken + 'static,
+    {
+        then(self.receive(message), |(payload, _over)| payload)
+    }
+
+    /// Takes the next input that the state accepts and `read` can read.
+    pub fn next_on<I, E>(self, read: fn(Input) -> Result<I, Unread>) -> Step<I, E>
+    where
+        I: 'static,
+        E: NotTaken + 'static,
+    {
+        then(self.next(read), |input| input)
+    }
+}
+
+/// A step that is taken by a session, and what is made of what it gives.
+fn then<T, U, E: NotTaken>(
+    taken: impl Future<Output = Result<T, StepError<Session>>> + Send + 'static,
+    made: fn(T) -> U,
+) -> Step<U, E>
+where
+    T: 'static,
+    U: 'static,
+    E: 'static,
+{
+    Step::new(async move { taken.await.map(made).map_err(E::of) })
+}
