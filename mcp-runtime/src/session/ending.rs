@@ -224,6 +224,7 @@ impl Engine {
         }
         self.end(reason);
         self.finished = true;
+        self.direct = None;
         self.outcome = Some(outcome);
         self.wake_everyone();
     }
@@ -278,6 +279,7 @@ impl Engine {
             self.keep_driver(context);
             return Poll::Ready(Output::Finished);
         }
+        self.direct_used = false;
         self.keep_driver(context);
         Poll::Pending
     }
@@ -325,7 +327,7 @@ impl Engine {
     }
 
     /// When the engine wants to know the time.
-    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+    pub(crate) fn next_deadline(&mut self) -> Option<Instant> {
         let own = match self.phase {
             Phase::Open | Phase::HalfClosed(_) => self.unattended_deadline(),
             // The time of the last input is past, so the transport tells the time at once.
@@ -336,12 +338,14 @@ impl Engine {
             Phase::Closing(Grace::Over) => None,
             Phase::Abandoned(Grace::Over) | Phase::Closed | Phase::Ended(_) => return None,
         };
-        own.into_iter().chain(self.timers.first()).min()
+        let due = own.into_iter().chain(self.timers.first()).min();
+        self.timers.promise(due)
     }
 
     /// Takes note of the time.
     pub(crate) fn tick(&mut self, now: Instant) {
         self.now = Some(now);
+        self.timers.kept(now);
         self.ring(now);
         match self.phase {
             Phase::Open | Phase::HalfClosed(_) => self.refuse_unattended(now),
