@@ -9,7 +9,10 @@ mod workshop {
 }
 
 mod sale {
-    #![allow(deprecated, reason = "one message of this file is declared and never said, which is warned about")]
+    #![allow(
+        deprecated,
+        reason = "one message of this file is declared and never said, which is warned about"
+    )]
     mcp_runtime::protocol!("tests/sessions/counter_sale.session");
 }
 
