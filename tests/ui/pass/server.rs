@@ -15,6 +15,7 @@ pub(crate) fn in_every_state<State>() {
     let _ = McpServer::<State>::permits;
     let _ = McpServer::<State>::permitted;
     let _ = McpServer::<State>::ended;
+    let _ = McpServer::<State>::readable;
     let _ = McpServer::<State>::abort;
 }
 
