@@ -240,6 +240,7 @@ impl Generator<'_> {
                 pub async fn readable(&self) {
                     self.session.readable().await
                 }
+
                 #request_id
             }
         }

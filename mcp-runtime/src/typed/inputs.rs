@@ -160,14 +160,6 @@ impl Session {
         }
     }
 
-    /// The peer has refused a request. A copy that the refusal has ended leaves nothing to go on with.
-    fn refused(self, error: RpcError) -> StepError<Session> {
-        match self.seat.is_over() {
-            true => StepError::Ended(Error::Refused(error)),
-            false => StepError::Refused { error, session: self },
-        }
-    }
-
     /// The time that a reply may take that is waited for in a step of its own, if the settings limit it.
     fn timer_for(&self, wanted: Wanted) -> Option<(MessageIndex, Timer)> {
         let link = &self.seat.link;
@@ -182,6 +174,14 @@ impl Session {
             Wanted::Any => return None,
         };
         Some((request, Timer::new(link.clone(), Some(limit))))
+    }
+
+    /// The request was refused. A copy that the refusal has ended leaves nothing to go on with.
+    fn refused(self, error: RpcError) -> StepError<Session> {
+        if self.seat.is_over() {
+            return StepError::Ended(Error::Refused(error));
+        }
+        StepError::Refused { error, session: self }
     }
 
     async fn take_here<T: ReadReply>(&mut self, wanted: Wanted) -> Result<T, Error> {

@@ -63,7 +63,6 @@ pub(crate) fn watched() {
     let _ = server::Subscription::<Watched>::recv_resources_subscribe;
     let _ = server::Subscription::<Watched>::recv_resources_unsubscribe;
     let _ = server::Subscription::<Watched>::next;
-    let _ = server::Subscription::<Watched>::readable;
 }
 
 pub(crate) fn renewing() {
