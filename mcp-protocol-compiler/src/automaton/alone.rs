@@ -144,6 +144,7 @@ fn push(
         parts: Vec::new(),
         may_close: false,
         peer_may_close: false,
+        end: None,
         outward: None,
         inward: None,
         body: Some(request),

@@ -5,6 +5,7 @@ use mcp_protocol_machine::protocol::{Action, Kind, Level, StateIndex, StateKind,
 use super::names::name;
 use super::raw::{Raw, RawEdge, RawState};
 use super::{Automaton, Edge, State, copies, explore, loops, lower, minimise, refuse};
+use crate::ast::{Sequence, Tail};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::hash::Map;
 use crate::resolve::{Resolution, Role};
@@ -95,12 +96,14 @@ fn finish(raw: &Raw, resolution: &Resolution, role: &Role) -> Automaton {
             let definition = names.definition.and_then(|index| resolution.definitions.get(index));
             State {
                 name: names.name,
+                named: definition.is_some(),
                 aliases: names.aliases,
                 kind: place.kind,
                 edges: edges(place, &index),
                 parts: place.parts.iter().map(|part| index(*part)).collect(),
                 may_close: place.may_close,
                 peer_may_close: place.peer_may_close,
+                end: place.end,
                 reaches_end: reaches_end.get(number).copied().unwrap_or_default(),
                 outward: place.outward.clone().unwrap_or_else(default),
                 inward: place.inward.clone().unwrap_or_else(default),
@@ -116,6 +119,16 @@ fn finish(raw: &Raw, resolution: &Resolution, role: &Role) -> Automaton {
         name: role.name.text.clone(),
         span: role.name.span,
         documentation: definition.map(|found| found.documentation.clone()).unwrap_or_default(),
+        inline: definition.is_some_and(|found| {
+            found.span.file == role.name.span.file
+                && (found.span.start..found.span.end).contains(&role.name.span.start)
+        }),
+        derived: definition.is_some_and(|found| {
+            matches!(
+                found.body.branches.as_slice(),
+                [Sequence { actions, tail: Tail::Dual { .. }, .. }] if actions.is_empty()
+            )
+        }),
         states,
         copies: copies::types(raw, resolution),
     }

@@ -251,6 +251,7 @@ mod tests {
                     parts: Vec::new(),
                     may_close: random.below(6) == 0,
                     peer_may_close: false,
+                    end: None,
                     outward: None,
                     inward: None,
                     body: None,

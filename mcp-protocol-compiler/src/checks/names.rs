@@ -135,7 +135,7 @@ impl<'a> Clashes<'a> {
                 let taken = SESSION_METHODS.contains(&method.name.as_str()) || method.name == "refuse";
                 if taken && !own {
                     let message = format!(
-                        "{} would be called `{}`, as a method that every session has",
+                        "{} would be the method `{}`, which every session has already",
                         named.thing, method.name
                     );
                     self.report(&method.name, message, &named, None);
@@ -178,8 +178,8 @@ impl<'a> Clashes<'a> {
         let name = &declared.table.name;
         match &declared.call_name {
             _ if step => Named { span: declared.span, thing: Thing::Step(name) },
-            Some(called) => Named { span: called.span, thing: Thing::Call(name) },
-            None => Named { span: declared.span, thing: Thing::Call(name) },
+            Some(called) => Named { span: called.span, thing: Thing::Call(name, Some(&called.text)) },
+            None => Named { span: declared.span, thing: Thing::Call(name, None) },
         }
     }
 
@@ -205,7 +205,7 @@ impl<'a> Clashes<'a> {
             let named = self.of_message(output.message, step);
             if HANDLE_METHODS.contains(&name.as_str()) {
                 let message =
-                    format!("{} would be called `{name}`, as a method that handles have", named.thing);
+                    format!("{} would be the method `{name}`, which handles have already", named.thing);
                 self.report(&name, message, &named, None);
             }
             self.insert(&mut methods, name, named);
@@ -284,7 +284,7 @@ impl<'a> Clashes<'a> {
             let named = self.of_message(*report, true);
             if CONTEXT_METHODS.contains(&name.as_str()) {
                 let message =
-                    format!("{} would be called `{name}`, as a method that contexts have", named.thing);
+                    format!("{} would be the method `{name}`, which contexts have already", named.thing);
                 self.report(&name, message, &named, None);
             }
             self.insert(&mut methods, name, named);
@@ -313,12 +313,17 @@ impl<'a> Clashes<'a> {
         if !self.seen.insert((named.span, first.map(|first| first.span))) {
             return;
         }
-        let mut diagnostic = Diagnostic::error(CLASH, named.span, message).label(format!("this is `{name}`"));
-        if let Some(first) = first
-            && first.span != named.span
-        {
-            diagnostic = diagnostic.also(first.span, "and so is this");
-        }
-        self.found.push(diagnostic.help(named.thing.help()));
+        let mut diagnostic = Diagnostic::error(CLASH, named.span, message);
+        // The marks are read from above, whichever of the two comes first.
+        diagnostic = match first.filter(|first| first.span != named.span) {
+            Some(first) if first.span < named.span => diagnostic
+                .label(format!("and so is {}", named.thing))
+                .also(first.span, format!("{} is `{name}`", first.thing)),
+            Some(first) => diagnostic
+                .label(format!("{} is `{name}`", named.thing))
+                .also(first.span, format!("and so is {}", first.thing)),
+            None => diagnostic.label(format!("this is `{name}`")),
+        };
+        self.found.push(diagnostic.help(named.thing.help(name)));
     }
 }

@@ -19,7 +19,10 @@ mod machine;
 mod oracle;
 mod parting;
 mod product;
+mod race;
+mod remedy;
 mod report;
+mod roles;
 mod words;
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
 use super::Explorer;
 use crate::automaton::graph::ActionNode;
-use crate::automaton::raw::{Open, sign};
+use crate::automaton::raw::{Open, answer, sign};
 use crate::checks::{declarations, replies};
 use crate::resolve::Meaning;
 
@@ -142,13 +142,7 @@ impl Explorer<'_> {
 
     /// The action that answers a request, as it is written: `?R`, or `?reply` where there are several.
     pub(super) fn answer(&self, direction: Direction, request: MessageIndex) -> String {
-        let declarations = &self.resolution.declarations;
-        let mut replies = declarations.replies(request);
-        let name = match (replies.next(), replies.next()) {
-            (Some(only), None) => declarations.message_name(only),
-            _ => "reply",
-        };
-        format!("{}{name}", sign(direction.flip()))
+        answer(&self.resolution.declarations, direction, request)
     }
 
     /// The request that an action's reply answers, as it is written: `!M`.
