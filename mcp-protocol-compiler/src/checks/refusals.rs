@@ -70,7 +70,7 @@ pub fn states_could_part(
             .help(format!("remove `cancellable`, or let `{reply}` and `{refusal}` lead to the same state")),
         None => diagnostic.help(format!(
             "remove `cancellable`, or let the reply lead back to before the request: \
-             `rec again . {request} . {reply} . again` or `*( {request} . {reply} . End )`"
+             `( rec again . {request} . {reply} . again )` or `*( {request} . {reply} . End )`"
         )),
     }
 }

@@ -88,13 +88,14 @@ pub fn ambiguous(span: Span, open: &[String], replies: &[String]) -> Diagnostic 
 }
 
 /// `!A . !A`; `reply` is the action that answers, `?R`, and `crossed` says that the other side's request of this name
-/// is open, too.
+/// is open, too; `next` is the loop that the action leads back to.
 pub fn open_already(
     action: &str,
     span: Span,
     reply: &str,
     crossed: bool,
     opened: Option<Span>,
+    next: Option<&str>,
 ) -> Diagnostic {
     let done = if action.starts_with('!') { "sent" } else { "received" };
     let message = format!("`{action}` is {done} again before it is answered");
@@ -120,7 +121,7 @@ pub fn open_already(
             Some(_) => format!("comes again without `{reply}`"),
             None => format!("the loop comes back here without `{reply}`"),
         })
-        .help(format!("write `{action} . {reply} . …`"))
+        .help(format!("write `{action} . {reply} . {}`", next.filter(|_| other.is_none()).unwrap_or("…")))
         .help(format!("for several at once, write `*( {action} . {reply} . End )`"))
 }
 

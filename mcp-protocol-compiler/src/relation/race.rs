@@ -300,7 +300,7 @@ fn accept(
             let branches: Vec<String> =
                 branches.into_iter().chain([format!("{late_action} . wait")]).collect();
             let branches = branches.join(&format!(" {operator} "));
-            format!("let `{late_action}` come there, too: `{step} . rec wait . ( {branches} )`")
+            format!("let `{late_action}` come there, too: `{step} . ( rec wait . ( {branches} ) )`")
         }
         (Action::Step(_), None) => format!("let `{late_action}` come behind `{step}`, too, and lead back there"),
         (Action::Spawn(_), _) => format!(

@@ -34,7 +34,10 @@ pub(super) fn lone(
     let (has, lacks) = (roles.action(step, owner), roles.action(step, other));
     let (here, there) = (roles.place(owner), roles.place(other));
     let diagnostic =
-        Diagnostic::error(code, step.arrow.span, message).label(format!("`{has}`{implied}, {here}"));
+        Diagnostic::error(code, step.arrow.span, message).label(match step.arrow.event.sender == owner {
+            true => format!("{} may send `{}` here{implied}, {here}", words::role(owner), roles.name(step)),
+            false => format!("{} accepts `{}` here{implied}, {here}", words::role(owner), roles.name(step)),
+        });
     if let Some(found) = other_way_round(roles, &diagnostic, step, owner) {
         return found;
     }
@@ -149,7 +152,13 @@ fn one_step_apart(
         && relate(other, without(roles.machine(other), &extra))
     {
         let written = roles.action(&extra, other);
-        let label = format!("`{written}` and nothing else, {}", roles.place(other));
+        let does = if extra.arrow.event.sender == other { "send" } else { "await" };
+        let label = format!(
+            "{} can only {does} `{}` here, {}",
+            words::role(other),
+            roles.name(&extra),
+            roles.place(other)
+        );
         let help = format!("remove this `{written}` from `{}`", roles.name_of(other));
         return Some(diagnostic.clone().also(extra.arrow.span, label).help(help));
     }

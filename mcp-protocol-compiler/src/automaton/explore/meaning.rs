@@ -100,7 +100,15 @@ impl Explorer<'_> {
                     let crossed = after.contains(&(action.direction.flip(), message));
                     let reply = self.answer(action.direction, message);
                     let opened = self.opener(self.current, opened);
-                    self.diagnostics.push(replies::open_already(&text, action.span, &reply, crossed, opened));
+                    let next = self.heads.graph.variable(action.next).map(|name| name.text.clone());
+                    self.diagnostics.push(replies::open_already(
+                        &text,
+                        action.span,
+                        &reply,
+                        crossed,
+                        opened,
+                        next.as_deref(),
+                    ));
                     return None;
                 }
                 after.push(opened);
