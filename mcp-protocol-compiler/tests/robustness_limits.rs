@@ -189,12 +189,18 @@ fn ten_megabytes_without_a_space() {
 
 #[test]
 fn paths_without_end() {
-    refused("S0015", format!("types {}b", "a::".repeat(300_000)));
-    refused("S0040", format!("version = A{}", ".b".repeat(500_000)));
+    refused("S0015", format!("types {}b", "a::".repeat(300_000 / SMALLER)));
+    refused("S0040", format!("version = A{}", ".b".repeat(500_000 / SMALLER)));
     let rest = "client C\nC = !N . End";
-    refused("S0040", format!("notification N \"n\" if a{}\n{rest}", ".b".repeat(200_000)));
-    refused("S0040", format!("notification N \"n\" requires server.a{}\n{rest}", ".b".repeat(200_000)));
-    refused("S0040", format!("notification N \"n\"\nkey k = N{}\n{rest}", ".\"b\"".repeat(200_000)));
+    refused("S0040", format!("notification N \"n\" if a{}\n{rest}", ".b".repeat(200_000 / SMALLER)));
+    refused(
+        "S0040",
+        format!("notification N \"n\" requires server.a{}\n{rest}", ".b".repeat(200_000 / SMALLER)),
+    );
+    refused(
+        "S0040",
+        format!("notification N \"n\"\nkey k = N{}\n{rest}", ".\"b\"".repeat(200_000 / SMALLER)),
+    );
     refused("S0028", format!("A [must error {}] = End", "9".repeat(1 << 20)));
 }
 

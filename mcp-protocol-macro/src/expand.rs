@@ -3,10 +3,12 @@
 //! In: [`Arguments`]. Out: everything the macro expands to. Refuses to generate from a file with errors: then there
 //! are stubs.
 
+use std::env;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
 use mcp_protocol_compiler::generate::stubs::{Outline, stubs};
+use mcp_protocol_compiler::source::bytes_of;
 use mcp_protocol_compiler::{Compilation, compile, generate};
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -34,7 +36,7 @@ pub(crate) fn expand(arguments: &Arguments) -> TokenStream {
     let mut files = Vec::new();
     let mut read = |path: &Path| {
         let path = places.package.join(path);
-        let bytes = fs::read(&path)?;
+        let bytes = bytes_of(File::open(&path)?)?;
         files.push(path);
         Ok(bytes)
     };

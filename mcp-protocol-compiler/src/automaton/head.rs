@@ -8,7 +8,7 @@ use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use crate::ast::Operator;
 use crate::checks::{choices, recursion, size};
 use crate::diagnostic::Diagnostic;
-use crate::hash::{Map, Set};
+use crate::hash::Map;
 use crate::resolve::Resolution;
 use crate::source::Span;
 
@@ -274,7 +274,6 @@ impl<'a> Heads<'a> {
     fn parallel(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) -> Head {
         let mut result = ParallelHead::default();
         let mut waiting = vec![node];
-        let mut seen = Set::default();
         let first = node;
         while let Some(node) = waiting.pop() {
             let place = self.end(node);
@@ -286,9 +285,6 @@ impl<'a> Heads<'a> {
             match self.graph.get(place) {
                 Node::Parallel(parts, _) => {
                     // Channels that contain themselves have been refused as a loop across `( , )`.
-                    if !seen.insert(place) {
-                        return Head::Broken;
-                    }
                     waiting.extend(parts.iter().rev());
                 }
                 Node::Replicated(body, span) => result.replicated.push((*body, *span)),

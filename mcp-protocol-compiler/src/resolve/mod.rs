@@ -197,7 +197,7 @@ fn next_number<T>(things: &[T]) -> Option<u16> {
 
 /// With how many names it is compared what was meant by others, in all; enough for a hundred mistakes among the
 /// names of any protocol that people write.
-const MOST_COMPARED: usize = 1_000_000;
+const MOST_COMPARED: usize = 200_000;
 
 impl Resolution {
     /// Whether to look for what was meant by a name among all others: not where that would take too long.
