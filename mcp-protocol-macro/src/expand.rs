@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use mcp_protocol_compiler::generate::stubs::{Outline, stubs};
-use mcp_protocol_compiler::source::bytes_of;
+use mcp_protocol_compiler::source::{LARGEST_FILE, bytes_of};
 use mcp_protocol_compiler::{Compilation, compile, generate};
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -37,7 +37,10 @@ pub(crate) fn expand(arguments: &Arguments) -> TokenStream {
     let mut read = |path: &Path| {
         let path = places.package.join(path);
         let bytes = bytes_of(File::open(&path)?)?;
-        files.push(path);
+        // rustc must not read a file without end, which it would be asked to in order to see it change.
+        if bytes.len() <= LARGEST_FILE {
+            files.push(path);
+        }
         Ok(bytes)
     };
     let compilation = match compile(&entry, &mut read) {
