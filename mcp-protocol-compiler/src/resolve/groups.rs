@@ -128,6 +128,9 @@ impl<'a> Flatten<'a, '_> {
         if let State::Done(members) = &group.state {
             return members.clone();
         }
+        if self.full {
+            return Vec::new();
+        }
         let (name, members) = (group.name, group.members.clone());
         if self.open.contains(&key) {
             self.diagnostics.push(check::cyclic_group(used, &self.open));
