@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::protocol::{
     Action, Advice, Condition, Direction, Edge, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind,
-    Level, Message, MessageIndex, MessageKey, Origin, Payload, Protocol, Reports, Requirement, Role, Side,
+    Level, Message, MessageIndex, MessageKey, Only, Origin, Payload, Protocol, Reports, Requirement, Role, Side,
     State, StateIndex, StateKind, Strictness, Text,
 };
 
@@ -142,6 +142,7 @@ impl Tables {
             may_close: false,
             peer_may_close: false,
             reaches_end: kind == StateKind::End,
+            only: Only::NONE,
             outward: level(Strictness::Must, None, None),
             inward: level(Strictness::Must, None, None),
             advice: vec![].into(),
