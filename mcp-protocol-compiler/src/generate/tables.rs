@@ -70,6 +70,7 @@ pub fn role(automaton: &Automaton) -> Role {
             may_close: state.may_close,
             peer_may_close: state.peer_may_close,
             reaches_end: state.reaches_end,
+            only: state.only,
             outward: state.outward.clone(),
             inward: state.inward.clone(),
             advice: advice.into(),
@@ -338,6 +339,7 @@ fn state(state: &State, constant: &Ident, names: &Names) -> TokenStream {
     }
     let parts = list(&state.parts, |part| names.state(*part));
     let (may_close, peer_may_close, reaches_end) = (state.may_close, state.peer_may_close, state.reaches_end);
+    let (resting_out, resting_in) = (state.only.outward, state.only.inward);
     let (outward, inward) = (level(&state.outward), level(&state.inward));
     let advice = list(&state.advice, |advice| {
         let direction = match advice.direction {
@@ -356,6 +358,7 @@ fn state(state: &State, constant: &Ident, names: &Names) -> TokenStream {
             may_close: #may_close,
             peer_may_close: #peer_may_close,
             reaches_end: #reaches_end,
+            only: Only { outward: #resting_out, inward: #resting_in },
             outward: #outward,
             inward: #inward,
             advice: #advice,

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_protocol_machine::protocol as machine;
 use mcp_protocol_machine::protocol::{
-    Action, Direction, Kind, Level, MessageIndex, Origin, Payload, Side, StateIndex, StateKind, Strictness,
+    Action, Direction, Kind, Level, MessageIndex, Only, Origin, Payload, Side, StateIndex, StateKind, Strictness,
 };
 
 use crate::automaton::{Automaton, Edge, State};
@@ -77,6 +77,7 @@ pub(in crate::relation) fn state(index: usize) -> State {
         may_close: false,
         peer_may_close: false,
         reaches_end: false,
+        only: Only::NONE,
         outward: level.clone(),
         inward: level,
         body: false,
