@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use mcp_protocol_machine::protocol::{
-    Action, Condition, Direction, MessageIndex, Origin, Side, StateIndex, StateKind,
+    Action, Condition, Direction, MessageIndex, Only, Origin, Side, StateIndex, StateKind,
 };
 
 use crate::automaton::{Automaton, Edge, State};
@@ -72,6 +72,7 @@ pub(in crate::relation::tests) struct Shape {
     pub(in crate::relation::tests) forks: bool,
     pub(in crate::relation::tests) requests: bool,
     pub(in crate::relation::tests) closes: bool,
+    pub(in crate::relation::tests) rests: bool,
 }
 
 impl Shape {
@@ -83,6 +84,7 @@ impl Shape {
             forks: random.percent(25),
             requests: random.percent(30),
             closes: random.percent(40),
+            rests: random.percent(30),
         }
     }
 }
@@ -189,7 +191,11 @@ pub(in crate::relation::tests) fn client(random: &mut Random, shape: Shape) -> A
     if shape.spawns {
         bodies::spawns(random, &mut states);
     }
-    finish(Side::Client, states)
+    let mut automaton = finish(Side::Client, states);
+    if shape.rests && !shape.forks {
+        rests(random, &mut automaton);
+    }
+    automaton
 }
 
 fn finish(side: Side, states: Vec<State>) -> Automaton {
@@ -228,13 +234,42 @@ pub(in crate::relation::tests) fn dual(random: &mut Random, client: &Automaton) 
     server
 }
 
+/// Puts copies to rest in some states, mostly as the text does it: which ways depends on the messages that lead there.
+fn rests(random: &mut Random, automaton: &mut Automaton) {
+    let marked: Vec<bool> =
+        automaton.states.iter().map(|state| !state.body && random.percent(60)).collect();
+    for (state, marked) in automaton.states.iter_mut().zip(&marked).skip(1) {
+        state.only = Only { outward: *marked, inward: *marked };
+    }
+    loop {
+        let mut changed = false;
+        for from in 0..automaton.states.len() {
+            let only = automaton.states[from].only;
+            for edge in automaton.states[from].edges.clone() {
+                let Action::Step(target) = edge.action else { continue };
+                let there = &mut automaton.states[target.0 as usize].only;
+                let before = *there;
+                match edge.direction {
+                    Direction::Send => there.inward &= only.inward,
+                    Direction::Receive => there.outward &= only.outward,
+                }
+                changed |= *there != before;
+            }
+        }
+        if !changed {
+            return;
+        }
+    }
+}
+
 /// Changes one thing at random.
 pub(in crate::relation::tests) fn mutate(random: &mut Random, automaton: &mut Automaton) {
     let count = automaton.states.len();
     let place = random.below(count);
     let target = near(random, automaton, place);
     let (way, message) = (direction(random), u16::try_from(random.below(6)).unwrap());
-    let what = random.below(5);
+    let forked = automaton.states.iter().any(|state| state.kind == StateKind::Fork);
+    let what = random.below(6);
     let state = &mut automaton.states[place];
     let edges = state.edges.len();
     match what {
@@ -251,6 +286,7 @@ pub(in crate::relation::tests) fn mutate(random: &mut Random, automaton: &mut Au
             add(state, edge(way, message, Action::Step(target), Origin::Written))
         }
         3 if state.kind == StateKind::Linear && !state.body => state.may_close = !state.may_close,
+        5 if !state.body && !forked => state.only = state.only.with(way),
         4 if state.kind == StateKind::Linear && !state.body => state.peer_may_close = !state.peer_may_close,
         _ => {}
     }
@@ -310,6 +346,10 @@ pub(in crate::relation::tests) fn loosen(random: &mut Random, server: &mut Autom
                 state.edges.remove(outputs[random.below(outputs.len())]);
             }
         }
+        if random.percent(20) {
+            // It accepts more.
+            server.states[place].only.inward = false;
+        }
         if random.percent(20) && server.states[place].kind == StateKind::Linear && !server.states[place].body
         {
             server.states[place].peer_may_close = true;
@@ -362,6 +402,10 @@ pub(in crate::relation::tests) fn interleave(automaton: &Automaton) -> Automaton
         let place = places[&at];
         let parts: Vec<&State> = at.iter().map(|part| &automaton.states[part.0 as usize]).collect();
         let mut whole = state(place);
+        whole.only = Only {
+            outward: parts.iter().any(|part| part.only.outward),
+            inward: parts.iter().any(|part| part.only.inward),
+        };
         let able: Vec<&&State> = parts
             .iter()
             .filter(|part| part.kind == StateKind::End || part.kind == StateKind::Linear && part.reaches_end)
