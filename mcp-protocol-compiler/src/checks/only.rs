@@ -18,12 +18,12 @@ pub fn channels(span: Span, name: &str, opened: Option<Span>) -> Diagnostic {
                 .label("no copy takes a step here")
                 .also(opened, "copies are opened here")
         }
-        None => {
-            Diagnostic::error(MISPLACED, span, format!("`{name}` is marked `only`, and starts channels"))
-                .label("several channels start in this definition")
-        }
+        None => Diagnostic::error(MISPLACED, span, format!("`{name}` is marked `only`, and starts channels"))
+            .label("several channels start in this definition"),
     };
-    found.help(format!("take `only` away from `{name}`, or let it lead to another definition that has the channels"))
+    found.help(format!(
+        "take `only` away from `{name}`, or let it lead to another definition that has the channels"
+    ))
 }
 
 /// `*S` with `S only = …`.
@@ -37,7 +37,9 @@ pub fn in_a_copy(span: Span, name: &str) -> Diagnostic {
 pub fn beside_another(span: Span, name: &str) -> Diagnostic {
     Diagnostic::error(MISPLACED, span, format!("`{name}` is marked `only`, and runs beside another channel"))
         .label("copies belong to all channels of the session")
-        .with_note("which of several linear channels says its last word first may depend on what is on its way")
+        .with_note(
+            "which of several linear channels says its last word first may depend on what is on its way",
+        )
         .help("let the channels end in one that has this definition, or have only one linear channel")
 }
 

@@ -55,7 +55,8 @@ pub(super) fn compare(
 pub(super) fn races(walk: &Walk<'_, '_>, messages: &[Message], most: usize) -> Vec<Diagnostic> {
     let mut told: HashSet<Event> = HashSet::new();
     let mut found = Vec::new();
-    let rests = |machine: &Machine<'_>| machine.automaton().states.iter().any(|state| state.only != Only::NONE);
+    let rests =
+        |machine: &Machine<'_>| machine.automaton().states.iter().any(|state| state.only != Only::NONE);
     if !rests(walk.client) && !rests(walk.server) {
         return found;
     }
@@ -74,34 +75,19 @@ pub(super) fn races(walk: &Walk<'_, '_>, messages: &[Message], most: usize) -> V
 
 /// Whether the receiver of a message may have gone on with a copy that rests for its sender from then on, or that its
 /// own machine has put to rest when its program does not know yet.
-fn race(
-    walk: &Walk<'_, '_>,
-    index: PairIndex,
-    both: &Shared,
-    messages: &[Message],
-) -> Option<Diagnostic> {
+fn race(walk: &Walk<'_, '_>, index: PairIndex, both: &Shared, messages: &[Message]) -> Option<Diagnostic> {
     let pair = walk.pair(index)?;
     let sender = both.event().sender;
     let peer = sender.other();
     let client_after = walk.client.step(&pair.client.locations, &both.client);
     let server_after = walk.server.step(&pair.server.locations, &both.server);
     let (machine, from, after, senders, senders_after, step) = match sender {
-        Side::Client => (
-            walk.server,
-            &pair.server.locations,
-            &server_after,
-            walk.client,
-            &client_after,
-            both.client,
-        ),
-        Side::Server => (
-            walk.client,
-            &pair.client.locations,
-            &client_after,
-            walk.server,
-            &server_after,
-            both.server,
-        ),
+        Side::Client => {
+            (walk.server, &pair.server.locations, &server_after, walk.client, &client_after, both.client)
+        }
+        Side::Server => {
+            (walk.client, &pair.client.locations, &client_after, walk.server, &server_after, both.server)
+        }
     };
     let fine = !goes_on(machine, from, peer)
         || (goes_on(senders, senders_after, peer) && goes_on(machine, after, peer));

@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_protocol_machine::protocol as machine;
 use mcp_protocol_machine::protocol::{
-    Action, Direction, Kind, Level, MessageIndex, Only, Origin, Payload, Side, StateIndex, StateKind, Strictness,
+    Action, Direction, Kind, Level, MessageIndex, Only, Origin, Payload, Side, StateIndex, StateKind,
+    Strictness,
 };
 
 use crate::automaton::{Automaton, Edge, State};

@@ -9,7 +9,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, Side, StateIndex, StateK
 
 use super::notation::{flip, show};
 use super::random::{
-    Random, Shape, channels_are_apart, client, dual, interleave, loosen, mutate, vocabulary,
+    Random, Shape, channels_are_apart, client, disturb, dual, interleave, loosen, mutate, vocabulary,
 };
 use crate::automaton::Automaton;
 use crate::relation::oracle::{CROWDED, Oracle, Verdict};
@@ -48,6 +48,9 @@ fn roles(random: &mut Random) -> (Automaton, Automaton) {
             other = interleave(&other);
             loosen(random, &mut other);
         }
+    }
+    if random.percent(20) {
+        disturb(random, &mut other);
     }
     // Channels side by side never share messages; what a change made invalid is taken back.
     let other = if channels_are_apart(&other) { other } else { written };

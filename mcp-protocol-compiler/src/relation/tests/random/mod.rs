@@ -84,7 +84,7 @@ impl Shape {
             forks: random.percent(25),
             requests: random.percent(30),
             closes: random.percent(40),
-            rests: random.percent(30),
+            rests: random.percent(60),
         }
     }
 }
@@ -192,7 +192,7 @@ pub(in crate::relation::tests) fn client(random: &mut Random, shape: Shape) -> A
         bodies::spawns(random, &mut states);
     }
     let mut automaton = finish(Side::Client, states);
-    if shape.rests && !shape.forks {
+    if shape.rests && shape.spawns && !shape.forks {
         rests(random, &mut automaton);
     }
     automaton
@@ -236,10 +236,12 @@ pub(in crate::relation::tests) fn dual(random: &mut Random, client: &Automaton) 
 
 /// Puts copies to rest in some states, mostly as the text does it: which ways depends on the messages that lead there.
 fn rests(random: &mut Random, automaton: &mut Automaton) {
-    let marked: Vec<bool> =
-        automaton.states.iter().map(|state| !state.body && random.percent(60)).collect();
+    let marked: Vec<bool> = automaton.states.iter().map(|state| !state.body && random.percent(60)).collect();
     for (state, marked) in automaton.states.iter_mut().zip(&marked).skip(1) {
         state.only = Only { outward: *marked, inward: *marked };
+    }
+    if random.percent(40) {
+        return;
     }
     loop {
         let mut changed = false;
@@ -262,14 +264,27 @@ fn rests(random: &mut Random, automaton: &mut Automaton) {
     }
 }
 
+/// Has copies rest in other states than the other side thinks.
+pub(in crate::relation::tests) fn disturb(random: &mut Random, automaton: &mut Automaton) {
+    if automaton.states.iter().all(|state| state.only == Only::NONE) {
+        return;
+    }
+    for state in automaton.states.iter_mut().filter(|state| !state.body) {
+        match random.below(4) {
+            0 => state.only.inward ^= true,
+            1 => state.only.outward ^= true,
+            _ => {}
+        }
+    }
+}
+
 /// Changes one thing at random.
 pub(in crate::relation::tests) fn mutate(random: &mut Random, automaton: &mut Automaton) {
     let count = automaton.states.len();
     let place = random.below(count);
     let target = near(random, automaton, place);
     let (way, message) = (direction(random), u16::try_from(random.below(6)).unwrap());
-    let forked = automaton.states.iter().any(|state| state.kind == StateKind::Fork);
-    let what = random.below(6);
+    let what = random.below(5);
     let state = &mut automaton.states[place];
     let edges = state.edges.len();
     match what {
@@ -286,7 +301,6 @@ pub(in crate::relation::tests) fn mutate(random: &mut Random, automaton: &mut Au
             add(state, edge(way, message, Action::Step(target), Origin::Written))
         }
         3 if state.kind == StateKind::Linear && !state.body => state.may_close = !state.may_close,
-        5 if !state.body && !forked => state.only = state.only.with(way),
         4 if state.kind == StateKind::Linear && !state.body => state.peer_may_close = !state.peer_may_close,
         _ => {}
     }
