@@ -12,6 +12,8 @@ use crate::random::Random;
 
 struct Definition {
     name: String,
+    /// Whether copies rest in it.
+    only: bool,
     /// Each branch, and whether it starts with `!`; `None` for what starts with neither.
     branches: Vec<(Option<bool>, String)>,
 }
@@ -25,6 +27,8 @@ struct Draft<'r> {
     /// Small ones show best what is wrong, large ones find most.
     small: bool,
     next: usize,
+    /// Whether copies rest in some states.
+    rests: bool,
 }
 
 /// What the states of one channel share.
@@ -34,6 +38,8 @@ struct Pool {
     /// The key that ties the messages of a copy.
     key: Option<String>,
     states: Vec<String>,
+    /// Whether copies may rest in its states.
+    rests: bool,
     /// How many more forks there may be behind one another.
     depth: usize,
 }
@@ -63,6 +69,7 @@ pub(crate) fn write(random: &mut Random) -> String {
     let gated = random.percent(40);
     let compatible = random.percent(35);
     let small = random.percent(60);
+    let rests = random.percent(30);
     let mut draft = Draft {
         random,
         declarations: String::new(),
@@ -71,6 +78,7 @@ pub(crate) fn write(random: &mut Random) -> String {
         gated,
         small,
         next: 0,
+        rests,
     };
     let main = draft.top();
     let start = if gated { format!("!Init . ?Inited . ( {main} )") } else { main };
@@ -100,15 +108,17 @@ pub(crate) fn write(random: &mut Random) -> String {
                 }
                 let line = lay_out(&branches);
                 let role = if server { "S" } else { "C" };
+                let only = if definition.only { " only" } else { "" };
                 let line = if server { flip(&line) } else { line };
-                writeln!(text, "{role}::{} = {line}", definition.name).unwrap();
+                writeln!(text, "{role}::{}{only} = {line}", definition.name).unwrap();
             }
         }
     } else {
         text += "client C\nserver S = dual C\n";
         writeln!(text, "C = {start}").unwrap();
         for definition in &draft.definitions {
-            writeln!(text, "{} = {}", definition.name, lay_out(&definition.branches)).unwrap();
+            let only = if definition.only { " only" } else { "" };
+            writeln!(text, "{}{only} = {}", definition.name, lay_out(&definition.branches)).unwrap();
         }
     }
     text
@@ -192,6 +202,8 @@ impl Draft<'_> {
     /// What a session is after its handshake.
     fn top(&mut self) -> String {
         match self.random.below(4) {
+            // One linear channel beside copies, in whose states they may rest.
+            _ if self.rests => format!("( {}, {} )", self.channel(0, None), self.stars()),
             _ if self.small && self.random.percent(50) => format!("( {}, {} )", self.stars(), self.stars()),
             0 => self.channel(2, None),
             _ if self.small => self.channel(1, None),
@@ -273,7 +285,7 @@ impl Draft<'_> {
             }
         };
         let name = self.fresh("K");
-        self.definitions.push(Definition { name: name.clone(), branches: vec![(None, first)] });
+        self.definitions.push(Definition { name: name.clone(), only: false, branches: vec![(None, first)] });
         name
     }
 
@@ -282,7 +294,8 @@ impl Draft<'_> {
         let notes = (0..1 + self.below(3)).map(|_| self.note(key.as_deref())).collect();
         let requests = (0..1 + self.below(2)).map(|_| self.request(key.as_deref(), "")).collect();
         let states = (0..1 + self.below(3)).map(|_| self.fresh("L")).collect();
-        let mut pool = Pool { notes, requests, key, states, depth };
+        let rests = key.is_none() && self.rests;
+        let mut pool = Pool { notes, requests, key, states, rests, depth };
         for state in pool.states.clone() {
             self.state(&mut pool, state);
         }
@@ -316,12 +329,13 @@ impl Draft<'_> {
                 let (one, two) = (self.note(pool.key.as_deref()), self.note(pool.key.as_deref()));
                 let tail = self.target(pool);
                 let (first, second) = (self.fresh("L"), self.fresh("L"));
+                let only = pool.rests && self.random.percent(30);
                 branches.push((Some(true), format!("!{one} . {first}")));
                 branches.push((Some(false), format!("?{two} . {second}")));
                 for (name, text, send) in
                     [(first, format!("?{two} . {tail}"), false), (second, format!("!{one} . {tail}"), true)]
                 {
-                    self.definitions.push(Definition { name, branches: vec![(Some(send), text)] });
+                    self.definitions.push(Definition { name, only, branches: vec![(Some(send), text)] });
                 }
             }
             // Copies as long as a choice stands.
@@ -335,7 +349,9 @@ impl Draft<'_> {
         if pool.key.is_none() && self.random.percent(15) {
             branches.push((None, "End".to_owned()));
         }
-        self.definitions.push(Definition { name, branches });
+        let opens = branches.iter().any(|(_, text)| text.starts_with('*'));
+        let only = pool.rests && !opens && self.random.percent(60);
+        self.definitions.push(Definition { name, only, branches });
     }
 
     /// Where a branch goes on.

@@ -20,7 +20,7 @@ use mcp_protocol_machine::protocol::{
 };
 
 use crate::event::Event;
-use crate::reading::{Place, Program, Reading};
+use crate::reading::{Place, Program, Reading, way};
 
 /// What to make of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,6 +272,14 @@ impl<'a> World<'a> {
 
     /// A later message of a copy, which a key ties to it.
     fn later(&mut self, event: &Event, direction: Direction, item: Item) -> (Verdict, Option<usize>) {
+        // Who sends it must be where copies do not rest.
+        let sender = |config: &Config| config.programs[index(direction)].rests[way(direction)];
+        let awake: HashSet<Config> = self.main.iter().filter(|config| !sender(config)).cloned().collect();
+        if awake.is_empty() && self.reading.is_of_copies(direction, event.message) {
+            let opens = self.reading.body(direction, event.message).is_some();
+            return (Verdict::Wrong(if opens { "NotPermitted|CopiesRest" } else { "CopiesRest" }), None);
+        }
+        let awake = self.arrivals(awake);
         let possible = |copy: &Copy| {
             let keyed = self
                 .reading
@@ -294,6 +302,7 @@ impl<'a> World<'a> {
                 return (Verdict::Wrong("NotNegotiated"), None);
             }
             self.copies[number].configs = after;
+            self.main = awake;
             self.settle(number, direction);
             return (Verdict::Fine, Some(number));
         }
@@ -310,6 +319,7 @@ impl<'a> World<'a> {
                     return (Verdict::Wrong("NotNegotiated"), None);
                 }
                 self.copies[number].configs = after;
+                self.main = awake;
                 (Verdict::Late, None)
             }
             _ if declared.is_empty() => (Verdict::Wrong("NotPermitted"), None),
