@@ -38,8 +38,6 @@ struct Pool {
     /// The key that ties the messages of a copy.
     key: Option<String>,
     states: Vec<String>,
-    /// Whether copies may rest in its states.
-    rests: bool,
     /// How many more forks there may be behind one another.
     depth: usize,
 }
@@ -203,7 +201,7 @@ impl Draft<'_> {
     fn top(&mut self) -> String {
         match self.random.below(4) {
             // One linear channel beside copies, in whose states they may rest.
-            _ if self.rests => format!("( {}, {} )", self.channel(0, None), self.stars()),
+            _ if self.rests => format!("( {}, {} )", self.ring(), self.stars()),
             _ if self.small && self.random.percent(50) => format!("( {}, {} )", self.stars(), self.stars()),
             0 => self.channel(2, None),
             _ if self.small => self.channel(1, None),
@@ -237,6 +235,7 @@ impl Draft<'_> {
         let (out, back) = (sign(send), sign(!send));
         let cancellable = if self.random.percent(50) { " cancellable" } else { "" };
         match self.random.below(7) {
+            _ if self.rests && self.random.percent(60) => format!("*{}", self.keyed(send, cancellable)),
             0 => format!("*( {out}{} . End )", self.note(None)),
             1 => {
                 let (request, _) = self.request(None, cancellable);
@@ -289,13 +288,41 @@ impl Draft<'_> {
         name
     }
 
+    /// A linear channel that goes round and round, by states in which copies rest and others; gives its first state.
+    fn ring(&mut self) -> String {
+        let states: Vec<String> = (0..2 + self.random.below(3)).map(|_| self.fresh("L")).collect();
+        for (place, name) in states.iter().enumerate() {
+            let next = &states[(place + 1) % states.len()];
+            let send = self.random.percent(50);
+            let (out, back) = (sign(send), sign(!send));
+            let mut branches = Vec::new();
+            if self.random.percent(40) {
+                branches.push((Some(send), format!("{out}{} . {name}", self.note(None))));
+            }
+            branches.push(match self.random.below(4) {
+                0 => {
+                    let (request, _) = self.request(None, "");
+                    (Some(send), format!("{out}{request} . {back}reply . {next}"))
+                }
+                1 => {
+                    let (one, other) = (self.note(None), self.note(None));
+                    let way = sign(self.random.percent(50));
+                    (Some(send), format!("{out}{one} . {way}{other} . {next}"))
+                }
+                _ => (Some(send), format!("{out}{} . {next}", self.note(None))),
+            });
+            let only = self.random.percent(60);
+            self.definitions.push(Definition { name: name.clone(), only, branches });
+        }
+        states[0].clone()
+    }
+
     /// A linear channel; gives its first state.
     fn channel(&mut self, depth: usize, key: Option<String>) -> String {
         let notes = (0..1 + self.below(3)).map(|_| self.note(key.as_deref())).collect();
         let requests = (0..1 + self.below(2)).map(|_| self.request(key.as_deref(), "")).collect();
         let states = (0..1 + self.below(3)).map(|_| self.fresh("L")).collect();
-        let rests = key.is_none() && self.rests;
-        let mut pool = Pool { notes, requests, key, states, rests, depth };
+        let mut pool = Pool { notes, requests, key, states, depth };
         for state in pool.states.clone() {
             self.state(&mut pool, state);
         }
@@ -329,13 +356,16 @@ impl Draft<'_> {
                 let (one, two) = (self.note(pool.key.as_deref()), self.note(pool.key.as_deref()));
                 let tail = self.target(pool);
                 let (first, second) = (self.fresh("L"), self.fresh("L"));
-                let only = pool.rests && self.random.percent(30);
                 branches.push((Some(true), format!("!{one} . {first}")));
                 branches.push((Some(false), format!("?{two} . {second}")));
                 for (name, text, send) in
                     [(first, format!("?{two} . {tail}"), false), (second, format!("!{one} . {tail}"), true)]
                 {
-                    self.definitions.push(Definition { name, only, branches: vec![(Some(send), text)] });
+                    self.definitions.push(Definition {
+                        name,
+                        only: false,
+                        branches: vec![(Some(send), text)],
+                    });
                 }
             }
             // Copies as long as a choice stands.
@@ -349,9 +379,7 @@ impl Draft<'_> {
         if pool.key.is_none() && self.random.percent(15) {
             branches.push((None, "End".to_owned()));
         }
-        let opens = branches.iter().any(|(_, text)| text.starts_with('*'));
-        let only = pool.rests && !opens && self.random.percent(60);
-        self.definitions.push(Definition { name, only, branches });
+        self.definitions.push(Definition { name, only: false, branches });
     }
 
     /// Where a branch goes on.

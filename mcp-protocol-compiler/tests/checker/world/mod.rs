@@ -62,6 +62,9 @@ struct Copy {
     opener: Option<(Direction, RequestId)>,
     keys: Vec<(KeyIndex, RequestId)>,
     over: Option<Direction>,
+    /// Who opened it, and whether the other side has said something in it.
+    by: Direction,
+    known: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -262,7 +265,8 @@ impl<'a> World<'a> {
             let before = Config { programs: [copy.clone(), copy], inbox: Default::default() };
             let configs = self.sent(&HashSet::from([before]), &Item { opens: true, ..item });
             let opener = id.map(|id| (direction, id.clone()));
-            self.copies.push(Copy { body, configs, opener, keys: event.keys.clone(), over: None });
+            let (keys, by) = (event.keys.clone(), direction);
+            self.copies.push(Copy { body, configs, opener, keys, over: None, by, known: false });
             let number = self.copies.len() - 1;
             self.settle(number, direction);
             return (Verdict::Fine, Some(number));
@@ -296,7 +300,17 @@ impl<'a> World<'a> {
         if let Some(number) = live {
             let after = self.sent(&self.copies[number].configs, &item);
             if after.is_empty() {
-                return (Verdict::Wrong("NotPermitted"), None);
+                let (by, known) = (self.copies[number].by, self.copies[number].known);
+                let before = fitting.iter().copied().find(|number| self.copies[*number].over.is_some());
+                let Some(before) = before.filter(|_| by != direction && !known) else {
+                    return (Verdict::Wrong("NotPermitted"), None);
+                };
+                // It may be meant for the one before it, by who has not heard of either's fate.
+                let late = self.sent(&self.copies[before].configs, &item);
+                if !late.is_empty() {
+                    self.copies[before].configs = late;
+                }
+                return (Verdict::Stale, None);
             }
             if !self.gates(event) {
                 return (Verdict::Wrong("NotNegotiated"), None);
@@ -353,7 +367,8 @@ impl<'a> World<'a> {
 
     /// After a message of a copy: is it over?
     fn settle(&mut self, number: usize, by: Direction) {
-        let copy = &self.copies[number];
+        let copy = &mut self.copies[number];
+        copy.known |= by != copy.by;
         let over = copy.configs.iter().all(|config| self.reading.is_over(&config.programs[index(by)]));
         if over {
             self.end(number, by);
