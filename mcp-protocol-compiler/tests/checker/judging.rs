@@ -268,8 +268,6 @@ fn random_protocols(seeds: std::ops::Range<u64>) -> Counts {
                 }
             }
             Ok(source) => {
-                if text.contains(" only") {
-                }
                 counts.protocols += 1;
                 if let Err(what) = judge(&source, &mut random, &mut counts, 2, 4) {
                     failures += 1;
