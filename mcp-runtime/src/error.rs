@@ -7,6 +7,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_protocol_machine::protocol::{Condition, Text};
 use mcp_protocol_machine::{TableError, Violation};
@@ -41,8 +42,8 @@ pub enum Error {
         /// What the reader or writer of the type said.
         source: Arc<serde_json::Error>,
     },
-    /// Conditions tell the message from others, and what the payload holds does not go with it: the peer would read
-    /// another message. Nothing was written.
+    /// What the payload holds does not go with the message: conditions tell messages apart, and the peer would read
+    /// another one; or it is a report of progress that says no more than the one before. Nothing was written.
     #[error("the payload of `{message}` {problem}")]
     Mismatch {
         /// The message, by its name in the `.session` file.
@@ -61,6 +62,46 @@ pub enum Error {
     /// The call was cancelled by this side, or the copy by whoever opened it.
     #[error("the call was cancelled")]
     Cancelled,
+    /// The time that a call or a step may take has passed. A request that may be taken back was taken back.
+    #[error("`{message}` {what} {after:?}")]
+    Timeout {
+        /// The request, by its name in the `.session` file.
+        message: Text,
+        /// The limit that was reached.
+        after: Duration,
+        /// What did not happen in time.
+        what: Overdue,
+    },
+}
+
+/// What did not happen in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Overdue {
+    /// The request could not be written: the peer does not read. It never will be written.
+    Room,
+    /// The request could not be written: the reply to one before it has not come, for which nobody waits any more. It
+    /// never will be written.
+    Turn,
+    /// The reply did not come, nor a report where reports renew the time.
+    Reply,
+    /// The reply did not come within the most that reports may extend the time to.
+    InAll,
+}
+
+impl fmt::Display for Overdue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Overdue::Room => "could not be written, for the peer does not read: gave up after",
+            Overdue::Turn => {
+                "could not be written, for the reply to a request before it is missing: gave up after"
+            }
+            Overdue::Reply => "was not answered within",
+            Overdue::InAll => {
+                "was not answered, whatever was reported on it, within the most that it may take:"
+            }
+        })
+    }
 }
 
 impl Error {
@@ -70,7 +111,7 @@ impl Error {
 }
 
 /// Why a payload does not go with its message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Mismatch {
     /// It does not fit the condition of the message.
@@ -84,6 +125,13 @@ pub enum Mismatch {
     },
     /// It is the result of a request, and fits the condition of none of its replies.
     FitsNone(Vec<Condition>),
+    /// It reports no more progress than the report before it did.
+    NotMore {
+        /// What was reported before.
+        before: f64,
+        /// What it reports.
+        now: f64,
+    },
 }
 
 impl fmt::Display for Mismatch {
@@ -94,6 +142,9 @@ impl fmt::Display for Mismatch {
             }
             Mismatch::ReadAs { message, condition } => {
                 write!(formatter, "would be read as `{message}`, because of what it holds: `{condition}`")
+            }
+            Mismatch::NotMore { before, now } => {
+                write!(formatter, "reports the progress {now} after {before}: each report must say more")
             }
             Mismatch::FitsNone(conditions) => {
                 formatter.write_str("is the result of no kind that there is")?;

@@ -11,6 +11,7 @@ use mcp_protocol_machine::protocol::Text;
 use mcp_protocol_machine::{RequestId, Violation};
 
 use crate::jsonrpc::RpcError;
+use crate::session::Patience;
 
 /// What is called with every report.
 type OnReport = Arc<dyn Fn(&Report) + Send + Sync>;
@@ -36,7 +37,14 @@ pub struct Options {
     /// At this many unwritten bytes the session ends, for the peer does not read. Default: 64 MiB.
     pub output_limit: usize,
     /// How many requests `serve` works on at the same time. Default: 256.
+    ///
+    /// Each request of this side that waits for its reply makes room for one more: the peer may have to ask something
+    /// before it can answer, and that must not wait for a handler which waits for the answer. So calls back and forth
+    /// can nest as deep as [`max_requests`](Self::max_requests) allows, whatever this is set to.
     pub max_handlers: usize,
+    /// How many requests of the peer may be unanswered at the same time, whether they wait or are worked on; a further
+    /// one is refused. Default: 4096.
+    pub max_requests: usize,
     /// How many progress messages of one call may wait for the call to be polled; older ones are dropped. Default: 64.
     pub max_progress: usize,
     /// How long a request may wait while nobody holds `incoming`, before it is answered with *method not found*.
@@ -44,6 +52,20 @@ pub struct Options {
     pub unattended_after: Duration,
     /// How long an abandoned session tries to write what it has already been given. Default: 1 second.
     pub abandon_grace: Duration,
+    /// How long a session that this side closes lets handlers go on that are working on requests of the peer, whose
+    /// replies are still sent. Zero drops them at once. Default: 1 second.
+    pub close_grace: Duration,
+    /// How long a call, or a request of a linear channel, may wait for its reply where nothing else is said by
+    /// [`Call::timeout`](crate::typed::Call::timeout), where `Duration::MAX` is without end. Default: without end.
+    pub timeout: Option<Duration>,
+    /// How long a call may take in all, whatever is reported on it, where nothing else is said by
+    /// [`Call::max_timeout`](crate::typed::Call::max_timeout). Default: without end.
+    pub max_timeout: Option<Duration>,
+    /// Whether the notification that takes an overdue request back says why, in a member `reason`. Default: yes.
+    pub cancel_reason: bool,
+    /// Whether the error that answers a request whose handler panicked carries the text of the panic, which may hold
+    /// what is not meant for the peer. Default: no.
+    pub reveal_panics: bool,
     on_report: Option<OnReport>,
 }
 
@@ -58,9 +80,15 @@ impl Default for Options {
             output_high_water: 1024 * 1024,
             output_limit: 64 * 1024 * 1024,
             max_handlers: 256,
+            max_requests: 4096,
             max_progress: 64,
             unattended_after: Duration::from_secs(10),
             abandon_grace: Duration::from_secs(1),
+            close_grace: Duration::from_secs(1),
+            timeout: None,
+            max_timeout: None,
+            cancel_reason: true,
+            reveal_panics: false,
             on_report: None,
         }
     }
@@ -107,10 +135,45 @@ impl Options {
         self
     }
 
+    /// Sets [`max_linear`](Self::max_linear).
+    #[must_use]
+    pub fn max_linear(mut self, messages: usize) -> Options {
+        self.max_linear = messages;
+        self
+    }
+
+    /// Sets [`output_high_water`](Self::output_high_water).
+    #[must_use]
+    pub fn output_high_water(mut self, bytes: usize) -> Options {
+        self.output_high_water = bytes;
+        self
+    }
+
+    /// Sets [`output_limit`](Self::output_limit).
+    #[must_use]
+    pub fn output_limit(mut self, bytes: usize) -> Options {
+        self.output_limit = bytes;
+        self
+    }
+
     /// Sets [`max_handlers`](Self::max_handlers).
     #[must_use]
     pub fn max_handlers(mut self, handlers: usize) -> Options {
         self.max_handlers = handlers;
+        self
+    }
+
+    /// Sets [`max_requests`](Self::max_requests).
+    #[must_use]
+    pub fn max_requests(mut self, requests: usize) -> Options {
+        self.max_requests = requests;
+        self
+    }
+
+    /// Sets [`max_progress`](Self::max_progress).
+    #[must_use]
+    pub fn max_progress(mut self, reports: usize) -> Options {
+        self.max_progress = reports;
         self
     }
 
@@ -119,6 +182,53 @@ impl Options {
     pub fn unattended_after(mut self, wait: Duration) -> Options {
         self.unattended_after = wait;
         self
+    }
+
+    /// Sets [`abandon_grace`](Self::abandon_grace).
+    #[must_use]
+    pub fn abandon_grace(mut self, grace: Duration) -> Options {
+        self.abandon_grace = grace;
+        self
+    }
+
+    /// Sets [`close_grace`](Self::close_grace).
+    #[must_use]
+    pub fn close_grace(mut self, grace: Duration) -> Options {
+        self.close_grace = grace;
+        self
+    }
+
+    /// Sets [`timeout`](Self::timeout).
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Options {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets [`max_timeout`](Self::max_timeout).
+    #[must_use]
+    pub fn max_timeout(mut self, most: Duration) -> Options {
+        self.max_timeout = Some(most);
+        self
+    }
+
+    /// Sets [`cancel_reason`](Self::cancel_reason).
+    #[must_use]
+    pub fn cancel_reason(mut self, tell: bool) -> Options {
+        self.cancel_reason = tell;
+        self
+    }
+
+    /// Sets [`reveal_panics`](Self::reveal_panics).
+    #[must_use]
+    pub fn reveal_panics(mut self, reveal: bool) -> Options {
+        self.reveal_panics = reveal;
+        self
+    }
+
+    /// How long a call may take where nothing else is said.
+    pub(crate) fn patience(&self) -> Patience {
+        Patience { timeout: self.timeout, most: self.max_timeout, renewed: false }
     }
 
     pub(crate) fn report(&self, report: &Report) {
@@ -144,9 +254,15 @@ impl fmt::Debug for Options {
             .field("output_high_water", &self.output_high_water)
             .field("output_limit", &self.output_limit)
             .field("max_handlers", &self.max_handlers)
+            .field("max_requests", &self.max_requests)
             .field("max_progress", &self.max_progress)
             .field("unattended_after", &self.unattended_after)
             .field("abandon_grace", &self.abandon_grace)
+            .field("close_grace", &self.close_grace)
+            .field("timeout", &self.timeout)
+            .field("max_timeout", &self.max_timeout)
+            .field("cancel_reason", &self.cancel_reason)
+            .field("reveal_panics", &self.reveal_panics)
             .finish_non_exhaustive()
     }
 }
@@ -178,6 +294,13 @@ pub enum Report {
         /// What the reader of the type said.
         problem: String,
     },
+    /// A handler panicked. A request was answered with an error, and the session lives on.
+    Panicked {
+        /// The message that it was working on, by its name in the `.session` file.
+        message: Text,
+        /// What the panic said, if that was text.
+        text: Option<String>,
+    },
     /// A message was not worked on, through no fault of its own.
     Dropped {
         /// The message, by its name in the `.session` file.
@@ -193,6 +316,8 @@ pub enum Report {
 pub enum Cause {
     /// Too many were waiting already.
     QueueFull,
+    /// Too many requests were unanswered already.
+    TooMany,
     /// Nobody takes `incoming`.
     Unattended,
     /// Whoever took it let go of it.
@@ -213,10 +338,17 @@ impl fmt::Display for Report {
             Report::Undecodable { message, problem } => {
                 write!(formatter, "the payload of `{message}` does not have its type: {problem}")
             }
+            Report::Panicked { message, text: None } => {
+                write!(formatter, "the handler of `{message}` panicked")
+            }
+            Report::Panicked { message, text: Some(text) } => {
+                write!(formatter, "the handler of `{message}` panicked: {text}")
+            }
             Report::Dropped { message, cause } => {
                 write!(formatter, "`{message}` was dropped: ")?;
                 formatter.write_str(match cause {
                     Cause::QueueFull => "too many messages are waiting",
+                    Cause::TooMany => "too many requests are unanswered",
                     Cause::Unattended => "nobody takes incoming messages",
                     Cause::Abandoned => "whoever took it let go of it",
                 })

@@ -8,6 +8,10 @@ mod desk {
     mcp_runtime::protocol!("tests/sessions/desk.session");
 }
 
+mod kitchen {
+    mcp_runtime::protocol!("tests/sessions/kitchen.session");
+}
+
 mod watching {
     mcp_runtime::protocol!("tests/sessions/watching.session");
 }
@@ -28,12 +32,16 @@ mod ending;
 mod halves;
 #[path = "typed/keys.rs"]
 mod keys;
+#[path = "typed/nesting.rs"]
+mod nesting;
 #[path = "typed/raw.rs"]
 mod raw;
 #[path = "typed/serving.rs"]
 mod serving;
 #[path = "typed/stepping.rs"]
 mod stepping;
+#[path = "typed/timing.rs"]
+mod timing;
 
 use desk::{Clerk, Open, Visitor};
 use mcp_runtime::Options;

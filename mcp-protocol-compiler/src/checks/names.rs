@@ -145,11 +145,7 @@ impl Clashes<'_> {
             for method in &state.methods {
                 let own = matches!(
                     method.what,
-                    What::Next(_)
-                        | What::Ready { .. }
-                        | What::Split { .. }
-                        | What::Close
-                        | What::Refuse { .. }
+                    What::Next(_) | What::Split { .. } | What::Close | What::Refuse { .. }
                 );
                 let named = self.method(method);
                 let taken = SESSION_METHODS.contains(&method.name.as_str()) || method.name == "refuse";
@@ -183,7 +179,7 @@ impl Clashes<'_> {
             }
             What::OpenExchange { request, .. } => (*request, false),
             What::Call(call) => (call.request, false),
-            What::Next(_) | What::Ready { .. } | What::Refuse { .. } | What::Split { .. } | What::Close => {
+            What::Next(_) | What::Refuse { .. } | What::Split { .. } | What::Close => {
                 let what = format!("the method `{}` that sessions have here", method.name);
                 return Named { span: method.span, what, help: "rename the message".into() };
             }

@@ -173,7 +173,6 @@ pub(crate) fn type_of(plan: &Plan<'_>, role: &Role<'_>, what: &What) -> String {
             }
             branches.join(" & ")
         }
-        What::Ready { inputs: ready } => inputs(ready).join(" & "),
         What::Refuse { request, target } => format!("!{}Error . {}", message(*request), state(*target)),
         What::Open { message: sent, opening } => {
             format!("*( !{} . {} )", message(*sent), state(opening.start))

@@ -234,6 +234,13 @@ impl Generator<'_> {
                 pub(super) fn at(session: typed::Session) -> Self {
                     Self { session, state: ::std::marker::PhantomData }
                 }
+
+                /// Waits until there is something to take with `next` or `recv_…`, or there will be nothing. Takes
+                /// nothing itself, so it may be dropped.
+                pub async fn readable(&self) {
+                    self.session.readable().await
+                }
+
                 #request_id
             }
         }

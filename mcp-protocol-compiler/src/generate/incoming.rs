@@ -176,11 +176,20 @@ impl Generator<'_> {
             let documentation = attributes(&[
                 format!("Sends {described} about the request that is handled;"),
                 "the token is filled in, and nothing is sent if the request carries none.".into(),
+                "If it has a number `progress`, that must be more than in the report before.".into(),
             ]);
             quote! {
                 #documentation
                 pub async fn #name(&self, #parameter) -> Result<(), super::#error> {
                     self.context.report(messages::#constant, #value).await
+                }
+            }
+        });
+        let wants_reports = (!self.plan.reports.is_empty()).then(|| {
+            quote! {
+                /// Whether the peer wants reports on its request.
+                pub fn wants_reports(&self) -> bool {
+                    self.context.wants_reports()
                 }
             }
         });
@@ -199,12 +208,15 @@ impl Generator<'_> {
                 #peer
                 #(#reports)*
 
-                /// Waits until the peer takes its request back.
+                #wants_reports
+
+                /// Waits until the peer takes its request back, or the session ends.
                 pub async fn cancelled(&self) {
                     self.context.cancelled().await
                 }
 
-                /// Whether the peer has taken its request back.
+                /// Whether the peer has taken its request back, or the session has ended. What such a request is
+                /// answered is not sent.
                 pub fn is_cancelled(&self) -> bool {
                     self.context.is_cancelled()
                 }
@@ -267,7 +279,9 @@ impl Generator<'_> {
             /// Answers what the peer asks at any time.
             ///
             /// Implement the methods as `async fn`. A request that is not implemented is answered with
-            /// *method not found*, a notification that is not implemented is ignored.
+            /// *method not found*, a notification that is not implemented is ignored. Each message is worked on in
+            /// a task of its own: requests side by side, notifications one after another. A handler that panics
+            /// fails its own message only: a request is answered with an error, and the session lives on.
             pub trait Handler: ::std::marker::Send + ::std::marker::Sync + 'static {
                 #(#methods)*
             }

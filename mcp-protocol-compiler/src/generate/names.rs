@@ -6,7 +6,7 @@
 use proc_macro2::{Ident, Span};
 
 /// Methods of every session value; nothing else may be called so.
-pub(crate) const SESSION_METHODS: [&str; 13] = [
+pub(crate) const SESSION_METHODS: [&str; 14] = [
     "new",
     "with_options",
     "at",
@@ -16,6 +16,7 @@ pub(crate) const SESSION_METHODS: [&str; 13] = [
     "permitted",
     "abort",
     "ended",
+    "readable",
     "close",
     "next",
     "split",
@@ -26,7 +27,7 @@ pub(crate) const SESSION_METHODS: [&str; 13] = [
 pub(crate) const HANDLE_METHODS: [&str; 1] = ["clone"];
 
 /// Methods of a handler's context.
-pub(crate) const CONTEXT_METHODS: [&str; 4] = ["peer", "cancelled", "is_cancelled", "clone"];
+pub(crate) const CONTEXT_METHODS: [&str; 5] = ["peer", "cancelled", "is_cancelled", "wants_reports", "clone"];
 
 /// What stands in the generated module beside the roles and the states: the imports, the tables and the modules.
 pub(crate) const MODULE_ITEMS: [&str; 8] =

@@ -128,8 +128,6 @@ pub(crate) enum What {
     Receive { message: MessageIndex, target: StateIndex, refused: Option<StateIndex> },
     /// Whatever linear input comes first.
     Next(Next),
-    /// Waits for one of these inputs and takes none.
-    Ready { inputs: Vec<(MessageIndex, StateIndex)> },
     /// An error in place of the reply that is owed here.
     Refuse { request: MessageIndex, target: StateIndex },
     /// A replicated request.

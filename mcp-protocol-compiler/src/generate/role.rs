@@ -105,6 +105,12 @@ impl Generator<'_> {
                     self.session.ended().await
                 }
 
+                /// Waits until there is something to take with `next` or `recv_…`, or there will be nothing. Takes
+                /// nothing itself, so it may be dropped: in a `select!`, wait for this and take the message behind it.
+                pub async fn readable(&self) {
+                    self.session.readable().await
+                }
+
                 /// Ends the session here and now; the peer sees the end of the stream.
                 pub fn abort(self) {
                     self.session.abort()

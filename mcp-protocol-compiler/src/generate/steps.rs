@@ -29,14 +29,6 @@ impl Generator<'_> {
                 self.receive(role, &name, *message, here, *target, *refused)
             }
             What::Next(next) => self.next(role, next),
-            What::Ready { .. } => {
-                let error = &self.error;
-                quote! {
-                    pub async fn ready(&mut self) -> Result<(), #error> {
-                        self.session.ready().await
-                    }
-                }
-            }
             What::Refuse { request, target } => self.refuse(role, *request, *target),
             What::Call(call) => {
                 let (parameter, value) = self.argument(call.request, Scope::Top);
@@ -103,11 +95,6 @@ impl Generator<'_> {
                 format!("Waits for {}; the {subject} {}.", described(plan, *message), said(*target))
             }
             What::Next(_) => "Waits for whatever the peer sends next.".into(),
-            What::Ready { .. } => {
-                "Waits until the peer has sent what can be taken here, and takes nothing: for `select!`, \
-                            beside what is to be sent."
-                    .into()
-            }
             What::Refuse { request, target } => {
                 format!("Sends {}; the {subject} {}.", self.refusal(*request), said(*target))
             }
@@ -137,7 +124,7 @@ impl Generator<'_> {
             What::Call(call) => (Some(call.request), None),
             What::Open { message, .. } => (Some(*message), None),
             What::OpenExchange { request, .. } => (Some(*request), None),
-            What::Refuse { .. } | What::Ready { .. } | What::Split { .. } | What::Close => (None, None),
+            What::Refuse { .. } | What::Split { .. } | What::Close => (None, None),
         };
         match refusable {
             Some(back) if role.is_over(back) => {
@@ -200,29 +187,24 @@ impl Generator<'_> {
         let (parameter, value) = self.argument(request, Scope::Top);
         let constant = self.constant(request);
         let result = self.answer(role, request, replies, Scope::Top);
-        let error = &self.error;
         if here == target {
             return quote! {
-                pub async fn #name(&mut self, #parameter) -> Result<#result, #error> {
-                    self.session.exchange_here(messages::#constant, #value).await
+                pub fn #name(&mut self, #parameter) -> typed::Exchange<'_, #result> {
+                    self.session.exchange_here(messages::#constant, #value)
                 }
             };
         }
-        let (output, map) = match replies {
-            [reply] => self.with_payload(role, *reply, target, &format_ident!("result")),
-            _ if role.is_over(target) => (result, quote!(|(reply, _over)| reply)),
-            _ => {
-                let (session, next) = self.session_in(role, target);
-                (quote!((#result, #next)), quote!(|(reply, session)| (reply, #session::at(session))))
-            }
+        let next = self.alone(role, target);
+        let empty = matches!(replies, [reply] if self.is_empty(*reply));
+        let (output, exchange) = match (empty, role.is_over(target)) {
+            (true, false) => (next, quote!(exchange_empty)),
+            (false, false) => (quote!((#result, #next)), quote!(exchange_on)),
+            (true, true) => (quote!(()), quote!(exchange_last)),
+            (false, true) => (result, quote!(exchange_last)),
         };
         quote! {
-            pub async fn #name(self, #parameter) -> Result<#output, typed::StepError<Self>> {
-                self.session
-                    .exchange(messages::#constant, #value)
-                    .await
-                    .map(#map)
-                    .map_err(|error| error.map(Self::at))
+            pub fn #name(self, #parameter) -> typed::Advance<#output, Self> {
+                self.session.#exchange(messages::#constant, #value)
             }
         }
     }
@@ -240,11 +222,8 @@ impl Generator<'_> {
         let module = ident(role_module(role.automaton.side));
         let choice = ident(&state(role.automaton, waiting).map_or_else(String::new, next_name));
         quote! {
-            pub async fn #name(self, #parameter) -> Result<#module::#choice, typed::StepError<Self>> {
-                self.session
-                    .exchange_next(messages::#constant, #value, #module::#choice::read)
-                    .await
-                    .map_err(|error| error.map(Self::at))
+            pub fn #name(self, #parameter) -> typed::Advance<#module::#choice, Self> {
+                self.session.exchange_next(messages::#constant, #value, #module::#choice::read)
             }
         }
     }
@@ -390,26 +369,6 @@ impl Generator<'_> {
         match role.is_over(target) {
             true => quote!(()),
             false => self.session_in(role, target).1,
-        }
-    }
-
-    /// What a step gives that brings a payload: the payload and the session, or the session alone.
-    fn with_payload(
-        &self,
-        role: &Role<'_>,
-        message: MessageIndex,
-        target: StateIndex,
-        value: &Ident,
-    ) -> (TokenStream, TokenStream) {
-        let payload = self.payload(message, Scope::Top);
-        let (session, next) = self.session_in(role, target);
-        match (self.is_empty(message), role.is_over(target)) {
-            (true, false) => (next, quote!(|((), session)| #session::at(session))),
-            (false, false) => {
-                (quote!((#payload, #next)), quote!(|(#value, session)| (#value, #session::at(session))))
-            }
-            (true, true) => (quote!(()), quote!(|((), _over)| ())),
-            (false, true) => (payload, quote!(|(#value, _over)| #value)),
         }
     }
 

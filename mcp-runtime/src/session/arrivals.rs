@@ -6,7 +6,7 @@
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
 use mcp_protocol_machine::{CopyNumber, RequestId, Token};
 
 use super::engine::{Engine, Phase};
@@ -34,6 +34,8 @@ pub(crate) struct LinearInput {
     pub(crate) message: MessageIndex,
     /// The id, if it is a request.
     pub(crate) id: Option<RequestId>,
+    /// The id of the request of this side that it answers, if it answers one.
+    pub(crate) answers: Option<i64>,
     pub(crate) body: Body,
 }
 
@@ -79,22 +81,62 @@ impl Engine {
             Phase::HalfClosed(reason) | Phase::Ended(reason) => {
                 Poll::Ready(Err(Error::Disconnected { reason: reason.clone() }))
             }
-            Phase::Closed | Phase::Abandoned(_) => Poll::Ready(Err(Error::Closed)),
+            Phase::Closing(_) | Phase::Closed | Phase::Abandoned(_) => Poll::Ready(Err(Error::Closed)),
         }
     }
 
-    /// Waits until `judge` would take some linear input, or the session is over.
+    /// Waits until there is a linear input that `judge` wants, or there will be none. Takes nothing.
     pub(crate) fn poll_linear_ready(
         &mut self,
         context: &Context<'_>,
-        mut judge: impl FnMut(&LinearInput) -> Verdict,
+        judge: impl FnMut(&LinearInput) -> Verdict,
     ) -> Poll<()> {
-        let waits = self.linear.iter().any(|input| !matches!(judge(input), Verdict::Skip));
-        if waits || !matches!(self.phase, Phase::Open) {
+        if self.linear.iter().map(judge).any(|verdict| !matches!(verdict, Verdict::Skip)) {
             return Poll::Ready(());
         }
-        self.linear_waiting.register(context);
-        Poll::Pending
+        match self.phase {
+            Phase::Open => {
+                self.linear_waiting.register(context);
+                Poll::Pending
+            }
+            _ => Poll::Ready(()),
+        }
+    }
+
+    /// Takes the next replicated input that somebody can work on who works on `handlers` requests already, and on a
+    /// notification or not; `None` when the session is over.
+    ///
+    /// A notification waits for the one before it, and requests wait until fewer are worked on, but neither waits
+    /// for the other: what a handler waits for may depend on what stands behind it.
+    pub(crate) fn poll_served(
+        &mut self,
+        context: &Context<'_>,
+        handlers: usize,
+        notified: bool,
+    ) -> Poll<Option<Arrived>> {
+        // Each request of this side that waits for its reply makes room for one more: the peer may have to ask
+        // something before it can answer.
+        let most = self.options.max_handlers.max(1).saturating_add(self.checker.running(Direction::Send));
+        let fits = |arrived: &Arrived| match (&arrived.id, &arrived.copy) {
+            (_, Some(_)) => true,
+            (Some(_), None) => handlers < most,
+            (None, None) => !notified,
+        };
+        if let Some(place) = self.incoming.iter().position(fits) {
+            return Poll::Ready(self.incoming.remove(place));
+        }
+        match self.phase {
+            Phase::Open => {
+                self.incoming_waiting.register(context);
+                if handlers >= most {
+                    self.room_waiting.register(context);
+                }
+                Poll::Pending
+            }
+            // What came before the end still counts.
+            _ if !self.incoming.is_empty() => Poll::Pending,
+            _ => Poll::Ready(None),
+        }
     }
 
     /// Takes the next replicated input; `None` when the session is over.
@@ -148,6 +190,7 @@ impl Engine {
         if let Some(id) = &arrived.id {
             let error = match cause {
                 Cause::QueueFull => RpcError::busy("too many requests are waiting: try again later"),
+                Cause::TooMany => RpcError::busy("too many requests are unanswered: try again later"),
                 Cause::Unattended => RpcError::method_not_found(&self.method(message)),
                 Cause::Abandoned => RpcError::internal_error("the request was dropped unanswered"),
             };
@@ -164,6 +207,7 @@ impl Engine {
     /// Whether a request of the peer was cancelled, or nobody waits for its answer any more.
     pub(crate) fn is_cancelled(&self, id: Option<&RequestId>) -> bool {
         match self.phase {
+            Phase::Closing(_) => id.and_then(|id| self.owed.get(id)).is_none_or(|owed| owed.cancelled),
             Phase::Open | Phase::HalfClosed(_) => {
                 id.and_then(|id| self.owed.get(id)).is_some_and(|owed| owed.cancelled)
             }

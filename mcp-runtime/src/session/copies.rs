@@ -103,6 +103,33 @@ impl Engine {
         self.report(Report::Dropped { message: name, cause });
     }
 
+    /// Throws a reply away that waits for the value of a copy.
+    pub(super) fn forget_copy_reply(&mut self, copy: CopyNumber, id: i64) -> bool {
+        let Some(seat) = self.copies.seats.get_mut(&copy) else { return false };
+        let Some(place) = seat.inputs.iter().position(|input| input.answers == Some(id)) else {
+            return false;
+        };
+        self.copies.queued = self.copies.queued.saturating_sub(1);
+        seat.inputs.remove(place).is_some()
+    }
+
+    /// Waits until there is an input of a copy that `judge` wants, or there will be none. Takes nothing.
+    pub(crate) fn poll_copy_ready(
+        &mut self,
+        context: &Context<'_>,
+        copy: CopyNumber,
+        judge: impl FnMut(&LinearInput) -> Verdict,
+    ) -> Poll<()> {
+        let open = matches!(self.phase, Phase::Open);
+        let Some(seat) = self.copies.seats.get_mut(&copy) else { return Poll::Ready(()) };
+        let there = seat.inputs.iter().map(judge).any(|verdict| !matches!(verdict, Verdict::Skip));
+        if there || seat.over.is_some() || !open {
+            return Poll::Ready(());
+        }
+        seat.waiting.register(context);
+        Poll::Pending
+    }
+
     /// A copy was ended by something that is no input of its value.
     pub(super) fn copy_ended(&mut self, copy: CopyNumber, error: Error) {
         if let Some(seat) = self.copies.seats.get_mut(&copy) {
@@ -141,24 +168,6 @@ impl Engine {
             }
             _ => Poll::Ready(Err(self.closed().unwrap_or(Error::Closed))),
         }
-    }
-
-    /// Waits until `judge` would take some input of a copy, or the copy or the session is over.
-    pub(crate) fn poll_copy_ready(
-        &mut self,
-        context: &Context<'_>,
-        copy: CopyNumber,
-        mut judge: impl FnMut(&LinearInput) -> Verdict,
-    ) -> Poll<()> {
-        let open = matches!(self.phase, Phase::Open);
-        let Some(seat) = self.copies.seats.get_mut(&copy).filter(|seat| open && seat.over.is_none()) else {
-            return Poll::Ready(());
-        };
-        if seat.inputs.iter().any(|input| !matches!(judge(input), Verdict::Skip)) {
-            return Poll::Ready(());
-        }
-        seat.waiting.register(context);
-        Poll::Pending
     }
 
     /// The value of a copy is gone. What it owed is answered with an error; if the copy goes on and may be taken

@@ -9,17 +9,43 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use mcp_protocol_machine::RequestId;
+
 use super::engine::{Engine, Grace, Phase};
 use crate::driver::{End, Outcome, Output};
 use crate::error::{Error, Reason};
 
 impl Engine {
-    /// This side closes the session: what is to be written is written, what still comes is dropped.
+    /// This side closes the session: what is to be written is written, what handlers are working on is answered if
+    /// that does not take too long, what still comes is dropped.
     pub(crate) fn close(&mut self) {
-        match self.phase {
-            Phase::Open | Phase::HalfClosed(_) => self.over(Phase::Closed),
-            Phase::Ended(_) | Phase::Closed | Phase::Abandoned(_) => {}
+        if !matches!(self.phase, Phase::Open | Phase::HalfClosed(_)) {
+            return;
         }
+        // What nobody has begun to work on, and what a value would have had to answer, is not waited for.
+        for arrived in std::mem::take(&mut self.incoming) {
+            self.forget_owed(arrived.id.as_ref());
+        }
+        let of_values = self.owed.iter().filter(|(_, owed)| owed.linear || owed.copy.is_some());
+        let unattended: Vec<RequestId> = of_values.map(|(id, _)| id.clone()).collect();
+        for id in unattended {
+            self.forget_owed(Some(&id));
+        }
+        if self.owed.is_empty() || self.options.close_grace.is_zero() {
+            return self.over(Phase::Closed);
+        }
+        self.phase = Phase::Closing(Grace::Unknown);
+        self.fail_calls();
+        self.linear.clear();
+        self.end_copies(false);
+        self.wake_everyone();
+    }
+
+    /// A request will not be answered.
+    fn forget_owed(&mut self, id: Option<&RequestId>) {
+        let Some(mut owed) = id.and_then(|id| self.owed.remove(id)) else { return };
+        owed.waiting.wake(&mut self.effects);
+        self.leave_batch(owed.batch);
     }
 
     /// This side lets go of the session in whatever state it is.
@@ -37,7 +63,7 @@ impl Engine {
                 self.closing_waiting.wake(&mut self.effects);
                 self.wake_driver();
             }
-            Phase::Ended(_) | Phase::Closed | Phase::Abandoned(_) => {}
+            Phase::Closing(_) | Phase::Ended(_) | Phase::Closed | Phase::Abandoned(_) => {}
         }
     }
 
@@ -49,6 +75,7 @@ impl Engine {
                 self.output_start = 0;
                 self.over(Phase::Ended(reason));
             }
+            Phase::Closing(_) => self.over(Phase::Closed),
             Phase::Ended(_) | Phase::Closed | Phase::Abandoned(_) => {}
         }
     }
@@ -94,7 +121,7 @@ impl Engine {
     pub(crate) fn poll_ended(&mut self, context: &Context<'_>) -> Poll<()> {
         match self.phase {
             Phase::Open => {}
-            Phase::HalfClosed(_) if !self.owed.is_empty() => {}
+            Phase::HalfClosed(_) | Phase::Closing(_) if !self.owed.is_empty() => {}
             _ => return self.poll_drained(context),
         }
         self.closing_waiting.register(context);
@@ -123,7 +150,10 @@ impl Engine {
 
     fn fail_calls(&mut self) {
         let error = self.closed().unwrap_or(Error::Closed);
+        self.timers.forget_calls();
+        self.debts.clear();
         for pending in self.calls.values_mut() {
+            pending.clock = None;
             if pending.result.is_none() {
                 pending.result = Some(Err(error.clone()));
                 if let Some(waker) = pending.waker.take() {
@@ -135,6 +165,7 @@ impl Engine {
 
     fn wake_everyone(&mut self) {
         self.incoming_waiting.wake(&mut self.effects);
+        self.room_waiting.wake(&mut self.effects);
         self.linear_waiting.wake(&mut self.effects);
         self.output_waiting.wake(&mut self.effects);
         self.closing_waiting.wake(&mut self.effects);
@@ -226,6 +257,7 @@ impl Engine {
                 self.phase = Phase::Abandoned(Grace::Over);
                 return Poll::Ready(Output::Abandoned);
             }
+            Phase::Closing(_) if self.owed.is_empty() => self.over(Phase::Closed),
             _ => {}
         }
         if self.finished {
@@ -240,7 +272,7 @@ impl Engine {
         let complete = match self.phase {
             Phase::Closed | Phase::Ended(_) => true,
             Phase::HalfClosed(_) => self.owed.is_empty(),
-            Phase::Open | Phase::Abandoned(_) => false,
+            Phase::Open | Phase::Closing(_) | Phase::Abandoned(_) => false,
         };
         if complete && self.output_length() == 0 {
             self.finished = true;
@@ -295,21 +327,34 @@ impl Engine {
     }
 
     /// When the engine wants to know the time.
-    pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        match self.phase {
+    pub(crate) fn next_deadline(&mut self) -> Option<Instant> {
+        let own = match self.phase {
             Phase::Open | Phase::HalfClosed(_) => self.unattended_deadline(),
             // The time of the last input is past, so the transport tells the time at once.
-            Phase::Abandoned(Grace::Unknown) => self.now,
-            Phase::Abandoned(Grace::Until(deadline)) => Some(deadline),
-            Phase::Abandoned(Grace::Over) | Phase::Closed | Phase::Ended(_) => None,
-        }
+            Phase::Abandoned(Grace::Unknown) | Phase::Closing(Grace::Unknown) => self.now,
+            Phase::Abandoned(Grace::Until(deadline)) | Phase::Closing(Grace::Until(deadline)) => {
+                Some(deadline)
+            }
+            Phase::Closing(Grace::Over) => None,
+            Phase::Abandoned(Grace::Over) | Phase::Closed | Phase::Ended(_) => return None,
+        };
+        let due = own.into_iter().chain(self.timers.first()).min();
+        self.timers.promise(due)
     }
 
     /// Takes note of the time.
     pub(crate) fn tick(&mut self, now: Instant) {
         self.now = Some(now);
+        self.timers.kept(now);
+        self.ring(now);
         match self.phase {
             Phase::Open | Phase::HalfClosed(_) => self.refuse_unattended(now),
+            Phase::Closing(Grace::Unknown) => {
+                let until = now.checked_add(self.options.close_grace);
+                self.phase = Phase::Closing(until.map_or(Grace::Over, Grace::Until));
+                self.wake_driver();
+            }
+            Phase::Closing(Grace::Until(deadline)) if deadline <= now => self.over(Phase::Closed),
             Phase::Abandoned(Grace::Unknown) => {
                 let until = now.checked_add(self.options.abandon_grace);
                 self.phase = Phase::Abandoned(until.map_or(Grace::Over, Grace::Until));
@@ -319,7 +364,7 @@ impl Engine {
                 self.phase = Phase::Abandoned(Grace::Over);
                 self.wake_driver();
             }
-            Phase::Abandoned(_) | Phase::Closed | Phase::Ended(_) => {}
+            Phase::Closing(_) | Phase::Abandoned(_) | Phase::Closed | Phase::Ended(_) => {}
         }
     }
 }

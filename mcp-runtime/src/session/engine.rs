@@ -20,6 +20,7 @@ use super::batches::{BatchKey, Batches};
 use super::copies::CopySeats;
 use super::names::{Names, announced};
 use super::outgoing::Answer;
+use super::timers::{Clock, Timers};
 use super::wakers::{Effects, Waiting};
 use crate::driver::{DirectOutput, Outcome, WrittenNow};
 use crate::error::{Error, Reason};
@@ -46,6 +47,10 @@ pub(crate) struct Engine {
     pub(super) next_id: i64,
     /// The calls of this side that have been written and not been taken.
     pub(super) calls: Calls,
+    /// What waits for a time.
+    pub(super) timers: Timers,
+    /// The linear requests of this side whose replies nobody waits for any more.
+    pub(super) debts: Vec<i64>,
     /// The requests of the peer that have not been answered.
     pub(super) owed: IdTable<RequestId, Owed>,
     /// Replies to them that wait for one another.
@@ -53,6 +58,8 @@ pub(crate) struct Engine {
     /// Replicated inputs that nobody has taken.
     pub(super) incoming: VecDeque<Arrived>,
     pub(super) incoming_waiting: Waiting,
+    /// Those who take `incoming` and have no room for more at the moment.
+    pub(super) room_waiting: Waiting,
     /// How many queues of replicated inputs are held.
     pub(super) attendants: usize,
     /// The time for someone to attend has passed once.
@@ -95,13 +102,15 @@ pub(crate) enum Phase {
     HalfClosed(Reason),
     /// Nothing can be sent or received any more, not by this side's will.
     Ended(Reason),
+    /// This side has closed it; what handlers are working on is answered until then.
+    Closing(Grace),
     /// This side has closed it: what is still to be written is written.
     Closed,
     /// This side has let go of it; tried until then, if anything is left to be written.
     Abandoned(Grace),
 }
 
-/// How long an abandoned session still tries to write.
+/// How long a session still goes on that this side is done with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Grace {
     /// As long as the settings say, from the next time that the clock is told.
@@ -120,6 +129,8 @@ pub(crate) struct Pending {
     pub(super) result: Option<Result<Answer, Error>>,
     /// Progress that has come in and not been taken, if anyone wants it.
     pub(super) progress: Option<VecDeque<Box<str>>>,
+    /// How long it may take, if there is an end to that.
+    pub(super) clock: Option<Box<Clock>>,
 }
 
 /// A request of the peer that this side has not answered.
@@ -127,6 +138,8 @@ pub(crate) struct Pending {
 pub(crate) struct Owed {
     /// A session value answers it, no handler.
     pub(super) linear: bool,
+    /// What the last report on it said of its progress.
+    pub(super) progress: Option<f64>,
     /// The value of this copy answers it.
     pub(super) copy: Option<CopyNumber>,
     pub(super) cancelled: bool,
@@ -156,10 +169,13 @@ impl Engine {
             now: None,
             next_id: 0,
             calls: Calls::default(),
+            timers: Timers::default(),
+            debts: Vec::new(),
             owed: IdTable::default(),
             batches: Batches::default(),
             incoming: VecDeque::new(),
             incoming_waiting: Waiting::default(),
+            room_waiting: Waiting::default(),
             attendants: 0,
             unattended: false,
             linear: VecDeque::new(),
@@ -287,7 +303,7 @@ impl Engine {
             Phase::HalfClosed(reason) | Phase::Ended(reason) => {
                 Some(Error::Disconnected { reason: reason.clone() })
             }
-            Phase::Closed | Phase::Abandoned(_) => Some(Error::Closed),
+            Phase::Closing(_) | Phase::Closed | Phase::Abandoned(_) => Some(Error::Closed),
         }
     }
 
@@ -335,6 +351,7 @@ impl Engine {
             && pending.result.is_none()
         {
             pending.result = Some(result);
+            self.timers.stop(pending.clock.take());
             if let Some(waker) = pending.waker.take() {
                 self.effects.wake(waker);
             }

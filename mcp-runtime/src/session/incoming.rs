@@ -26,6 +26,10 @@ impl Engine {
         let mut lines = std::mem::take(&mut self.lines);
         lines.feed(bytes, |line| self.line(line, now));
         self.lines = lines;
+        // A peer that keeps the transport busy must not hold up what is due. What it said counts first.
+        if self.timers.first().is_some_and(|first| first <= now) {
+            self.ring(now);
+        }
     }
 
     /// Takes what stood behind the last line end.
@@ -130,7 +134,14 @@ impl Engine {
         }
         let linear = matches!(step.kind, StepKind::Linear { .. });
         let batch = self.batches.join();
-        let owed = Owed { linear, copy: step.copy, cancelled: false, waiting: Default::default(), batch };
+        let owed = Owed {
+            linear,
+            progress: None,
+            copy: step.copy,
+            cancelled: false,
+            waiting: Default::default(),
+            batch,
+        };
         self.owed.insert(id.clone(), owed);
         if self.message(message).is_some_and(|message| message.answered) {
             // The reply of an `answered` request is empty, so it cannot fail to be written.
@@ -140,11 +151,11 @@ impl Engine {
         match step.kind {
             StepKind::Linear { .. } => {
                 let body = Body::Payload(params.map(Box::from));
-                self.linear_came(LinearInput { message, id: Some(id), body }, step.kind);
+                self.linear_came(LinearInput { message, id: Some(id), answers: None, body }, step.kind);
             }
             StepKind::Copy { .. } if step.copy.is_some() => {
                 let body = Body::Payload(params.map(Box::from));
-                self.hand_to_copy(&step, LinearInput { message, id: Some(id), body });
+                self.hand_to_copy(&step, LinearInput { message, id: Some(id), answers: None, body });
             }
             _ => {
                 let payload = params.map(Box::from);
@@ -193,10 +204,10 @@ impl Engine {
             }
         } else if matches!(step.kind, StepKind::Linear { .. }) {
             let body = Body::Payload(params.map(Box::from));
-            self.linear_came(LinearInput { message, id: None, body }, step.kind);
+            self.linear_came(LinearInput { message, id: None, answers: None, body }, step.kind);
         } else if matches!(step.kind, StepKind::Copy { .. }) && step.copy.is_some() {
             let body = Body::Payload(params.map(Box::from));
-            self.hand_to_copy(&step, LinearInput { message, id: None, body });
+            self.hand_to_copy(&step, LinearInput { message, id: None, answers: None, body });
         } else {
             let payload = params.map(Box::from);
             let copy = self.opened(&step);
@@ -208,9 +219,9 @@ impl Engine {
         let Awaiting::Request(request) = self.checker.awaiting(Direction::Receive, id) else {
             // The copy of a call that was taken back may have got its key already.
             let retired = self.checker.retired(Direction::Receive, id);
-            let message = retired.zip(outcome.as_ref().ok()).and_then(|(request, result)| {
-                self.names.reply(&self.protocol, request, result)
-            });
+            let message = retired
+                .zip(outcome.as_ref().ok())
+                .and_then(|(request, result)| self.names.reply(&self.protocol, request, result));
             let keys = message.map_or_else(Vec::new, |message| {
                 Names::keys(&self.protocol, message, Some(id), outcome.as_ref().ok().copied())
             });
@@ -259,19 +270,21 @@ impl Engine {
                 text: self.message(message).map_or(result, |table| to_be_read(table, Some(result))).into(),
             });
             self.complete(*number, read.map_err(Error::Refused));
+        } else if self.debt_paid(id) {
+            // The request leads back to where it was sent, so nobody misses the reply.
         } else if matches!(step.kind, StepKind::Linear { .. }) {
             let body = match outcome {
                 Ok(result) => Body::Payload(Some(result.into())),
                 Err(error) => Body::Refusal(error),
             };
-            self.linear_came(LinearInput { message, id: None, body }, step.kind);
+            self.linear_came(LinearInput { message, id: None, answers: number(id), body }, step.kind);
         } else if let Some(copy) = step.copy {
             let refused = outcome.as_ref().err().map(|error| Error::Refused(error.clone()));
             let body = match outcome {
                 Ok(result) => Body::Payload(Some(result.into())),
                 Err(error) => Body::Refusal(error),
             };
-            self.hand_to_copy(&step, LinearInput { message, id: None, body });
+            self.hand_to_copy(&step, LinearInput { message, id: None, answers: number(id), body });
             if let (Some(error), StepKind::Copy { ended: true }) = (refused, step.kind) {
                 // The refusal may have come where its value waits for something else.
                 self.copy_ended(copy, error);
@@ -317,6 +330,8 @@ impl Engine {
             Some(Cause::Unattended)
         } else if self.incoming.len() >= self.options.max_incoming {
             Some(Cause::QueueFull)
+        } else if arrived.id.is_some() && self.owed.len() > self.options.max_requests.max(1) {
+            Some(Cause::TooMany)
         } else {
             None
         };
@@ -351,6 +366,7 @@ impl Engine {
     }
 
     fn progress_came(&mut self, id: i64, params: Option<&str>) {
+        self.renew(id);
         let most = self.options.max_progress;
         let Some(pending) = self.calls.get_mut(&id) else { return };
         let Some(progress) = &mut pending.progress else { return };
@@ -361,5 +377,13 @@ impl Engine {
         if let Some(waker) = pending.waker.take() {
             self.effects.wake(waker);
         }
+    }
+}
+
+/// The id of a request of this side.
+fn number(id: &RequestId) -> Option<i64> {
+    match id {
+        RequestId::Number(number) => Some(*number),
+        RequestId::Text(_) => None,
     }
 }

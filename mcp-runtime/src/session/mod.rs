@@ -13,6 +13,7 @@
 //! - `alternatives.rs`: what conditions tell apart is sent as what it is.
 //! - `outgoing.rs`: calls, notifications, replies, cancellations of this side.
 //! - `incoming.rs`: lines of the peer; `batches.rs`: several messages on one; `arrivals.rs`: what they become.
+//! - `timers.rs`: what waits for a time; `exchanges.rs`: linear requests that nobody waits for any more.
 //! - `copies.rs`: copies with a life of their own.
 //! - `ending.rs`: closing, abandoning, ends of the transport, time.
 //! - `names.rs`: from methods to messages; `wakers.rs`: what is done outside of the lock.
@@ -23,12 +24,14 @@ mod batches;
 mod copies;
 mod ending;
 mod engine;
+mod exchanges;
 mod incoming;
 mod link;
 mod names;
 mod outgoing;
 #[cfg(test)]
 mod tests;
+mod timers;
 mod wakers;
 
 pub(crate) use arrivals::{Arrived, Body, LinearInput, Verdict};
@@ -36,3 +39,4 @@ pub(crate) use engine::Engine;
 pub(crate) use link::Link;
 pub(crate) use names::to_be_read;
 pub(crate) use outgoing::Sent;
+pub(crate) use timers::{AlarmKey, Patience};

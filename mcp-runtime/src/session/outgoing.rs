@@ -6,14 +6,14 @@
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Text};
 use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token, Violation};
 
 use super::alternatives::applies;
 use super::batches::BatchKey;
-use super::engine::{Engine, Pending, Phase};
+use super::engine::{Engine, Owed, Pending, Phase};
 use super::names::{Names, on_the_wire};
-use crate::error::Error;
+use crate::error::{Error, Mismatch};
 use crate::jsonrpc::{RpcError, path, write};
 
 /// The result of a call.
@@ -86,8 +86,10 @@ impl Engine {
         write::request(&mut self.output, &id, &table.method, params);
         if call {
             let progress = progress.then(VecDeque::new);
-            self.calls.insert(number, Pending { message, waker: None, result: None, progress });
+            self.calls.insert(number, Pending { message, waker: None, result: None, progress, clock: None });
         }
+        // Whoever answers it may have to ask something first.
+        self.room_waiting.wake(&mut self.effects);
         self.appended();
         Ok((number, step))
     }
@@ -110,9 +112,14 @@ impl Engine {
         about: About<'_>,
         meant: Meant,
     ) -> Result<Step, Error> {
-        // Once the peer has said everything, replies are still owed to it, and so may be reports on them.
+        // Once one side has said everything, replies may still be owed to the peer, and so may be reports on them.
+        let answering = match self.phase {
+            Phase::HalfClosed(_) => true,
+            Phase::Closing(_) => matches!(about, About::Token(_)),
+            _ => false,
+        };
         if let Some(error) = self.closed()
-            && (self.finished || !matches!(self.phase, Phase::HalfClosed(_)))
+            && (self.finished || !answering)
         {
             return Err(error);
         }
@@ -132,19 +139,46 @@ impl Engine {
         Ok(step)
     }
 
-    /// Reports on a request of the peer that carried a token.
+    /// Reports on a request of the peer that carried a token. A report that says how far the work is, in a number
+    /// `progress`, must say more than the one before it.
     pub(crate) fn report_on(
         &mut self,
         message: MessageIndex,
         written: &str,
         token: &Token,
+        id: Option<&RequestId>,
     ) -> Result<(), Error> {
         let protocol = self.protocol.clone();
         let reports = protocol.message(message).and_then(|table| Some((table, table.reports.as_ref()?)));
         let Some((table, reports)) = reports else { return Ok(()) };
         let params = path::set(Some(written), &reports.token, &write::id_text(token))
             .map_err(|error| Error::payload(&table.name, error))?;
+        let now =
+            path::find(written, &[Text::Borrowed("progress")]).and_then(|text| text.parse::<f64>().ok());
+        let owed = id.and_then(|id| self.owed.get_mut(id));
+        if let (Some(now), Some(Owed { progress: Some(before), .. })) = (now, &owed)
+            && now <= *before
+        {
+            let problem = Mismatch::NotMore { before: *before, now };
+            return Err(Error::Mismatch { message: table.name.clone(), problem });
+        }
+        if let (Some(now), Some(owed)) = (now, owed) {
+            owed.progress = Some(now);
+        }
         self.notification(message, &params, About::Token(token)).map(drop)
+    }
+
+    /// Waits for the next report on a call; `None` once there is nothing but its result.
+    pub(crate) fn poll_progress(&mut self, context: &Context<'_>, id: i64) -> Poll<Option<Box<str>>> {
+        let Some(pending) = self.calls.get_mut(&id) else { return Poll::Ready(None) };
+        if let Some(progress) = pending.progress.as_mut().and_then(VecDeque::pop_front) {
+            return Poll::Ready(Some(progress));
+        }
+        if pending.result.is_some() {
+            return Poll::Ready(None);
+        }
+        self.wait_for_call(context, id);
+        Poll::Pending
     }
 
     /// Waits for what a call brings.
@@ -159,6 +193,12 @@ impl Engine {
             self.calls.remove(&id);
             return Poll::Ready(Sent::Done(result));
         }
+        self.wait_for_call(context, id);
+        Poll::Pending
+    }
+
+    fn wait_for_call(&mut self, context: &Context<'_>, id: i64) {
+        let Some(pending) = self.calls.get_mut(&id) else { return };
         let replaced = match &pending.waker {
             Some(waker) if waker.will_wake(context.waker()) => None,
             _ => pending.waker.replace(context.waker().clone()),
@@ -167,12 +207,16 @@ impl Engine {
         if let Some(waker) = replaced {
             self.effects.wake(waker);
         }
-        Poll::Pending
     }
 
     /// Takes a request of this side back; `false` if its reply has come already. `extra` are further members of the
     /// notification.
     pub(crate) fn cancel(&mut self, id: i64, extra: Option<&str>) -> Result<bool, Error> {
+        self.take_back(id, extra, Error::Cancelled)
+    }
+
+    /// The same, and says what a call then ends with.
+    pub(super) fn take_back(&mut self, id: i64, extra: Option<&str>, error: Error) -> Result<bool, Error> {
         if self.calls.get(&id).is_some_and(|pending| pending.result.is_some()) {
             return Ok(false);
         }
@@ -183,7 +227,7 @@ impl Engine {
             .map_err(|error| Error::payload(&self.name(message), error))?;
         let written = self.notification(message, &params, About::Request(&name))?;
         if written {
-            self.complete(id, Err(Error::Cancelled));
+            self.complete(id, Err(error));
         }
         Ok(written)
     }
@@ -197,7 +241,9 @@ impl Engine {
             // If it can no longer be cancelled, its reply is dropped when it comes.
             let _ = self.cancel(id, None);
         }
-        if let Some(waker) = self.calls.remove(&id).and_then(|pending| pending.waker) {
+        let Some(pending) = self.calls.remove(&id) else { return };
+        self.timers.stop(pending.clock);
+        if let Some(waker) = pending.waker {
             self.effects.wake(waker);
         }
     }
@@ -278,13 +324,13 @@ impl Engine {
         if let Some(mut owed) = self.owed.remove(id) {
             owed.waiting.wake(&mut self.effects);
         }
-        // It may have been the last thing that kept a session open whose peer has said everything.
-        if matches!(self.phase, Phase::HalfClosed(_)) {
+        // It may have been the last thing that kept a session open in which nothing else is said any more.
+        if matches!(self.phase, Phase::HalfClosed(_) | Phase::Closing(_)) {
             self.closing_waiting.wake(&mut self.effects);
             self.wake_driver();
         }
         match &self.phase {
-            Phase::Open | Phase::HalfClosed(_) => {}
+            Phase::Open | Phase::HalfClosed(_) | Phase::Closing(_) => {}
             _ => return self.closed().map_or(Ok(None), Err),
         }
         match self.checker.awaiting(Direction::Send, id) {

@@ -7,6 +7,9 @@ mod desk {
 
 mod batches;
 mod calls;
+mod closing;
 mod ends;
 mod hostile;
 mod pair;
+mod races;
+mod timeouts;

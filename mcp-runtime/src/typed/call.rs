@@ -10,17 +10,20 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use mcp_protocol_machine::About;
 use mcp_protocol_machine::protocol::MessageIndex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::pending::Sending;
 use super::reply::{ReadReply, Reply};
-use crate::error::Error;
+use super::timer::now;
+use crate::error::{Error, Overdue};
 use crate::jsonrpc::write;
 use crate::options::Report;
-use crate::session::{Link, Sent};
+use crate::session::{AlarmKey, Engine, Link, Patience, Sent};
 
 /// Marks calls that the protocol allows to be taken back.
 #[derive(Clone, Copy, Debug)]
@@ -43,9 +46,21 @@ pub struct Call<'a, T, C, G> {
     link: Link,
     message: MessageIndex,
     stage: Stage,
+    /// Reports are asked for, perhaps to renew the time only.
+    progress: bool,
     on_progress: Option<OnProgress>,
+    patience: Patience,
+    /// When the call was first polled, and what wakes it while it waits for room, if there is an end to its patience.
+    waiting: Option<Waiting>,
     cancelling: Option<Arc<Mutex<Cancelling>>>,
     marker: PhantomData<(&'a (), Shape<T, C, G>)>,
+}
+
+/// A call with a limit of time that could not be written yet.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    started: Instant,
+    alarm: Option<AlarmKey>,
 }
 
 enum Stage {
@@ -66,17 +81,57 @@ enum Cancelling {
     Early,
 }
 
-impl<T, C, G> Call<'_, T, C, G> {
+impl<'a, T, C, G> Call<'a, T, C, G> {
     pub(super) fn new<P: Serialize + ?Sized>(link: Link, message: MessageIndex, params: &P) -> Self {
         let written = written(&link, message, params);
+        let patience = link.options().patience();
         Call {
             link,
             message,
             stage: Stage::New(written),
+            progress: false,
             on_progress: None,
+            patience,
+            waiting: None,
             cancelling: None,
             marker: PhantomData,
         }
+    }
+
+    /// Ends the call with [`Error::Timeout`] if its reply has not come that long after it was first polled, and takes
+    /// the request back where the protocol allows it; where not, the reply is dropped when it comes. In place of the
+    /// [`Options::timeout`](crate::Options::timeout) of the session.
+    ///
+    /// The time runs in the session: it ends the call whether or not anything polls it.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.patience.timeout = Some(timeout);
+        self
+    }
+
+    /// The same, with an end that reports do not put off. In place of the
+    /// [`Options::max_timeout`](crate::Options::max_timeout) of the session.
+    pub fn max_timeout(mut self, most: Duration) -> Self {
+        self.patience.most = Some(most);
+        self
+    }
+
+    /// Asks for reports, each of which starts the time of [`timeout`](Self::timeout) again. What the peer reports is
+    /// up to the peer, so give it an end with [`max_timeout`](Self::max_timeout), too.
+    pub fn reset_on_progress(mut self) -> Self {
+        self.progress = true;
+        self.patience.renewed = true;
+        self
+    }
+
+    /// Asks for reports, to be taken with [`Pending::progress`](super::Pending::progress).
+    pub fn with_progress(mut self) -> Self {
+        self.progress = true;
+        self
+    }
+
+    /// Writes the request, and gives the call that waits for its reply. Whatever this side sends later goes out later.
+    pub fn send(self) -> Sending<'a, T, C, G> {
+        Sending(Some(self))
     }
 
     /// Asks for reports, and calls `on_progress` with each of them while the call is polled, before its result.
@@ -84,6 +139,7 @@ impl<T, C, G> Call<'_, T, C, G> {
     where
         G: DeserializeOwned,
     {
+        self.progress = true;
         self.on_progress = Some(Box::new(move |raw| {
             on_progress(serde_json::from_str(raw)?);
             Ok(())
@@ -91,54 +147,100 @@ impl<T, C, G> Call<'_, T, C, G> {
         self
     }
 
-    fn poll_sent(&mut self, context: &mut Context<'_>) -> Poll<Sent> {
-        match &mut self.stage {
-            Stage::New(written) => {
-                let written = match written {
-                    Ok(written) => written,
-                    Err(error) => return Poll::Ready(Sent::Done(Err(error.clone()))),
-                };
-                let (message, progress) = (self.message, self.on_progress.is_some());
-                let cancelling = self.cancelling.as_deref();
-                let (id, polled) = self.link.with(|engine| {
-                    // Locked inside of the engine's lock, always in this order, and never while other code runs.
-                    let mut cancelling = cancelling.map(locked);
-                    if matches!(cancelling.as_deref(), Some(Cancelling::Early)) {
-                        return (None, Poll::Ready(Sent::Done(Err(Error::Cancelled))));
-                    }
-                    if engine.poll_room(context).is_pending() {
-                        return (None, Poll::Pending);
-                    }
-                    match engine.request(message, written, progress, true) {
-                        Ok(id) => {
-                            if let Some(cancelling) = &mut cancelling {
-                                **cancelling = Cancelling::Sent(id);
-                            }
-                            (Some(id), engine.poll_call(context, id))
-                        }
-                        Err(error) => (None, Poll::Ready(Sent::Done(Err(error)))),
-                    }
-                });
-                if let Some(id) = id {
-                    self.stage = Stage::Running(id);
-                }
-                polled
-            }
+    /// Writes the request, if it is not written, and gives its id.
+    pub(super) fn poll_written(&mut self, context: &Context<'_>) -> Poll<Result<i64, Error>> {
+        self.poll_written_then(context, |_, id| id)
+    }
+
+    /// The same, and does something with the id while the engine is locked anyway.
+    fn poll_written_then<R>(
+        &mut self,
+        context: &Context<'_>,
+        then: impl FnOnce(&mut Engine, i64) -> R,
+    ) -> Poll<Result<R, Error>> {
+        let written = match &self.stage {
+            Stage::New(Ok(written)) => written,
+            Stage::New(Err(error)) => return Poll::Ready(Err(error.clone())),
             Stage::Running(id) => {
                 let id = *id;
-                self.link.with(|engine| engine.poll_call(context, id))
+                return Poll::Ready(Ok(self.link.with(|engine| then(engine, id))));
             }
-            Stage::Over => Poll::Ready(Sent::Done(Err(Error::Closed))),
+            Stage::Over => return Poll::Ready(Err(Error::Closed)),
+        };
+        if self.waiting.is_none() && self.patience.is_limited() {
+            self.waiting = Some(Waiting { started: now(), alarm: None });
         }
+        let (message, progress, patience) = (self.message, self.progress, self.patience);
+        let cancelling = self.cancelling.as_deref();
+        let waiting = &mut self.waiting;
+        let polled = self.link.with(|engine| {
+            // Locked inside of the engine's lock, always in this order, and never while other code runs.
+            let mut cancelling = cancelling.map(locked);
+            if matches!(cancelling.as_deref(), Some(Cancelling::Early)) {
+                return Poll::Ready(Err(Error::Cancelled));
+            }
+            if engine.poll_room(context).is_pending() {
+                let Some(waiting) = waiting else { return Poll::Pending };
+                let Some(at) = patience.deadline(waiting.started, waiting.started) else {
+                    return Poll::Pending;
+                };
+                let alarm = *waiting.alarm.get_or_insert_with(|| engine.set_alarm(at));
+                return match engine.poll_alarm(context, alarm) {
+                    Poll::Pending => Poll::Pending,
+                    Poll::Ready(()) => {
+                        let (after, _) = patience.reached(waiting.started, waiting.started);
+                        let message = engine.name(message);
+                        Poll::Ready(Err(Error::Timeout { message, after, what: Overdue::Room }))
+                    }
+                };
+            }
+            let id = engine.request(message, written, progress, true)?;
+            if let Some(waiting) = waiting {
+                engine.limit_call(id, waiting.started, patience);
+            }
+            if let Some(cancelling) = &mut cancelling {
+                **cancelling = Cancelling::Sent(id);
+            }
+            Poll::Ready(Ok((id, then(engine, id))))
+        });
+        let Poll::Ready(outcome) = polled else { return Poll::Pending };
+        self.stop_waiting();
+        Poll::Ready(match outcome {
+            Ok((id, result)) => {
+                self.stage = Stage::Running(id);
+                Ok(result)
+            }
+            Err(error) => {
+                self.stage = Stage::New(Err(error.clone()));
+                Err(error)
+            }
+        })
+    }
+
+    /// Waits for the next report on a call that was written.
+    pub(super) fn poll_report(&mut self, context: &Context<'_>, id: i64) -> Poll<Option<Box<str>>> {
+        self.link.with(|engine| engine.poll_progress(context, id))
+    }
+
+    /// A report came that is not what it should be.
+    pub(super) fn unreadable_report(&self, error: &serde_json::Error) {
+        let message = self.link.with(|engine| engine.name(self.message));
+        let problem = format!("a report on it could not be read: {error}");
+        self.link.options().report(&Report::Undecodable { message, problem });
     }
 
     fn progress_came(&mut self, raw: &str) {
         if let Some(on_progress) = &mut self.on_progress
             && let Err(error) = on_progress(raw)
         {
-            let message = self.link.with(|engine| engine.name(self.message));
-            let problem = format!("a report on it could not be read: {error}");
-            self.link.options().report(&Report::Undecodable { message, problem });
+            self.unreadable_report(&error);
+        }
+    }
+
+    /// Waits for room no longer.
+    fn stop_waiting(&mut self) {
+        if let Some(alarm) = self.waiting.as_mut().and_then(|waiting| waiting.alarm.take()) {
+            self.link.with(|engine| engine.clear_alarm(alarm));
         }
     }
 }
@@ -162,7 +264,12 @@ impl<T: ReadReply, C, G> Future for Call<'_, T, C, G> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let call = self.get_mut();
         loop {
-            match call.poll_sent(context) {
+            let sent = match call.poll_written_then(context, |engine, id| engine.poll_call(context, id)) {
+                Poll::Ready(Ok(sent)) => sent,
+                Poll::Ready(Err(error)) => Poll::Ready(Sent::Done(Err(error))),
+                Poll::Pending => Poll::Pending,
+            };
+            match sent {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Sent::Progress(raw)) => call.progress_came(&raw),
                 Poll::Ready(Sent::Done(result)) => {
@@ -182,6 +289,7 @@ impl<T: ReadReply, C, G> Future for Call<'_, T, C, G> {
 
 impl<T, C, G> Drop for Call<'_, T, C, G> {
     fn drop(&mut self) {
+        self.stop_waiting();
         if let Stage::Running(id) = self.stage {
             self.link.with(|engine| engine.let_go(id));
         }

@@ -28,7 +28,13 @@ impl Context {
         Handle(self.link.clone())
     }
 
-    /// Reports on the request, under the token that it carried; nothing is sent if it carried none, or is over.
+    /// Whether the peer wants reports on the request.
+    pub fn wants_reports(&self) -> bool {
+        self.token.is_some()
+    }
+
+    /// Reports on the request, under the token that it carried; nothing is sent if it carried none, or is over. A
+    /// report with a number `progress` that is not more than the one before is refused.
     pub async fn report<P: Serialize + ?Sized>(
         &self,
         message: MessageIndex,
@@ -37,7 +43,7 @@ impl Context {
         let Some(token) = &self.token else { return Ok(()) };
         let written = written(&self.link, message, params)?;
         poll_fn(|context| self.link.with(|engine| engine.poll_room(context))).await;
-        self.link.with(|engine| engine.report_on(message, &written, token))
+        self.link.with(|engine| engine.report_on(message, &written, token, self.id.as_ref()))
     }
 
     /// The id of the request on the wire; a notification has none.

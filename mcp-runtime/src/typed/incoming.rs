@@ -5,13 +5,15 @@
 //! error, a notification is reported, and the consumer hears of neither.
 
 use std::future::{Future, poll_fn};
+use std::task::Poll;
 
 use mcp_protocol_machine::protocol::{Message, MessageIndex};
 use serde::de::DeserializeOwned;
-use tokio::sync::oneshot;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::JoinSet;
 
 use super::inputs::Unread;
+use super::panics::caught;
 use super::{Context, Responder, Session, WriteReply};
 use crate::jsonrpc::{RpcError, undecodable};
 use crate::options::{Cause, Report};
@@ -45,51 +47,67 @@ impl IncomingQueue {
     }
 
     /// Hands every input to `dispatch` until the session is over, each in a task of its own. Requests run side by
-    /// side, as many as the settings say; notifications run one after another, in the order in which they came.
+    /// side, as many as [`Options::max_handlers`](crate::Options::max_handlers) says and one more for each request of
+    /// this side that waits for its reply; notifications run one after another, in the order in which they came.
     /// Returns when all of them are done and their answers are written. Dropping the future aborts the tasks.
     pub async fn serve<F, Fut>(self, dispatch: F)
     where
         F: Fn(Arrival) -> Fut + Send,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let most = self.link.options().max_handlers.max(1);
-        let mut running = JoinSet::new();
+        // Tasks of their own run side by side only where there are several threads. Where there is one, a handler that
+        // need not wait is done sooner without.
+        let alone = Handle::try_current()
+            .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::CurrentThread);
+        let mut requests = JoinSet::new();
+        // One at a time.
+        let mut notifications = JoinSet::new();
         // Copies live as long as they live; they take nobody's place.
         let mut copies = JoinSet::new();
-        // Resolves when the handler of the notification before is done, or has panicked.
-        let mut before: Option<oneshot::Receiver<()>> = None;
         loop {
+            let (handlers, notified) = (requests.len(), !notifications.is_empty());
             tokio::select! {
-                Some(_) = running.join_next(), if !running.is_empty() => {}
+                biased;
+                Some(_) = requests.join_next(), if handlers > 0 => {}
+                Some(_) = notifications.join_next(), if notified => {}
                 Some(_) = copies.join_next(), if !copies.is_empty() => {}
-                arrival = self.arrival(), if running.len() < most => {
+                arrival = self.served(handlers, notified) => {
                     let Some(arrival) = arrival else { break };
-                    if arrival.opens() {
-                        copies.spawn(dispatch(arrival));
-                        continue;
+                    let tasks = if arrival.opens() {
+                        &mut copies
+                    } else if arrival.is_request() {
+                        &mut requests
+                    } else {
+                        &mut notifications
+                    };
+                    if alone {
+                        begin(tasks, dispatch(arrival)).await;
+                    } else {
+                        tasks.spawn(dispatch(arrival));
                     }
-                    if arrival.is_request() {
-                        // A handler that panics drops its responder, which answers.
-                        running.spawn(dispatch(arrival));
-                        continue;
-                    }
-                    let handler = dispatch(arrival);
-                    let (done, after) = oneshot::channel();
-                    let before = before.replace(after);
-                    running.spawn(async move {
-                        let _done = done;
-                        if let Some(before) = before {
-                            // Nothing is ever sent: that the sender is gone is what is waited for.
-                            let _ = before.await;
-                        }
-                        handler.await;
-                    });
                 }
             }
         }
-        while running.join_next().await.is_some() {}
+        while requests.join_next().await.is_some() {}
+        while notifications.join_next().await.is_some() {}
         while copies.join_next().await.is_some() {}
         poll_fn(|context| self.link.with(|engine| engine.poll_drained(context))).await;
+    }
+
+    async fn served(&self, handlers: usize, notified: bool) -> Option<Arrival> {
+        let arrived =
+            poll_fn(|context| self.link.with(|engine| engine.poll_served(context, handlers, notified)))
+                .await?;
+        Some(Arrival { link: self.link.clone(), arrived: Some(arrived) })
+    }
+}
+
+/// Runs a handler as far as it comes, and gives it a task of its own if it has to wait.
+async fn begin(tasks: &mut JoinSet<()>, handler: impl Future<Output = ()> + Send + 'static) {
+    let mut handler = Box::pin(handler);
+    let done = poll_fn(|context| Poll::Ready(handler.as_mut().poll(context).is_ready())).await;
+    if !done {
+        tasks.spawn(handler);
     }
 }
 
@@ -202,10 +220,12 @@ impl Arrival {
         F: FnOnce(P) -> Fut,
         Fut: Future<Output = Result<R, RpcError>>,
     {
+        let (link, message) = (self.link.clone(), self.message());
         if let Ok((params, responder)) = self.request::<P, R>() {
+            let answer = caught(&link, message, async { work(params).await }).await.and_then(|answer| answer);
             // The session may have ended meanwhile; the answer is then of no use to anyone. What could not be
             // written as JSON has been answered with an error.
-            if let Err(error) = responder.answer(work(params).await) {
+            if let Err(error) = responder.answer(answer) {
                 tracing::debug!(%error, "an answer was not sent");
             }
         }
@@ -218,8 +238,10 @@ impl Arrival {
         F: FnOnce(P, Session) -> Fut,
         Fut: Future<Output = ()>,
     {
+        let (link, message) = (self.link.clone(), self.message());
         if let Ok((params, session)) = self.open::<P>() {
-            work(params, session).await;
+            // The value went with the panic, and what it owed is answered.
+            let _ = caught(&link, message, async { work(params, session).await }).await;
         }
     }
 
@@ -230,8 +252,10 @@ impl Arrival {
         F: FnOnce(P) -> Fut,
         Fut: Future<Output = ()>,
     {
+        let (link, message) = (self.link.clone(), self.message());
         if let Ok(params) = self.notification::<P>() {
-            work(params).await;
+            // There is nobody to tell but whoever reads reports.
+            let _ = caught(&link, message, async { work(params).await }).await;
         }
     }
 }

@@ -6,6 +6,7 @@
 //! other ends the session, for the value cannot move on without it.
 
 use std::future::poll_fn;
+use std::task::{Context, Poll, ready};
 
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
@@ -14,7 +15,8 @@ use serde::de::DeserializeOwned;
 use super::incoming::{read, report_undecodable, text};
 use super::reply::{ReadReply, Reply};
 use super::session::{Seat, Session};
-use crate::error::{Error, Reason, StepError};
+use super::timer::Timer;
+use crate::error::{Error, Overdue, Reason, StepError};
 use crate::jsonrpc::{RpcError, undecodable};
 use crate::session::{Body, LinearInput, Link, Verdict};
 
@@ -44,32 +46,71 @@ impl Session {
         self.take_here(Wanted::Message(message)).await
     }
 
+    /// Waits until there is an input to take, or there will be none. Takes nothing, so it may be dropped at any time.
+    pub async fn readable(&self) {
+        let seat = &self.seat;
+        poll_fn(|context| {
+            seat.link.with(|engine| match seat.copy {
+                Some(copy) => engine.poll_copy_ready(context, copy, |input| seat.judge(Wanted::Any, input)),
+                None => engine.poll_linear_ready(context, |input| seat.judge(Wanted::Any, input)),
+            })
+        })
+        .await;
+    }
+
     /// Takes the next input that the state accepts and `read` can read.
     pub(super) async fn next<I>(
         mut self,
         mut read: impl FnMut(Input) -> Result<I, Unread>,
     ) -> Result<I, StepError<Session>> {
         self.settle_debt().await.map_err(StepError::Ended)?;
+        let mut waiting = Some(self);
+        poll_fn(|context| {
+            let Some(session) = waiting.take() else {
+                return Poll::Ready(Err(StepError::Ended(Error::Closed)));
+            };
+            match session.poll_next(context, Wanted::Any, &mut read) {
+                Taken::Read(outcome) => Poll::Ready(outcome),
+                Taken::Waits(session) => {
+                    waiting = Some(session);
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// Takes what is wanted, of which `read` makes something together with the value in its next state.
+    pub(super) fn poll_next<I>(
+        mut self,
+        context: &Context<'_>,
+        wanted: Wanted,
+        mut read: impl FnMut(Input) -> Result<I, Unread>,
+    ) -> Taken<I> {
         loop {
             let before = self.seat.state;
-            let taken = self.take(Wanted::Any).await.map_err(StepError::Ended)?;
+            let taken = match self.poll_take(context, wanted) {
+                Poll::Pending => return Taken::Waits(self),
+                Poll::Ready(Err(error)) => return Taken::Read(Err(StepError::Ended(error))),
+                Poll::Ready(Ok(taken)) => taken,
+            };
             let taken = match taken {
                 // A refusal that the author has not written undoes the request, and is no branch of the choice.
                 Some(LinearInput { message, body: Body::Refusal(error), .. })
-                    if self.seat.is_implied(before, message) =>
+                    if matches!(wanted, Wanted::ReplyTo(_)) || self.seat.is_implied(before, message) =>
                 {
-                    return Err(StepError::Refused { error, session: self });
+                    return Taken::Read(Err(self.refused(error)));
                 }
                 taken => taken,
             };
             let input = Input { link: self.seat.link.clone(), taken, before, session: Some(self) };
             match read(input) {
-                Ok(input) => return Ok(input),
+                Ok(input) => return Taken::Read(Ok(input)),
                 Err(Unread(left)) => match left.map(|left| *left) {
                     Some(Left::Session(session)) => self = session,
-                    Some(Left::Error(error)) => return Err(StepError::Ended(error)),
+                    Some(Left::Error(error)) => return Taken::Read(Err(StepError::Ended(error))),
                     // Only an input that was thrown away leaves nothing, and the value went with it.
-                    None => return Err(StepError::Ended(Error::Closed)),
+                    None => return Taken::Read(Err(StepError::Ended(Error::Closed))),
                 },
             }
         }
@@ -83,7 +124,7 @@ impl Session {
         self.settle_debt().await?;
         loop {
             let before = self.seat.state;
-            let taken = self.take(Wanted::Any).await?;
+            let taken = poll_fn(|context| self.poll_take(context, Wanted::Any)).await?;
             let input = Input { link: self.seat.link.clone(), taken, before, session: None };
             match read(input) {
                 Ok(input) => return Ok(input),
@@ -96,53 +137,80 @@ impl Session {
         }
     }
 
-    /// Waits until there is an input that could be taken, or the session or the copy is over. Takes nothing, so that
-    /// dropping the future loses nothing.
-    pub async fn ready(&mut self) -> Result<(), Error> {
-        self.settle_debt().await?;
-        let seat = &self.seat;
-        poll_fn(|context| {
-            seat.link.with(|engine| match seat.copy {
-                Some(copy) => engine.poll_copy_ready(context, copy, |input| seat.judge(Wanted::Any, input)),
-                None => engine.poll_linear_ready(context, |input| seat.judge(Wanted::Any, input)),
-            })
-        })
-        .await;
-        Ok(())
-    }
-
     pub(super) async fn receive_wanted<T: ReadReply>(
         mut self,
         wanted: Wanted,
     ) -> Result<(T, Session), StepError<Session>> {
-        match self.take_here(wanted).await {
+        self.settle_debt().await.map_err(StepError::Ended)?;
+        let mut timer = self.timer_for(wanted);
+        let taken = poll_fn(|context| match self.poll_take_here(context, wanted) {
+            Poll::Pending => match &mut timer {
+                Some((request, timer)) => {
+                    timer.poll(context).map(|()| Err(timer.overdue(*request, Overdue::Reply)))
+                }
+                None => Poll::Pending,
+            },
+            taken => taken,
+        })
+        .await;
+        match taken {
             Ok(payload) => Ok((payload, self)),
-            // A copy that the refusal has ended leaves nothing to go on with.
-            Err(error @ Error::Refused(_)) if self.seat.is_over() => Err(StepError::Ended(error)),
-            Err(Error::Refused(error)) => Err(StepError::Refused { error, session: self }),
+            Err(Error::Refused(error)) => Err(self.refused(error)),
             Err(error) => Err(StepError::Ended(error)),
         }
     }
 
+    /// The time that a reply may take that is waited for in a step of its own, if the settings limit it.
+    fn timer_for(&self, wanted: Wanted) -> Option<(MessageIndex, Timer)> {
+        let link = &self.seat.link;
+        let patience = link.options().patience();
+        let limit = patience.timeout.into_iter().chain(patience.most).min()?;
+        let request = match wanted {
+            Wanted::ReplyTo(request) => request,
+            Wanted::Message(message) => match link.protocol().message(message)?.kind {
+                Kind::Reply { request } => request,
+                _ => return None,
+            },
+            Wanted::Any => return None,
+        };
+        Some((request, Timer::new(link.clone(), Some(limit))))
+    }
+
+    /// The request was refused. A copy that the refusal has ended leaves nothing to go on with.
+    fn refused(self, error: RpcError) -> StepError<Session> {
+        if self.seat.is_over() {
+            return StepError::Ended(Error::Refused(error));
+        }
+        StepError::Refused { error, session: self }
+    }
+
+    async fn take_here<T: ReadReply>(&mut self, wanted: Wanted) -> Result<T, Error> {
+        poll_fn(|context| self.poll_take_here(context, wanted)).await
+    }
+
     /// Takes what is wanted and moves the value. A refusal moves it, too, and is the error.
-    pub(super) async fn take_here<T: ReadReply>(&mut self, wanted: Wanted) -> Result<T, Error> {
+    pub(super) fn poll_take_here<T: ReadReply>(
+        &mut self,
+        context: &Context<'_>,
+        wanted: Wanted,
+    ) -> Poll<Result<T, Error>> {
         loop {
             let before = self.seat.state;
-            let Some(input) = self.take(wanted).await? else {
-                return Err(Error::Disconnected { reason: Reason::PeerClosed });
+            let Some(input) = ready!(self.poll_take(context, wanted))? else {
+                return Poll::Ready(Err(Error::Disconnected { reason: Reason::PeerClosed }));
             };
             let message = input.message;
             let written = matches!(wanted, Wanted::Message(wanted) if wanted == message);
             let payload = match input.body {
                 Body::Payload(payload) => payload,
                 Body::Refusal(error) if written => refusal_text(&error),
-                Body::Refusal(error) => return Err(Error::Refused(error)),
+                Body::Refusal(error) => return Poll::Ready(Err(Error::Refused(error))),
             };
             let text = text(&self.seat.link, message, payload.as_deref());
             match T::read_reply(Reply::new(message, text)) {
                 Ok(payload) => {
                     self.open.extend(input.id.map(|id| (message, id)));
-                    return Ok(payload);
+                    return Poll::Ready(Ok(payload));
                 }
                 Err(error) => self.seat.unreadable(message, input.id, before, error)?,
             }
@@ -151,21 +219,22 @@ impl Session {
 
     /// Takes an input as it is, and moves the value; `None` where the peer has closed and was permitted to. That the
     /// peer has closed is told once everything that was said to it is written.
-    async fn take(&mut self, wanted: Wanted) -> Result<Option<LinearInput>, Error> {
+    fn poll_take(
+        &mut self,
+        context: &Context<'_>,
+        wanted: Wanted,
+    ) -> Poll<Result<Option<LinearInput>, Error>> {
         let seat = &self.seat;
-        let taken = poll_fn(|context| {
-            seat.link.with(|engine| match seat.copy {
-                Some(copy) => engine.poll_copy(context, copy, |input| seat.judge(wanted, input)),
-                None => engine.poll_linear(context, |input| seat.judge(wanted, input)),
-            })
-        })
-        .await?;
+        let taken = ready!(seat.link.with(|engine| match seat.copy {
+            Some(copy) => engine.poll_copy(context, copy, |input| seat.judge(wanted, input)),
+            None => engine.poll_linear(context, |input| seat.judge(wanted, input)),
+        }))?;
         if taken.is_none() {
             // Whoever learns that the peer has said everything may well end the process next, so that the peer would
             // never see what it is owed. A peer that neither reads nor goes away can hold this up.
-            poll_fn(|context| seat.link.with(|engine| engine.poll_drained(context))).await;
+            ready!(seat.link.with(|engine| engine.poll_drained(context)));
         }
-        match taken {
+        Poll::Ready(match taken {
             Some(input) => {
                 if let Some(target) = seat.target(Direction::Receive, input.message) {
                     self.seat.state = target;
@@ -174,8 +243,16 @@ impl Session {
             }
             None if seat.peer_may_close() => Ok(None),
             None => Err(Error::Disconnected { reason: Reason::PeerClosed }),
-        }
+        })
     }
+}
+
+/// What became of an attempt to take an input.
+pub(super) enum Taken<I> {
+    /// An input was taken, or there will be none.
+    Read(Result<I, StepError<Session>>),
+    /// There is none yet.
+    Waits(Session),
 }
 
 impl Seat {
@@ -290,11 +367,13 @@ impl Input {
     }
 
     /// Reads the payload and makes something of it and of the value in its next state.
-    pub fn then<T: DeserializeOwned, I>(mut self, make: impl FnOnce(T, Session) -> I) -> Result<I, Unread> {
+    pub fn then<T: ReadReply, I>(mut self, make: impl FnOnce(T, Session) -> I) -> Result<I, Unread> {
         let (Some(input), Some(mut session)) = (self.taken.take(), self.session.take()) else {
             return Err(self.unexpected());
         };
-        match read(&self.link, input.message, body_text(input.body).as_deref()) {
+        let body = body_text(input.body);
+        let text = text(&self.link, input.message, body.as_deref());
+        match T::read_reply(Reply::new(input.message, text)) {
             Ok(payload) => {
                 session.open.extend(input.id.map(|id| (input.message, id)));
                 Ok(make(payload, session))

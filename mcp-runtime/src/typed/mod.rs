@@ -5,9 +5,11 @@
 //! something here, and everything that is particular to a protocol comes in as tables.
 //!
 //! - `session.rs`: the value of a linear channel; `steps.rs`: what it sends; `inputs.rs`: what it takes;
-//!   `step.rs`: both as steps that generated code can name.
-//! - `call.rs`: calls and notifications beside the linear channels; `handle.rs`: the same for tasks of their own.
-//! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides.
+//!   `step.rs`: both as steps that generated code can name; `exchange.rs`: a linear request and its reply in one.
+//! - `call.rs`: calls and notifications beside the linear channels; `handle.rs`: the same for tasks of their own;
+//!   `pending.rs`: calls that are written and not answered. `timer.rs`: limits of time.
+//! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides;
+//!   `panics.rs`: handlers that panic.
 //! - `copies.rs`: values of copies with a life of their own.
 //! - `reply.rs`: replies as Rust types, where a request has several. `closing.rs`: the end.
 //! - `payload.rs`: whether the types that a file names can be payloads.
@@ -16,16 +18,20 @@ mod call;
 mod closing;
 mod context;
 mod copies;
+mod exchange;
 mod handle;
 mod incoming;
 mod inputs;
+mod panics;
 #[doc(hidden)]
 pub mod payload;
+mod pending;
 mod reply;
 mod responder;
 mod session;
 mod step;
 mod steps;
+mod timer;
 
 pub use std::borrow::Cow;
 
@@ -38,9 +44,11 @@ pub use crate::jsonrpc::RpcError;
 pub use call::{Call, Cancellable, Canceller, Notify, Uncancellable};
 pub use closing::Closing;
 pub use context::Context;
+pub use exchange::{Advance, Exchange};
 pub use handle::Handle;
 pub use incoming::{Arrival, IncomingQueue};
 pub use inputs::{Input, Unread};
+pub use pending::{Pending, Sending};
 pub use reply::{ReadReply, Reply, WriteReply, Written};
 pub use responder::Responder;
 pub use session::Session;

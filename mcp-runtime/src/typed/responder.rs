@@ -16,6 +16,10 @@ use crate::jsonrpc::RpcError;
 use crate::session::Link;
 
 /// Owes the peer an answer of type `R`.
+///
+/// It can be kept, and moved to other tasks, for as long as the work takes; the session goes on meanwhile. What the
+/// peer has taken back is not answered any more, which [`context`](Self::context) tells. One that is dropped, also by
+/// a panic, answers with the error -32603.
 #[must_use = "the peer waits for an answer; a dropped responder answers with an error"]
 pub struct Responder<R> {
     link: Link,
@@ -36,7 +40,8 @@ impl<R> Responder<R> {
         Responder { link, message, id: Some(id), token, marker: PhantomData }
     }
 
-    /// Answers with a result.
+    /// Answers with a result. Fails if the session is over, and if the result cannot be written or would be read as
+    /// another reply; the peer is then told of an internal error.
     pub fn respond(mut self, result: &R) -> Result<(), Error>
     where
         R: WriteReply,
@@ -76,7 +81,7 @@ impl<R> Responder<R> {
         }
     }
 
-    /// What else is known of the request.
+    /// What else is known of the request: whether it was taken back, how to report on it, how to call back.
     pub fn context(&self) -> Context {
         Context { link: self.link.clone(), id: self.id.clone(), token: self.token.clone() }
     }

@@ -24,8 +24,8 @@ pub struct Session {
     pub(super) seat: Seat,
     /// The linear requests of the peer that this value has taken and not answered.
     pub(super) open: Vec<(MessageIndex, RequestId)>,
-    /// A request whose reply nobody waits for any more; it is taken before the next step.
-    pub(super) debt: Option<MessageIndex>,
+    /// A request of this value whose reply nobody waits for any more; it must have come before the next step.
+    pub(super) debt: Option<i64>,
 }
 
 /// Where a value stands. Its drop tells the engine.

@@ -89,7 +89,7 @@ async fn progress_comes_to_the_call_that_asked_for_it() {
     assert_eq!(visitor.look(None).await.unwrap(), json!(null), "without a token nothing is reported");
 }
 
-struct Reporting;
+pub(crate) struct Reporting;
 
 impl server::Handler for Reporting {
     async fn look(

@@ -35,7 +35,7 @@ impl server::Handler for Resources {
         let mut times = 1;
         loop {
             tokio::select! {
-                ready = subscription.ready() => ready.unwrap(),
+                () = subscription.readable() => {}
                 changed = changes.changed() => {
                     changed.unwrap();
                     subscription.send_resource_updated(params.clone()).await.unwrap();

@@ -15,6 +15,7 @@ pub(crate) fn in_every_state<State>() {
     let _ = McpServer::<State>::permits;
     let _ = McpServer::<State>::permitted;
     let _ = McpServer::<State>::ended;
+    let _ = McpServer::<State>::readable;
     let _ = McpServer::<State>::abort;
 }
 
@@ -62,7 +63,6 @@ pub(crate) fn watched() {
     let _ = server::Subscription::<Watched>::recv_resources_subscribe;
     let _ = server::Subscription::<Watched>::recv_resources_unsubscribe;
     let _ = server::Subscription::<Watched>::next;
-    let _ = server::Subscription::<Watched>::ready;
 }
 
 pub(crate) fn renewing() {

@@ -28,7 +28,6 @@ impl<'a> Planner<'a> {
             self.methods_of_edge(index, refused, edge, &mut methods);
         }
         methods.extend(self.next(index, state));
-        methods.extend(self.ready(index, state));
         if state.may_close || matches!(state.kind, StateKind::End | StateKind::Replicated) {
             methods.push(Method { name: "close".into(), what: What::Close, span: state.span });
         }
@@ -165,23 +164,6 @@ impl<'a> Planner<'a> {
             refused: self.refused(state, |edge| edge.origin == Origin::Refusal),
         };
         Some(Method { name: "next".into(), what: What::Next(next), span: state.span })
-    }
-
-    /// Taking an input may consume the value; whoever has something to send meanwhile waits without taking.
-    fn ready(&self, here: StateIndex, state: &State) -> Option<Method> {
-        let inputs = self.inputs(state);
-        let sends = state.edges.iter().any(|edge| {
-            edge.direction == Direction::Send
-                && edge.origin == Origin::Written
-                && matches!(edge.action, Action::Step(_))
-                && matches!(kind(self.declarations, edge.message), Some(Kind::Request | Kind::Notification))
-        });
-        let moves = inputs.iter().any(|(_, target)| *target != here);
-        (sends && moves).then(|| Method {
-            name: "ready".into(),
-            what: What::Ready { inputs },
-            span: state.span,
-        })
     }
 
     /// The inputs that move a value, or leave it where it is, as the author wrote them.

@@ -175,9 +175,9 @@ fn reports_carry_the_token_of_the_request() {
     let look = server.incoming().unwrap();
     let (id, token) = (look.id.unwrap(), look.token.unwrap());
     let progress = super::desk::messages::PROGRESS;
-    server.link.with(|engine| engine.report_on(progress, r#"{"progress":1}"#, &token)).unwrap();
+    server.link.with(|engine| engine.report_on(progress, r#"{"progress":1}"#, &token, Some(&id))).unwrap();
     server.link.with(|engine| engine.reply_result(&id, "null")).unwrap();
-    server.link.with(|engine| engine.report_on(progress, r#"{"progress":2}"#, &token)).unwrap();
+    server.link.with(|engine| engine.report_on(progress, r#"{"progress":2}"#, &token, Some(&id))).unwrap();
     assert_eq!(
         server.said(),
         [

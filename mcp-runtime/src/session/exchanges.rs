@@ -1,0 +1,67 @@
+//! Linear requests of this side whose reply leads back to where they were sent.
+//!
+//! In: such a request, when whoever sent it has let go of it or waits no longer. Out: a request that was taken back,
+//! or a debt: a reply that is thrown away when it comes. Refuses to let the next step be written before that: the peer
+//! would read it in a state where it does not belong.
+
+use std::task::{Context, Poll};
+
+use mcp_protocol_machine::protocol::MessageIndex;
+use mcp_protocol_machine::{CopyNumber, RequestId};
+
+use super::engine::{Engine, Phase};
+use crate::error::Error;
+
+impl Engine {
+    /// Nobody waits for the reply to a linear request any more. It is taken back if it may be; otherwise its reply is
+    /// a debt, whose number is given, unless it is here already.
+    pub(crate) fn leave_exchange(
+        &mut self,
+        request: MessageIndex,
+        id: i64,
+        copy: Option<CopyNumber>,
+        why: Option<&Error>,
+    ) -> Option<i64> {
+        if self.message(request).is_some_and(|message| message.cancellable) {
+            let reason = why.and_then(|error| self.reason(error));
+            if matches!(self.cancel(id, reason.as_deref()), Ok(true)) {
+                return None;
+            }
+        }
+        if self.forget_reply(id, copy) || !matches!(self.phase, Phase::Open) {
+            return None;
+        }
+        self.debts.push(id);
+        Some(id)
+    }
+
+    /// Throws a reply away that waits to be taken.
+    fn forget_reply(&mut self, id: i64, copy: Option<CopyNumber>) -> bool {
+        if let Some(copy) = copy {
+            return self.forget_copy_reply(copy, id);
+        }
+        let place = self.linear.iter().position(|input| input.answers == Some(id));
+        place.is_some_and(|place| self.linear.remove(place).is_some())
+    }
+
+    /// A reply has come; if nobody waits for it, that is settled.
+    pub(super) fn debt_paid(&mut self, id: &RequestId) -> bool {
+        let RequestId::Number(id) = id else { return false };
+        let Some(place) = self.debts.iter().position(|debt| debt == id) else { return false };
+        self.debts.swap_remove(place);
+        self.linear_waiting.wake(&mut self.effects);
+        true
+    }
+
+    /// Waits until a debt is paid.
+    pub(crate) fn poll_debt(&mut self, context: &Context<'_>, id: i64) -> Poll<Result<(), Error>> {
+        if let Some(error) = self.closed() {
+            return Poll::Ready(Err(error));
+        }
+        if !self.debts.contains(&id) {
+            return Poll::Ready(Ok(()));
+        }
+        self.linear_waiting.register(context);
+        Poll::Pending
+    }
+}

@@ -1,0 +1,234 @@
+//! What waits for a time.
+//!
+//! In: instants that somebody has worked out, and what is to happen then. Out: what is due, once the clock is told.
+//! Refuses to read a clock, and costs nothing where nobody asks for a time.
+
+use std::collections::BTreeMap;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use super::engine::Engine;
+use crate::error::{Error, Overdue};
+
+/// How long a call may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Patience {
+    /// From when it was made, or from the last report on it if reports renew the time.
+    pub(crate) timeout: Option<Duration>,
+    /// From when it was made, whatever is reported.
+    pub(crate) most: Option<Duration>,
+    /// Whether a report starts `timeout` again.
+    pub(crate) renewed: bool,
+}
+
+impl Patience {
+    /// Whether there is an end to it.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.timeout.is_some() || self.most.is_some()
+    }
+
+    /// When it ends, if the call was made at one instant and last heard of at another.
+    pub(crate) fn deadline(&self, started: Instant, heard: Instant) -> Option<Instant> {
+        let silent = self.timeout.and_then(|timeout| heard.checked_add(timeout));
+        let whole = self.most.and_then(|most| started.checked_add(most));
+        silent.into_iter().chain(whole).min()
+    }
+
+    /// The limit that was reached when the deadline passed, and which one it was.
+    pub(crate) fn reached(&self, started: Instant, heard: Instant) -> (Duration, Overdue) {
+        let silent = self.timeout.and_then(|timeout| heard.checked_add(timeout));
+        let whole = self.most.and_then(|most| started.checked_add(most));
+        let (timeout, most) = (self.timeout.unwrap_or_default(), self.most.unwrap_or_default());
+        match (silent, whole) {
+            (Some(silent), Some(whole)) if silent > whole => (most, Overdue::InAll),
+            (Some(_), _) => (timeout, Overdue::Reply),
+            (None, _) => (most, Overdue::InAll),
+        }
+    }
+}
+
+/// The time of a running call.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    patience: Patience,
+    started: Instant,
+    heard: Instant,
+    alarm: AlarmKey,
+}
+
+/// What happens at an instant.
+#[derive(Debug)]
+enum Alarm {
+    /// A call has taken too long.
+    Call(i64),
+    /// A task looks again.
+    Task(Option<Waker>),
+}
+
+/// Names an alarm: its instant, and a number for those of one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct AlarmKey(Instant, u64);
+
+/// All alarms, the soonest first.
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    alarms: BTreeMap<AlarmKey, Alarm>,
+    next: u64,
+    /// When the transport comes back, for all it was told.
+    promised: Option<Instant>,
+}
+
+impl Timers {
+    fn set(&mut self, at: Instant, alarm: Alarm) -> AlarmKey {
+        let key = AlarmKey(at, self.next);
+        self.next = self.next.wrapping_add(1);
+        self.alarms.insert(key, alarm);
+        key
+    }
+
+    /// When the first one is due.
+    pub(super) fn first(&self) -> Option<Instant> {
+        self.alarms.first_key_value().map(|(key, _)| key.0)
+    }
+
+    /// Notes when the transport comes back, if anything is to be done at all, and says when that is. Once it was told
+    /// an instant it keeps that, also if what was due then is done already: waking it for every call that comes and
+    /// goes would cost more than one idle turn.
+    pub(super) fn promise(&mut self, due: Option<Instant>) -> Option<Instant> {
+        self.promised = due.into_iter().chain(self.promised).min();
+        self.promised
+    }
+
+    /// The transport has come back.
+    pub(super) fn kept(&mut self, now: Instant) {
+        self.promised = self.promised.filter(|promised| *promised > now);
+    }
+
+    fn take_due(&mut self, now: Instant) -> Option<Alarm> {
+        let first = self.alarms.first_entry()?;
+        (first.key().0 <= now).then(|| first.remove())
+    }
+
+    /// No call runs any more.
+    pub(super) fn forget_calls(&mut self) {
+        self.alarms.retain(|_, alarm| matches!(alarm, Alarm::Task(_)));
+    }
+
+    /// A call is complete.
+    pub(super) fn stop(&mut self, clock: Option<Box<Clock>>) {
+        if let Some(clock) = clock {
+            self.alarms.remove(&clock.alarm);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.alarms.is_empty()
+    }
+}
+
+impl Engine {
+    fn set(&mut self, at: Instant, alarm: Alarm) -> AlarmKey {
+        if self.timers.promised.is_none_or(|promised| at < promised) {
+            // The transport has gone to sleep until later.
+            self.wake_driver();
+        }
+        self.timers.set(at, alarm)
+    }
+
+    /// Asks for the task that polls the alarm to be woken at an instant.
+    pub(crate) fn set_alarm(&mut self, at: Instant) -> AlarmKey {
+        self.set(at, Alarm::Task(None))
+    }
+
+    /// Waits for an alarm.
+    pub(crate) fn poll_alarm(&mut self, context: &Context<'_>, key: AlarmKey) -> Poll<()> {
+        let Some(Alarm::Task(waker)) = self.timers.alarms.get_mut(&key) else { return Poll::Ready(()) };
+        let replaced = match waker {
+            Some(waker) if waker.will_wake(context.waker()) => None,
+            _ => waker.replace(context.waker().clone()),
+        };
+        if let Some(waker) = replaced {
+            self.effects.wake(waker);
+        }
+        Poll::Pending
+    }
+
+    /// Nobody waits for an alarm any more.
+    pub(crate) fn clear_alarm(&mut self, key: AlarmKey) {
+        if let Some(Alarm::Task(Some(waker))) = self.timers.alarms.remove(&key) {
+            // A waker that is let go of may run code, which is done unlocked.
+            self.effects.wake(waker);
+        }
+    }
+
+    /// A call that was just written may take so long, counted from when it was made.
+    pub(crate) fn limit_call(&mut self, id: i64, started: Instant, patience: Patience) {
+        let Some(deadline) = patience.deadline(started, started) else { return };
+        let alarm = self.set(deadline, Alarm::Call(id));
+        match self.calls.get_mut(&id) {
+            Some(pending) if pending.result.is_none() => {
+                pending.clock = Some(Box::new(Clock { patience, started, heard: started, alarm }));
+            }
+            _ => {
+                self.timers.alarms.remove(&alarm);
+            }
+        }
+    }
+
+    /// A report on a call has come in; the time may start again.
+    pub(super) fn renew(&mut self, id: i64) {
+        let Some(now) = self.now else { return };
+        let Some(clock) = self.calls.get_mut(&id).and_then(|pending| pending.clock.as_deref_mut()) else {
+            return;
+        };
+        if !clock.patience.renewed {
+            return;
+        }
+        // What is heard late in a burst does not count less than what was heard before.
+        clock.heard = clock.heard.max(now);
+        if let Some(deadline) = clock.patience.deadline(clock.started, clock.heard)
+            && self.timers.alarms.remove(&clock.alarm).is_some()
+        {
+            clock.alarm = self.timers.set(deadline, Alarm::Call(id));
+        }
+    }
+
+    /// Does everything that is due.
+    pub(super) fn ring(&mut self, now: Instant) {
+        while let Some(alarm) = self.timers.take_due(now) {
+            match alarm {
+                Alarm::Call(id) => self.overdue(id),
+                Alarm::Task(waker) => {
+                    if let Some(waker) = waker {
+                        self.effects.wake(waker);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A call has taken too long: it is taken back if it may be, and ends.
+    fn overdue(&mut self, id: i64) {
+        let Some(pending) = self.calls.get_mut(&id) else { return };
+        let (message, clock) = (pending.message, pending.clock.take());
+        let Some(clock) = clock else { return };
+        let (after, what) = clock.patience.reached(clock.started, clock.heard);
+        let error = Error::Timeout { message: self.name(message), after, what };
+        if self.message(message).is_some_and(|message| message.cancellable) {
+            let reason = self.reason(&error);
+            // If it can no longer be taken back, its reply is dropped when it comes.
+            let _ = self.take_back(id, reason.as_deref(), error.clone());
+        }
+        self.complete(id, Err(error));
+    }
+
+    /// What the notification that takes a request back says besides its id.
+    pub(crate) fn reason(&self, error: &Error) -> Option<String> {
+        let (_, place) = self.names.cancels(&self.protocol)?;
+        // The id may stand at the place that the reason would have.
+        let free = place.first().is_some_and(|first| &**first != "reason");
+        (free && self.options.cancel_reason)
+            .then(|| serde_json::json!({ "reason": error.to_string() }).to_string())
+    }
+}

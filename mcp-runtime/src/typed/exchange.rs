@@ -1,0 +1,277 @@
+//! A linear request and its reply in one step.
+//!
+//! In: a session value and a request. Out: futures, which write the request when they are first polled and move the
+//! value with the reply. Refuses to leave the two sides in doubt: an [`Exchange`], which leads back to where it
+//! started, is taken back when it is dropped or takes too long, or else its reply is a debt that is paid before the
+//! next step; an [`Advance`], which leads on, ends the session.
+
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
+use serde::Serialize;
+
+use super::call::written;
+use super::inputs::{Input, Taken, Unread, Wanted};
+use super::reply::ReadReply;
+use super::session::Session;
+use super::step::InState;
+use super::timer::Timer;
+use crate::error::{Error, Overdue, StepError};
+
+/// How far an exchange is.
+#[derive(Debug)]
+enum Stage {
+    /// Nothing was written yet.
+    New(Result<String, Error>),
+    /// Written, under this id.
+    Waiting(i64),
+    Over,
+}
+
+/// The time that a step may take, which is that of calls: of the two limits the shorter one, for steps have no reports.
+fn timer(session: &Session) -> Timer {
+    let patience = session.seat.link.options().patience();
+    Timer::new(session.seat.link.clone(), patience.timeout.into_iter().chain(patience.most).min())
+}
+
+/// A linear request that leads back to the state that it is sent in, with its reply.
+///
+/// Written when it is first polled. Dropping it, or its timeout, takes the request back where the protocol allows
+/// that; where not, its reply is awaited and dropped before the next step is written.
+#[must_use = "a request is sent when it is awaited"]
+pub struct Exchange<'s, T> {
+    session: &'s mut Session,
+    request: MessageIndex,
+    stage: Stage,
+    before: StateIndex,
+    timer: Timer,
+    marker: PhantomData<fn() -> T>,
+}
+
+impl<T> Exchange<'_, T> {
+    /// Gives up with [`Error::Timeout`] if the reply has not come that long after this was first polled; the session
+    /// lives on.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timer.limit(timeout);
+        self
+    }
+
+    /// Nobody waits for the reply any more.
+    fn leave(&mut self, why: Option<&Error>) {
+        let Stage::Waiting(id) = std::mem::replace(&mut self.stage, Stage::Over) else { return };
+        let seat = &mut self.session.seat;
+        let (request, copy) = (self.request, seat.copy);
+        self.session.debt = seat.link.with(|engine| engine.leave_exchange(request, id, copy, why));
+        // The reply leads back to here, whatever it says.
+        seat.state = self.before;
+    }
+}
+
+impl<T: ReadReply> Future for Exchange<'_, T> {
+    type Output = Result<T, Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let exchange = self.get_mut();
+        loop {
+            match &exchange.stage {
+                Stage::New(written) => match exchange.session.poll_put(context, exchange.request, written) {
+                    Poll::Ready(Ok(Some(id))) => exchange.stage = Stage::Waiting(id),
+                    Poll::Ready(Ok(None)) => return Poll::Ready(Err(Error::Closed)),
+                    Poll::Ready(Err(error)) => {
+                        exchange.stage = Stage::Over;
+                        return Poll::Ready(Err(error));
+                    }
+                    Poll::Pending if exchange.timer.poll(context).is_ready() => {
+                        exchange.stage = Stage::Over;
+                        let what = exchange.session.held_up_by();
+                        return Poll::Ready(Err(exchange.timer.overdue(exchange.request, what)));
+                    }
+                    Poll::Pending => return Poll::Pending,
+                },
+                Stage::Waiting(_) => {
+                    return match exchange.session.poll_take_here(context, Wanted::ReplyTo(exchange.request)) {
+                        Poll::Ready(outcome) => {
+                            exchange.stage = Stage::Over;
+                            Poll::Ready(outcome)
+                        }
+                        Poll::Pending if exchange.timer.poll(context).is_ready() => {
+                            let error = exchange.timer.overdue(exchange.request, Overdue::Reply);
+                            exchange.leave(Some(&error));
+                            Poll::Ready(Err(error))
+                        }
+                        Poll::Pending => Poll::Pending,
+                    };
+                }
+                Stage::Over => return Poll::Ready(Err(Error::Closed)),
+            }
+        }
+    }
+}
+
+impl<T> Drop for Exchange<'_, T> {
+    fn drop(&mut self) {
+        self.leave(None);
+    }
+}
+
+impl<T> fmt::Debug for Exchange<'_, T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Exchange")
+            .field("request", &self.request)
+            .field("stage", &self.stage)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A linear request that leads on, with its reply; gives `Out`, or the session as `Back` where nothing has changed.
+///
+/// Written when it is first polled. Dropping it while it waits, or its timeout, ends the session: nobody could say what
+/// state it is in.
+#[must_use = "a request is sent when it is awaited"]
+pub struct Advance<Out, Back> {
+    /// `None` once it is over.
+    session: Option<Session>,
+    request: MessageIndex,
+    stage: Stage,
+    wanted: Wanted,
+    read: fn(Input) -> Result<Out, Unread>,
+    timer: Timer,
+    marker: PhantomData<fn() -> Back>,
+}
+
+impl<Out, Back> Advance<Out, Back> {
+    /// Ends the session, with [`Error::Timeout`], if the reply has not come that long after this was first polled.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timer.limit(timeout);
+        self
+    }
+
+    fn step(&mut self, context: &mut Context<'_>) -> Poll<Result<Out, StepError<Session>>> {
+        let Some(mut session) = self.session.take() else {
+            return Poll::Ready(Err(StepError::Ended(Error::Closed)));
+        };
+        let overdue = loop {
+            match &self.stage {
+                Stage::New(written) => match session.poll_put(context, self.request, written) {
+                    Poll::Ready(Ok(Some(id))) => self.stage = Stage::Waiting(id),
+                    Poll::Ready(Ok(None)) => return Poll::Ready(Err(StepError::Ended(Error::Closed))),
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(session.not_sent(error))),
+                    Poll::Pending if self.timer.poll(context).is_ready() => {
+                        let error = self.timer.overdue(self.request, session.held_up_by());
+                        return Poll::Ready(Err(StepError::NotSent { error, session }));
+                    }
+                    Poll::Pending => break false,
+                },
+                Stage::Waiting(_) | Stage::Over => match session.poll_next(context, self.wanted, self.read) {
+                    Taken::Read(outcome) => return Poll::Ready(outcome),
+                    Taken::Waits(back) => {
+                        session = back;
+                        break self.timer.poll(context).is_ready();
+                    }
+                },
+            }
+        };
+        if overdue {
+            // The session goes with the value.
+            return Poll::Ready(Err(StepError::Ended(self.timer.overdue(self.request, Overdue::Reply))));
+        }
+        self.session = Some(session);
+        Poll::Pending
+    }
+}
+
+impl<Out, Back: InState> Future for Advance<Out, Back> {
+    type Output = Result<Out, StepError<Back>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let advance = self.get_mut();
+        advance.step(context).map_err(|error| error.map(Back::at))
+    }
+}
+
+impl<Out, Back> fmt::Debug for Advance<Out, Back> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Advance")
+            .field("request", &self.request)
+            .field("stage", &self.stage)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// Sends a linear request and takes its reply, which leads on.
+    pub fn exchange_on<P, T, S, Back>(self, request: MessageIndex, params: &P) -> Advance<(T, S), Back>
+    where
+        P: Serialize + ?Sized,
+        T: ReadReply,
+        S: InState,
+    {
+        let read = |input: Input| input.then(|result, session| (result, S::at(session)));
+        self.advance(request, params, Wanted::ReplyTo(request), read)
+    }
+
+    /// The same where the reply carries nothing.
+    pub fn exchange_empty<P, S, Back>(self, request: MessageIndex, params: &P) -> Advance<S, Back>
+    where
+        P: Serialize + ?Sized,
+        S: InState,
+    {
+        let read = |input: Input| input.then(|(), session| S::at(session));
+        self.advance(request, params, Wanted::ReplyTo(request), read)
+    }
+
+    /// The same where the reply is the last message of a copy.
+    pub fn exchange_last<P, T, Back>(self, request: MessageIndex, params: &P) -> Advance<T, Back>
+    where
+        P: Serialize + ?Sized,
+        T: ReadReply,
+    {
+        let read = |input: Input| input.then(|result, _over| result);
+        self.advance(request, params, Wanted::ReplyTo(request), read)
+    }
+
+    /// Sends a linear request and takes its reply, which says how the value goes on.
+    pub fn exchange_next<P: Serialize + ?Sized, Out, Back>(
+        self,
+        request: MessageIndex,
+        params: &P,
+        read: fn(Input) -> Result<Out, Unread>,
+    ) -> Advance<Out, Back> {
+        self.advance(request, params, Wanted::Any, read)
+    }
+
+    /// What keeps a step from being written.
+    fn held_up_by(&self) -> Overdue {
+        if self.debt.is_some() { Overdue::Turn } else { Overdue::Room }
+    }
+
+    fn advance<P: Serialize + ?Sized, Out, Back>(
+        self,
+        request: MessageIndex,
+        params: &P,
+        wanted: Wanted,
+        read: fn(Input) -> Result<Out, Unread>,
+    ) -> Advance<Out, Back> {
+        let stage = Stage::New(written(&self.seat.link, request, params));
+        let timer = timer(&self);
+        Advance { session: Some(self), request, stage, wanted, read, timer, marker: PhantomData }
+    }
+
+    /// Sends a linear request and takes its reply, where that leads back to the state that the request was sent in.
+    pub fn exchange_here<P: Serialize + ?Sized, T: ReadReply>(
+        &mut self,
+        request: MessageIndex,
+        params: &P,
+    ) -> Exchange<'_, T> {
+        let stage = Stage::New(written(&self.seat.link, request, params));
+        let (before, timer) = (self.seat.state, timer(self));
+        Exchange { session: self, request, stage, before, timer, marker: PhantomData }
+    }
+}

@@ -1,0 +1,98 @@
+//! Calls that are written and not answered.
+//!
+//! In: a [`Call`] that was sent with [`Call::send`]. Out: a future for its reply, its id, and the reports on it.
+//! Refuses to keep a request whose reply nobody waits for: dropping it does what dropping the call does.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use mcp_protocol_machine::RequestId;
+use serde::de::DeserializeOwned;
+
+use super::call::{Call, Cancellable, Canceller};
+use super::reply::ReadReply;
+use crate::error::Error;
+
+/// Sends a call; see [`Call::send`].
+#[must_use = "a call is sent when it is awaited"]
+pub struct Sending<'a, T, C, G>(pub(super) Option<Call<'a, T, C, G>>);
+
+impl<'a, T, C, G> Future for Sending<'a, T, C, G> {
+    type Output = Result<Pending<'a, T, C, G>, Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let sending = self.get_mut();
+        let Some(call) = &mut sending.0 else { return Poll::Ready(Err(Error::Closed)) };
+        match call.poll_written(context) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Err(error)) => {
+                sending.0 = None;
+                Poll::Ready(Err(error))
+            }
+            Poll::Ready(Ok(id)) => {
+                Poll::Ready(sending.0.take().map(|call| Pending { call, id }).ok_or(Error::Closed))
+            }
+        }
+    }
+}
+
+impl<T, C, G> fmt::Debug for Sending<'_, T, C, G> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Sending").field(&self.0).finish()
+    }
+}
+
+/// A call that was written and that waits for its reply, which comes when this is awaited.
+///
+/// Whatever this side sends later goes out later. Its time runs, and ends it, whether or not it is polled; dropping it
+/// does what dropping the call would do.
+#[must_use = "dropping it takes the call back, where that is allowed"]
+pub struct Pending<'a, T, C, G> {
+    call: Call<'a, T, C, G>,
+    id: i64,
+}
+
+impl<T, C, G> Pending<'_, T, C, G> {
+    /// The id of the request on the wire.
+    pub fn id(&self) -> RequestId {
+        RequestId::Number(self.id)
+    }
+
+    /// The next report on the call; `None` once there is nothing left but its result. Only a call made
+    /// [`with_progress`](Call::with_progress) has reports. May be dropped at any time; no report is lost by that.
+    pub async fn progress(&mut self) -> Option<G>
+    where
+        G: DeserializeOwned,
+    {
+        loop {
+            let raw = poll_fn(|context| self.call.poll_report(context, self.id)).await?;
+            match serde_json::from_str(&raw) {
+                Ok(report) => return Some(report),
+                Err(error) => self.call.unreadable_report(&error),
+            }
+        }
+    }
+}
+
+impl<T, G> Pending<'_, T, Cancellable, G> {
+    /// A handle that takes the call back, from any task.
+    pub fn canceller(&mut self) -> Canceller {
+        self.call.canceller()
+    }
+}
+
+impl<T: ReadReply, C, G> Future for Pending<'_, T, C, G> {
+    type Output = Result<T, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.call).poll(context)
+    }
+}
+
+impl<T, C, G> fmt::Debug for Pending<'_, T, C, G> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.call.fmt(formatter)
+    }
+}

@@ -1,0 +1,63 @@
+//! The time that something of this side may take, as long as its own task waits for it.
+//!
+//! In: a limit. Out: the moment at which it has passed, told by whoever carries the session: no timer of its own is
+//! set. Refuses to cost anything where there is no limit. A call that is written has its time in the engine instead,
+//! which ends it whether or not anybody polls it.
+
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use mcp_protocol_machine::protocol::MessageIndex;
+
+use crate::error::{Error, Overdue};
+use crate::session::{AlarmKey, Link};
+
+/// Now, as the transports count: time that is held still by a test stands still here, too.
+pub(super) fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+/// A limit of time, from when it is first polled.
+#[derive(Debug)]
+pub(super) struct Timer {
+    link: Link,
+    limit: Option<Duration>,
+    alarm: Option<AlarmKey>,
+}
+
+impl Timer {
+    pub(super) fn new(link: Link, limit: Option<Duration>) -> Timer {
+        Timer { link, limit, alarm: None }
+    }
+
+    pub(super) fn limit(&mut self, limit: Duration) {
+        self.limit = Some(limit);
+    }
+
+    /// Starts the time, if it has not begun; then waits until it has passed.
+    pub(super) fn poll(&mut self, context: &Context<'_>) -> Poll<()> {
+        let Some(limit) = self.limit else { return Poll::Pending };
+        let key = match self.alarm {
+            Some(key) => key,
+            None => {
+                let Some(at) = now().checked_add(limit) else { return Poll::Pending };
+                *self.alarm.insert(self.link.with(|engine| engine.set_alarm(at)))
+            }
+        };
+        self.link.with(|engine| engine.poll_alarm(context, key))
+    }
+
+    /// The error that says so.
+    pub(super) fn overdue(&self, message: MessageIndex, what: Overdue) -> Error {
+        let name = self.link.protocol().message(message).map(|message| message.name.clone());
+        Error::Timeout { message: name.unwrap_or_default(), after: self.limit.unwrap_or_default(), what }
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        if let Some(key) = self.alarm {
+            self.link.with(|engine| engine.clear_alarm(key));
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Limits of time on calls and steps. The clock of the tests moves only when nothing else can.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_runtime::{Error, Options, Overdue, RequestId, StepError};
+use serde_json::{Value, json};
+
+use super::desk::{Visitor, server};
+use super::kitchen::{Chef, Guest, Seated, server as chef};
+use super::raw::{Raw, raw, raw_with_room};
+use super::{open, open_with};
+use mcp_runtime::transport::duplex;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn is_overdue(error: &Error, seconds: u32) -> bool {
+    matches!(error, Error::Timeout { after, what: Overdue::Reply, .. } if *after == SECOND * seconds)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_takes_too_long_reaches_the_handler_as_a_cancel() {
+    let (visitor, clerk) = open().await;
+    let incoming = clerk.incoming();
+    let before = tokio::time::Instant::now();
+    let handler = async {
+        let Some(server::Incoming::Ask(_, responder)) = incoming.next().await else { panic!() };
+        responder.context().cancelled().await;
+        responder.respond(&"late".to_owned()).unwrap();
+    };
+    let (outcome, ()) = tokio::join!(visitor.ask("?".into()).timeout(SECOND * 5), handler);
+    let error = outcome.unwrap_err();
+    assert!(is_overdue(&error, 5), "{error}");
+    assert_eq!(error.to_string(), "`Ask` was not answered within 5s");
+    assert_eq!(before.elapsed(), SECOND * 5);
+    assert_eq!(visitor.ping().timeout(SECOND).await.unwrap(), json!({}), "the session lives on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_session_can_have_a_limit_for_all_calls_and_each_call_its_own() {
+    let (visitor, clerk) = open_with(Options::default().timeout(SECOND * 3), Options::default()).await;
+    let _nobody_answers = clerk.incoming();
+    let started = tokio::time::Instant::now();
+    assert!(is_overdue(&visitor.look(None).await.unwrap_err(), 3));
+    assert_eq!(started.elapsed(), SECOND * 3);
+    let handle = visitor.handle();
+    let (short, long) =
+        tokio::join!(visitor.look(None).timeout(SECOND), handle.look(None).timeout(SECOND * 9));
+    assert!(is_overdue(&short.unwrap_err(), 1) && is_overdue(&long.unwrap_err(), 9));
+    assert_eq!(started.elapsed(), SECOND * 12);
+    let forever = visitor.look(None).timeout(Duration::MAX);
+    assert!(tokio::time::timeout(SECOND * 1000, forever).await.is_err(), "nothing ends it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn reports_put_the_end_off_until_the_most_that_a_call_may_take() {
+    let (visitor, clerk) = open().await;
+    tokio::spawn(clerk.incoming().serve(Ticking));
+    let started = tokio::time::Instant::now();
+    let call = visitor.look(None).timeout(SECOND * 2).reset_on_progress().max_timeout(SECOND * 10);
+    let error = call.await.unwrap_err();
+    assert!(matches!(error, Error::Timeout { what: Overdue::InAll, .. }), "{error}");
+    assert_eq!(started.elapsed(), SECOND * 10);
+    let started = tokio::time::Instant::now();
+    let call = visitor.look(None).timeout(SECOND * 2).on_progress(|_| ());
+    assert!(is_overdue(&call.await.unwrap_err(), 2), "reports alone put nothing off");
+    assert_eq!(started.elapsed(), SECOND * 2);
+}
+
+/// Reports every second and never answers.
+struct Ticking;
+
+impl server::Handler for Ticking {
+    async fn look(&self, context: server::Context, _: Option<Value>) -> Result<Value, mcp_runtime::RpcError> {
+        assert!(context.wants_reports());
+        for step in 1.. {
+            tokio::time::sleep(SECOND).await;
+            context.send_progress(json!({ "progress": step })).await.unwrap();
+        }
+        Ok(Value::Null)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_sent_has_its_place_its_id_and_its_time() {
+    let (visitor, clerk) = open().await;
+    let incoming = clerk.incoming();
+    let mut one = visitor.ask("1".into()).timeout(SECOND * 5).send().await.unwrap();
+    let two = visitor.ask("2".into()).send().await.unwrap();
+    assert!(matches!((one.id(), two.id()), (RequestId::Number(1), RequestId::Number(2))));
+    let Some(server::Incoming::Ask(first, one_back)) = incoming.next().await else { panic!() };
+    let Some(server::Incoming::Ask(second, two_back)) = incoming.next().await else { panic!() };
+    assert_eq!((&*first, &*second), ("1", "2"), "in the order in which they were sent");
+    two_back.respond(&"two".into()).unwrap();
+    assert_eq!(two.await.unwrap(), "two");
+    // Nobody polls the first one, and it is taken back all the same.
+    one_back.context().cancelled().await;
+    assert!(is_overdue(&(&mut one).await.unwrap_err(), 5));
+    one.canceller().cancel().unwrap();
+    // One that is dropped is taken back.
+    drop(visitor.ask("3".into()).send().await.unwrap());
+    let _four = visitor.ask("4".into()).send().await.unwrap();
+    let Some(server::Incoming::Ask(third, three_back)) = incoming.next().await else { panic!() };
+    assert_eq!(third, "4", "what was taken back before anybody took it is gone");
+    drop(three_back);
+}
+
+#[tokio::test]
+async fn reports_can_be_taken_one_by_one() {
+    let (visitor, clerk) = open().await;
+    tokio::spawn(clerk.incoming().serve(super::cancelling::Reporting));
+    let mut look = visitor.look(None).with_progress().send().await.unwrap();
+    let mut steps = Vec::new();
+    while let Some(report) = look.progress().await {
+        steps.push(report["step"].as_u64().unwrap());
+    }
+    assert_eq!(steps, [1, 2, 3]);
+    look.await.unwrap();
+}
+
+/// A guest who is seated, over a wire that the test speaks on.
+async fn seated(options: Options) -> (Guest<Seated>, Raw) {
+    let (wire, mut peer) = raw();
+    let guest = Guest::with_options(wire, options);
+    let seating = async {
+        peer.hear().await.unwrap();
+        peer.say(json!({"jsonrpc":"2.0","id":0,"result":{}})).await;
+    };
+    let (seated, ()) = tokio::join!(guest.table(json!({})), seating);
+    (seated.unwrap().1, peer)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_may_be_taken_back_is_taken_back_when_it_is_late() {
+    for dropped in [true, false] {
+        let (mut guest, mut peer) = seated(Options::default()).await;
+        if dropped {
+            assert!(tokio::time::timeout(SECOND, guest.cook("soup".into())).await.is_err());
+        } else {
+            assert!(is_overdue(&guest.cook("soup".into()).timeout(SECOND).await.unwrap_err(), 1));
+        }
+        assert_eq!(peer.hear().await.unwrap()["method"], json!("cook"));
+        let stop = peer.hear().await.unwrap();
+        assert_eq!((&stop["method"], &stop["params"]["requestId"]), (&json!("stop"), &json!(1)));
+        assert_eq!(stop["params"].get("reason").is_some(), !dropped, "{stop}");
+        // The next step does not wait for the reply, which comes late and between.
+        let late = async {
+            assert_eq!(peer.hear().await.unwrap()["params"], json!("bread"));
+            peer.say(json!({"jsonrpc":"2.0","id":1,"result":"late soup"})).await;
+            peer.say(json!({"jsonrpc":"2.0","id":2,"result":"bread"})).await;
+        };
+        let (meal, ()) = tokio::join!(guest.cook("bread".into()), late);
+        assert_eq!(meal.unwrap(), "bread");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_may_not_be_taken_back_leaves_a_debt() {
+    for dropped in [true, false] {
+        let (mut guest, mut peer) = seated(Options::default()).await;
+        if dropped {
+            assert!(tokio::time::timeout(SECOND, guest.bill()).await.is_err());
+        } else {
+            assert!(is_overdue(&guest.bill().timeout(SECOND).await.unwrap_err(), 1));
+        }
+        assert_eq!(peer.hear().await.unwrap()["id"], json!(1));
+        // As long as it is not paid the next step is not written.
+        let error = guest.cook("soup".into()).timeout(SECOND).await.unwrap_err();
+        assert!(matches!(error, Error::Timeout { what: Overdue::Turn, .. }), "{error}");
+        peer.say(json!({"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}})).await;
+        let cooking = async {
+            let cook = peer.hear().await.unwrap();
+            assert_eq!((&cook["id"], &cook["params"]), (&json!(2), &json!("bread")));
+            peer.say(json!({"jsonrpc":"2.0","id":2,"result":"bread"})).await;
+        };
+        let (meal, ()) = tokio::join!(guest.cook("bread".into()), cooking);
+        assert_eq!(meal.unwrap(), "bread");
+        let guest = guest.send_leave().await.unwrap();
+        drop(guest.close());
+        assert_eq!(peer.hear().await.unwrap()["method"], json!("leave"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_leads_on_ends_the_session_and_is_never_taken_back() {
+    for dropped in [true, false] {
+        let (wire, mut peer) = raw();
+        let guest = Guest::new(wire);
+        if dropped {
+            assert!(tokio::time::timeout(SECOND, guest.table(json!({}))).await.is_err());
+        } else {
+            let Err(StepError::Ended(error)) = guest.table(json!({})).timeout(SECOND).await else { panic!() };
+            assert!(is_overdue(&error, 1), "{error}");
+        }
+        assert_eq!(peer.hear().await.unwrap()["method"], json!("table"));
+        assert_eq!(peer.hear().await, None, "no cancel, and the end of the stream");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_limit_of_the_session_holds_for_steps_in_one_and_in_two() {
+    let options = || Options::default().timeout(SECOND * 2);
+    let (mut guest, _peer) = seated(options()).await;
+    assert!(is_overdue(&guest.bill().await.unwrap_err(), 2));
+    let (guest, _peer) = seated(options()).await;
+    let waiting = guest.send_bill().await.unwrap();
+    let Err(error) = waiting.recv_amount().await else { panic!() };
+    assert!(is_overdue(&Error::from(error), 2));
+    // What is no reply is waited for without end.
+    let (_here, there) = duplex();
+    let chef = Chef::with_options(there, options());
+    assert!(tokio::time::timeout(SECOND * 1000, chef.recv_table()).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_does_not_read_is_no_reason_to_wait_for_ever() {
+    let (wire, mut peer) = raw_with_room(256);
+    let visitor = Visitor::with_options(wire, Options::default().output_high_water(300));
+    let shaking = async {
+        peer.hear().await.unwrap();
+        peer.say(json!({"jsonrpc":"2.0","id":0,"result":{"capabilities":{"questions":{}}}})).await;
+    };
+    let (greeted, ()) = tokio::join!(visitor.hello(json!({})), shaking);
+    let mut visitor = greeted.unwrap().1.send_ready().await.unwrap();
+    // The transport takes the first one, and nothing more as long as it is not rid of that.
+    let (long, short) = ("x".repeat(100_000), "x".repeat(1000));
+    let first = visitor.handle().ask(long.clone()).send().await.unwrap();
+    tokio::task::yield_now().await;
+    visitor.send_note(short.clone()).await.unwrap();
+    let error = visitor.ask("?".into()).timeout(SECOND * 3).await.unwrap_err();
+    assert!(
+        matches!(error, Error::Timeout { after, what: Overdue::Room, .. } if after == SECOND * 3),
+        "{error}"
+    );
+    let error = visitor.count(1).timeout(SECOND).await.unwrap_err();
+    assert!(matches!(error, Error::Timeout { what: Overdue::Room, .. }), "{error}");
+    // When it reads again, it finds nothing of what was given up, and the value is where it was.
+    assert_eq!(peer.hear().await.unwrap()["method"], json!("ready"));
+    assert_eq!(peer.hear().await.unwrap()["params"], json!(long));
+    assert_eq!(peer.hear().await.unwrap()["params"], json!(short));
+    drop(first);
+    assert_eq!(peer.hear().await.unwrap()["method"], json!("cancelled"));
+    visitor.send_note("on".into()).await.unwrap();
+    assert_eq!(peer.hear().await.unwrap()["method"], json!("note"));
+}
+
+#[tokio::test]
+async fn a_select_can_wait_for_an_input_without_taking_it() {
+    let (here, there) = duplex();
+    let (guest, chef) = (Guest::new(here), Chef::new(there));
+    let seating = async {
+        let (_, chef) = chef.recv_table().await.unwrap();
+        chef.send_seat(json!({})).await.unwrap()
+    };
+    let (guest, mut chef) = tokio::join!(guest.table(json!({})), seating);
+    let (mut guest, served) = (guest.unwrap().1, Arc::new(Mutex::new(0)));
+    let count = Arc::clone(&served);
+    let cooking = tokio::spawn(async move {
+        let mut bells = tokio::sync::mpsc::unbounded_channel::<()>();
+        bells.0.send(()).unwrap();
+        loop {
+            tokio::select! {
+                biased;
+                // Loses each time that there is a bell, and nothing is lost by that.
+                Some(()) = bells.1.recv() => *count.lock().unwrap() += 1,
+                () = chef.readable() => match chef.next().await.unwrap() {
+                    chef::SeatedNext::Cook(dish, cook) => {
+                        chef = cook.send_meal(dish).await.unwrap();
+                        bells.0.send(()).unwrap();
+                    }
+                    chef::SeatedNext::Bill(bill) => chef = bill.send_amount(1).await.unwrap(),
+                    chef::SeatedNext::Leave(_) => return,
+                },
+            }
+        }
+    });
+    assert_eq!(guest.cook("soup".into()).await.unwrap(), "soup");
+    assert_eq!(guest.cook("bread".into()).await.unwrap(), "bread");
+    guest.send_leave().await.unwrap().close().await.unwrap();
+    cooking.await.unwrap();
+    assert_eq!(*served.lock().unwrap(), 3);
+}
