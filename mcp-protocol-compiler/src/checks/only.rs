@@ -29,7 +29,7 @@ pub fn channels(span: Span, name: &str, opened: Option<Span>) -> Diagnostic {
 /// `*S` with `S only = …`.
 pub fn in_a_copy(span: Span, name: &str) -> Diagnostic {
     Diagnostic::error(MISPLACED, span, format!("`{name}` is marked `only`, and is part of a `*`"))
-        .label("copies do not open copies")
+        .label("a copy has no copies of its own")
         .help("mark the definition of the linear channel in whose states copies are to take no step")
 }
 
@@ -40,7 +40,7 @@ pub fn beside_another(span: Span, name: &str) -> Diagnostic {
         .with_note(
             "which of several linear channels says its last word first may depend on what is on its way",
         )
-        .help("let the channels end in one that has this definition, or have only one linear channel")
+        .help("have no other linear channel beside it, or take `only` away")
 }
 
 /// Nothing is stopped: there are no copies at all, or no message leads here.

@@ -367,7 +367,7 @@ impl Parser<'_> {
         if only.is_none() && self.word() == "only" {
             let message = "`only` stands before the levels";
             let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
-            self.report(finding.help(format!("write `{} only [… ] = …`", shorten(&name.text))));
+            self.report(finding.help(format!("write `{} only […] = …`", shorten(&name.text))));
             only = Some(self.bump());
         }
         self.equals(&format!("write `{} = …`", shorten(&name.text)))?;

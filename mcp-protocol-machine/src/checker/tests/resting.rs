@@ -52,10 +52,7 @@ fn editor() -> Editor {
     ];
     tables.state("Editing", StateKind::Linear, &editing);
     let answer = |direction, exchange: Exchange| {
-        [
-            (direction, exchange.reply, To::Step("Editing")),
-            (direction, exchange.refusal, To::Step("Editing")),
-        ]
+        [(direction, exchange.reply, To::Step("Editing")), (direction, exchange.refusal, To::Step("Editing"))]
     };
     tables.state("Formatting", StateKind::Linear, &answer(Receive, format));
     tables.state("Applying", StateKind::Linear, &answer(Send, apply));

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::protocol::{
     Action, Advice, Condition, Direction, Edge, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind,
-    Level, Message, MessageIndex, MessageKey, Only, Origin, Payload, Protocol, Reports, Requirement, Role, Side,
-    State, StateIndex, StateKind, Strictness, Text,
+    Level, Message, MessageIndex, MessageKey, Only, Origin, Payload, Protocol, Reports, Requirement, Role,
+    Side, State, StateIndex, StateKind, Strictness, Text,
 };
 
 /// A request with its reply and its refusal.
