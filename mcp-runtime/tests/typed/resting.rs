@@ -110,7 +110,10 @@ async fn nothing_comes_of_a_dish_after_the_total() {
     host.hush().await;
     guest.ended().await;
     let reports = reports.lock().unwrap().clone();
-    assert!(reports.iter().any(|report| report.contains("the server may send")), "{reports:?}");
+    assert!(
+        reports.iter().any(|report| report.contains("rests in `Leaving`: the server has to wait")),
+        "{reports:?}"
+    );
     drop(dish);
 }
 
