@@ -15,5 +15,6 @@ pub mod only;
 pub mod recursion;
 pub mod refusals;
 pub mod replies;
+pub mod size;
 pub mod typed_api;
 pub mod unused;
