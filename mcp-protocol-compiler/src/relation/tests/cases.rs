@@ -12,14 +12,14 @@ use crate::relation::{
 use crate::resolve::Message;
 
 /// Two roles and their messages.
-struct Roles {
+pub(super) struct Roles {
     client: Automaton,
     server: Automaton,
     messages: Vec<Message>,
 }
 
 impl Roles {
-    fn new(declared: &str, client: &str, server: &str) -> Self {
+    pub(super) fn new(declared: &str, client: &str, server: &str) -> Self {
         let mut messages = messages(declared);
         let client = automaton(Side::Client, client, &mut messages);
         let server = automaton(Side::Server, server, &mut messages);
@@ -27,29 +27,29 @@ impl Roles {
     }
 
     /// A client and its dual.
-    fn with_dual(declared: &str, client: &str) -> Self {
+    pub(super) fn with_dual(declared: &str, client: &str) -> Self {
         let mut messages = messages(declared);
         let client = automaton(Side::Client, client, &mut messages);
         let server = flip(&client);
         Roles { client, server, messages }
     }
 
-    fn relate(&self, wanted: Wanted) -> Vec<Diagnostic> {
+    pub(super) fn relate(&self, wanted: Wanted) -> Vec<Diagnostic> {
         relate(&self.client, &self.server, &self.messages, wanted)
     }
 
     /// The message of the only finding.
-    fn finding(&self, wanted: Wanted) -> String {
+    pub(super) fn finding(&self, wanted: Wanted) -> String {
         let found = self.relate(wanted);
         assert_eq!(found.len(), 1, "{found:?}");
         found[0].message.clone()
     }
 
-    fn dual(&self) -> bool {
+    pub(super) fn dual(&self) -> bool {
         self.relate(Wanted::Dual).is_empty()
     }
 
-    fn compatible(&self) -> bool {
+    pub(super) fn compatible(&self) -> bool {
         self.relate(Wanted::Compatible).is_empty()
     }
 
@@ -58,7 +58,7 @@ impl Roles {
     }
 
     /// The edges that closing adds to one role, as `S1 !a`.
-    fn added(&mut self, side: Side) -> Vec<String> {
+    pub(super) fn added(&mut self, side: Side) -> Vec<String> {
         let closed = self.close();
         let role = if side == Side::Client { &self.client } else { &self.server };
         let of_side = closed.added.iter().filter(|added| added.side == side);
@@ -71,7 +71,7 @@ impl Roles {
             .collect()
     }
 
-    fn races(&self) -> Vec<Diagnostic> {
+    pub(super) fn races(&self) -> Vec<Diagnostic> {
         races(&self.client, &self.server, &self.messages)
     }
 
@@ -80,7 +80,7 @@ impl Roles {
         Oracle { client, server, messages, bound, worlds: 200_000 }.judge()
     }
 
-    fn safe(&self) -> bool {
+    pub(super) fn safe(&self) -> bool {
         (1..=3).all(|bound| match self.oracle(bound) {
             Verdict::Safe => true,
             Verdict::Unsafe(_) => false,
@@ -513,50 +513,4 @@ fn an_edge_that_one_role_gets_is_given_to_the_other_wherever_they_meet() {
     assert!(roles.compatible());
     assert_eq!(roles.added(Side::Server), ["S2 ?log", "S3 ?log"]);
     assert!(roles.races().is_empty() && roles.safe());
-}
-
-/// A document is opened, changed and remarked upon; `stop` is the last word of the client, `stopped` of the server.
-const DOCUMENT: &str =
-    "0 !open *4; 0 !stop 1; 1 ?stopped 2; 2 !exit 3; 4 !change 4; 4 ?remark 4; 4 !close 5; 5 = End";
-
-#[test]
-fn where_copies_rest_is_part_of_what_the_roles_say() {
-    let rests = format!("{DOCUMENT}; 1 only !; 2 only !?; 3 only !?");
-    let mut roles = Roles::with_dual("", &rests);
-    assert!(roles.dual() && roles.added(Side::Server).is_empty());
-    assert!(roles.races().is_empty() && roles.safe());
-    // The client goes on where the server does not expect it, or the other way round.
-    let server =
-        "0 ?open *4; 0 ?stop 1; 1 !stopped 2; 2 ?exit 3; 4 ?change 4; 4 !remark 4; 4 ?close 5; 5 = End";
-    let roles = Roles::new("", DOCUMENT, &format!("{server}; 1 only ?; 2 only !?; 3 only !?"));
-    assert!(!roles.compatible() && !roles.safe());
-    let found = roles.finding(Wanted::Compatible);
-    let expected = "after `!stop`, the client may go on with copies, which the server does not expect";
-    assert!(found.ends_with(expected), "{found}");
-    let roles = Roles::new("", &rests, server);
-    assert!(!roles.compatible() && !roles.safe(), "the server remarks after `stopped`");
-    // A client that does less than the server would take is compatible.
-    let roles = Roles::new("", &rests, &format!("{server}; 2 only !; 3 only !"));
-    assert!(roles.compatible() && !roles.dual() && roles.safe());
-    let found = roles.finding(Wanted::Dual);
-    assert!(found.ends_with("the server lets the client go on with copies, which it does not do"), "{found}");
-}
-
-#[test]
-fn a_message_may_not_put_to_rest_what_the_other_side_has_just_said() {
-    let race = |roles: &Roles, words: &str| {
-        let races = roles.races();
-        assert!(races.iter().any(|race| race.message.contains(words)), "{races:?}");
-    };
-    // After `stop` the server's remarks are still on their way.
-    let mut roles = Roles::with_dual("", &format!("{DOCUMENT}; 1 only !?; 2 only !?; 3 only !?"));
-    assert!(roles.added(Side::Client).is_empty() && !roles.safe());
-    race(&roles, "`stop` and copies race");
-    // What the client may do while it waits crosses the refusal.
-    let text = "0 !open *4; 0 !on 1; 1 !ask 2; 1 only !; 2 ?askError 1; 2 ?told 3; 4 !change 4";
-    let mut roles = Roles::with_dual("ask -> told", text);
-    assert!(roles.added(Side::Client).is_empty() && !roles.safe());
-    race(&roles, "`askError` and copies race");
-    let mut roles = Roles::with_dual("ask -> told", &format!("{text}; 2 only !"));
-    assert!(roles.added(Side::Client).is_empty() && roles.races().is_empty() && roles.safe());
 }

@@ -4,6 +4,7 @@
 //! depend on anything but the seed.
 
 mod bodies;
+mod resting;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -11,6 +12,8 @@ use std::collections::{HashMap, HashSet};
 use mcp_protocol_machine::protocol::{
     Action, Condition, Direction, MessageIndex, Only, Origin, Side, StateIndex, StateKind,
 };
+
+pub(in crate::relation::tests) use resting::disturb;
 
 use crate::automaton::{Automaton, Edge, State};
 use crate::relation::tests::notation::{complete, flip, messages, state};
@@ -193,7 +196,7 @@ pub(in crate::relation::tests) fn client(random: &mut Random, shape: Shape) -> A
     }
     let mut automaton = finish(Side::Client, states);
     if shape.rests && shape.spawns && !shape.forks {
-        rests(random, &mut automaton);
+        resting::rests(random, &mut automaton);
     }
     automaton
 }
@@ -232,50 +235,6 @@ pub(in crate::relation::tests) fn dual(random: &mut Random, client: &Automaton) 
     }
     server.states = states;
     server
-}
-
-/// Puts copies to rest in some states, mostly as the text does it: which ways depends on the messages that lead there.
-fn rests(random: &mut Random, automaton: &mut Automaton) {
-    let marked: Vec<bool> = automaton.states.iter().map(|state| !state.body && random.percent(60)).collect();
-    for (state, marked) in automaton.states.iter_mut().zip(&marked).skip(1) {
-        state.only = Only { outward: *marked, inward: *marked };
-    }
-    if random.percent(40) {
-        return;
-    }
-    loop {
-        let mut changed = false;
-        for from in 0..automaton.states.len() {
-            let only = automaton.states[from].only;
-            for edge in automaton.states[from].edges.clone() {
-                let Action::Step(target) = edge.action else { continue };
-                let there = &mut automaton.states[target.0 as usize].only;
-                let before = *there;
-                match edge.direction {
-                    Direction::Send => there.inward &= only.inward,
-                    Direction::Receive => there.outward &= only.outward,
-                }
-                changed |= *there != before;
-            }
-        }
-        if !changed {
-            return;
-        }
-    }
-}
-
-/// Has copies rest in other states than the other side thinks.
-pub(in crate::relation::tests) fn disturb(random: &mut Random, automaton: &mut Automaton) {
-    if automaton.states.iter().all(|state| state.only == Only::NONE) {
-        return;
-    }
-    for state in automaton.states.iter_mut().filter(|state| !state.body) {
-        match random.below(4) {
-            0 => state.only.inward ^= true,
-            1 => state.only.outward ^= true,
-            _ => {}
-        }
-    }
 }
 
 /// Changes one thing at random.
