@@ -54,6 +54,8 @@ pub(super) struct Heads<'a> {
     memory: Map<NodeId, Head>,
     /// What each reference that was followed leads to in the end.
     ends: Map<NodeId, NodeId>,
+    /// The first definition with `only` on the way of each reference that was followed.
+    only: Map<NodeId, Option<usize>>,
     /// How many actions all choices have, each of them flattened.
     actions: usize,
     /// How many choices have been flattened into others.
@@ -71,6 +73,7 @@ impl<'a> Heads<'a> {
             resolution,
             memory: Map::default(),
             ends: Map::default(),
+            only: Map::default(),
             actions: 0,
             choices: 0,
             channels: 0,
@@ -96,6 +99,33 @@ impl<'a> Heads<'a> {
             self.ends.insert(node, end);
         }
         end
+    }
+
+    /// The first definition with `only` on the way from a node to what is no reference.
+    pub(super) fn only(&mut self, node: NodeId) -> Option<usize> {
+        let mut way = Vec::new();
+        let mut at = node;
+        let only = loop {
+            if let Some(only) = self.only.get(&at) {
+                break *only;
+            }
+            // In a circle nothing is found where it is met again.
+            self.only.insert(at, None);
+            way.push(at);
+            let definition = self.graph.definition(at);
+            let marked = |index: &usize| {
+                self.resolution.definitions.get(*index).is_some_and(|definition| definition.only.is_some())
+            };
+            if let Some(definition) = definition.filter(marked) {
+                break Some(definition);
+            }
+            let Node::Reference(next) = self.graph.get(at) else { break None };
+            at = *next;
+        };
+        for node in way {
+            self.only.insert(node, only);
+        }
+        only
     }
 
     /// The nodes on the way from one to what is no reference, that and the first included.

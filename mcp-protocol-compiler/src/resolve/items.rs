@@ -213,7 +213,7 @@ pub(super) fn define(
     for placed in items {
         let Placed { item, imported, .. } = placed;
         match &item.kind {
-            ItemKind::Definition { role, name, levels, body } => {
+            ItemKind::Definition { role, name, only, levels, body } => {
                 let side = match role {
                     None => None,
                     Some(role) => match sides.side(&role.text) {
@@ -227,6 +227,7 @@ pub(super) fn define(
                 resolution.definitions.push(Definition {
                     side,
                     name: name.clone(),
+                    only: *only,
                     levels: levels.clone(),
                     body: body.clone(),
                     documentation: item.documentation.clone(),
@@ -245,6 +246,7 @@ pub(super) fn define(
                     resolution.definitions.push(Definition {
                         side: None,
                         name: name.clone(),
+                        only: None,
                         levels: Vec::new(),
                         body: body.clone(),
                         documentation: item.documentation.clone(),

@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex, Origin};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Only, Origin};
 
-use super::{Explorer, MOST_EDGES};
+use super::{Explorer, MOST_EDGES, Via};
 use crate::automaton::graph::NodeId;
 use crate::automaton::head::Head;
 use crate::automaton::raw::{RawEdge, sign};
@@ -79,7 +79,8 @@ impl Explorer<'_> {
                 }
                 let Some(open) = self.after(action, message, &[]) else { continue };
                 let opener = open.first().map(|(_, message)| *message);
-                let Some(target) = self.target(action.next, open, 0, Some(opener), Some(action.span)) else {
+                let via = Via { span: Some(action.span), before: None };
+                let Some(target) = self.target(action.next, open, 0, Some(opener), via) else {
                     continue;
                 };
                 edges.push(RawEdge {
@@ -98,14 +99,17 @@ impl Explorer<'_> {
         self.current = current;
     }
 
-    /// The edges that open copies of the bodies of a set. They are edges of each state, and count there; what is
-    /// gathered here is the last that is counted for a state.
-    pub(super) fn spawns(&mut self, running: usize, place: Span) -> Vec<RawEdge> {
+    /// The edges that open copies of the bodies of a set, as far as copies do not rest. They are edges of each state, and
+    /// count there; what is gathered here is the last that is counted for a state.
+    pub(super) fn spawns(&mut self, running: usize, only: Only, place: Span) -> Vec<RawEdge> {
         let bodies = self.running.get(running).map(Vec::as_slice).unwrap_or_default();
-        let edges = || bodies.iter().filter_map(|body| self.bodies.get(body)).map(Vec::as_slice);
-        self.count += edges().map(<[RawEdge]>::len).sum::<usize>();
+        let edges = || {
+            let edges = bodies.iter().filter_map(|body| self.bodies.get(body)).flatten();
+            edges.filter(|edge| !only.rests(edge.direction))
+        };
+        self.count += edges().count();
         if self.count <= MOST_EDGES {
-            return edges().flatten().cloned().collect();
+            return edges().cloned().collect();
         }
         if !std::mem::replace(&mut self.full, true) {
             self.broken = true;
