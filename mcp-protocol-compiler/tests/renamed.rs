@@ -37,11 +37,11 @@ const PROTOCOLS: [(&str, bool); 7] = [
 fn written_out((path, derived): (&str, bool)) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
     let text = std::fs::read_to_string(path).unwrap();
-    let servers = tree(&text).items.into_iter().filter_map(|item| match item.kind {
+    let mut servers = tree(&text).items.into_iter().filter_map(|item| match item.kind {
         ItemKind::Role { side: RoleSide::Server, name, .. } => Some(name.text),
         _ => None,
     });
-    let server = &servers.last().unwrap();
+    let server = &servers.next_back().unwrap();
     let text = if derived { with_written_server(&text, server) } else { text };
     let errors = errors(&compile(&text));
     assert!(errors.is_empty(), "{errors:?}\n{text}");

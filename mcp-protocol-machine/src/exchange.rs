@@ -6,10 +6,10 @@
 //!
 //! There is one table for each side that asks: the ids of the two directions have nothing to do with one another.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use crate::copies::CopyNumber;
+use crate::hash::IdTable;
 use crate::memory::{Recent, Used};
 use crate::protocol::{MessageIndex, StateIndex};
 
@@ -149,7 +149,7 @@ pub(crate) enum TokenStanding {
 /// The exchanges that one side has opened.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Exchanges {
-    running: HashMap<RequestId, Exchange>,
+    running: IdTable<RequestId, Exchange>,
     /// How many of them have their reply.
     answered: usize,
     /// The linear ones among them, oldest first. There are as many as requests open in linear channels: few.
@@ -159,7 +159,7 @@ pub(crate) struct Exchanges {
     /// Every id ever used, as far as remembered.
     used: Used,
     /// The request that holds each token now.
-    tokens: HashMap<Token, RequestId>,
+    tokens: IdTable<Token, RequestId>,
     /// Every token ever used, as far as remembered.
     used_tokens: Used,
 }

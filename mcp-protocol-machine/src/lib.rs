@@ -20,6 +20,7 @@ mod checker;
 mod condition;
 mod copies;
 mod exchange;
+mod hash;
 mod lookup;
 mod memory;
 pub mod protocol;
@@ -30,6 +31,8 @@ pub use capability::Capabilities;
 pub use checker::{About, Awaiting, Checker, Step, StepKind};
 pub use copies::{CopyNumber, KeyValue, Ties};
 pub use exchange::{Limits, RequestId, Token};
+#[doc(hidden)]
+pub use hash::{IdState, IdTable};
 pub use lookup::Lookup;
 pub use protocol::Protocol;
 pub use tables::{ProtocolRef, TableError};

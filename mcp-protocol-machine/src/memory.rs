@@ -4,9 +4,10 @@
 //! to come once more ([`Recent`]). Refuses to grow: numbers are kept as intervals, so that ids handed out in order
 //! take one entry however many there are; what exceeds the limits is forgotten, never wrongly remembered.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use crate::exchange::{Limits, RequestId};
+use crate::hash::IdTable;
 
 /// A set of numbers, as sorted intervals that neither touch nor overlap.
 #[derive(Clone, Debug, Default)]
@@ -96,7 +97,7 @@ impl Intervals {
 /// A map that keeps its newest entries.
 #[derive(Clone, Debug)]
 pub(crate) struct Recent<V> {
-    entries: HashMap<RequestId, (u64, V)>,
+    entries: IdTable<RequestId, (u64, V)>,
     /// Every entry in order of insertion, and some that are gone from the map since.
     order: VecDeque<(u64, RequestId)>,
     /// Tells an entry of `order` from a later one of the same id.
@@ -107,7 +108,7 @@ pub(crate) struct Recent<V> {
 
 impl<V> Default for Recent<V> {
     fn default() -> Recent<V> {
-        Recent { entries: HashMap::new(), order: VecDeque::new(), serial: 0, bytes: 0 }
+        Recent { entries: IdTable::default(), order: VecDeque::new(), serial: 0, bytes: 0 }
     }
 }
 

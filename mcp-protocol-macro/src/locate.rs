@@ -6,6 +6,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use mcp_protocol_compiler::suggest::nearest;
+
 /// Where paths are counted from.
 #[derive(Debug)]
 pub(crate) struct Places {
@@ -51,7 +53,7 @@ impl Places {
                 written.trim_start_matches("./").trim_start_matches(".\\")
             ),
         });
-        message.push_str(&hint.unwrap_or_default());
+        message.push_str(&hint.or_else(|| misspelt(&wanted)).unwrap_or_default());
         Err(message)
     }
 
@@ -63,6 +65,23 @@ impl Places {
         let file = file.canonicalize().ok()?;
         between(&package, &file)
     }
+}
+
+/// A file of the same folder whose name is almost the one that was written.
+fn misspelt(wanted: &Path) -> Option<String> {
+    let stem = |name: &str| name.strip_suffix(".session").map(str::to_owned);
+    let written = wanted.file_name()?.to_str()?;
+    let written = stem(written).unwrap_or_else(|| written.to_owned());
+    let entries = std::fs::read_dir(wanted.parent()?).ok()?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut stems: Vec<String> = names.filter_map(|name| stem(&name)).collect();
+    stems.sort();
+    // Without its ending a name may be the right one.
+    let meant = match stems.contains(&written) {
+        true => Some(written.as_str()),
+        false => nearest(&written, stems.iter().map(String::as_str)),
+    };
+    Some(format!("\ndid you mean `{}.session`, in the same folder?", meant?))
 }
 
 /// The way from a folder to a file.
@@ -125,6 +144,10 @@ mod tests {
         let message = places.locate("nowhere.session").unwrap_err();
         assert!(!message.contains("written"), "{message}");
         assert!(places.locate("src").unwrap_err().ends_with("is a folder"));
+        let message = places.locate("tpo.session").unwrap_err();
+        assert!(message.ends_with("did you mean `top.session`, in the same folder?"), "{message}");
+        assert!(places.locate("top").unwrap_err().contains("did you mean `top.session`"));
+        assert!(!places.locate("other.session").unwrap_err().contains("did you mean"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::future::Future;
 use std::io;
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 pub use input::Input;
@@ -28,6 +28,15 @@ pub(crate) use pump::{after, duplicate};
 /// instants are the transport's clock: `tokio::time::Instant::now().into_std()`, so that tests can hold the time
 /// still.
 pub trait Endpoint: Send + Sync + 'static {
+    /// Offers a way to write that does not take the transport's task.
+    ///
+    /// The endpoint uses it only while every byte that it gave to [`poll_output`](Self::poll_output) is confirmed by
+    /// [`wrote`](Self::wrote), so the two ways never mix up the order of bytes. A transport that has no such way
+    /// offers none.
+    fn offer_direct_output(&self, output: Box<dyn DirectOutput>) {
+        drop(output);
+    }
+
     /// Takes the next bytes of the incoming stream, in pieces of any size.
     ///
     /// It takes all of them, always: the reader never waits for a slow consumer.
@@ -63,6 +72,25 @@ pub trait Endpoint: Send + Sync + 'static {
     /// Tells that the transport is gone and how. The last call, made exactly once, also when the transport's future
     /// is dropped before it has run to its end.
     fn terminated(&self, outcome: Outcome);
+}
+
+/// A way to write at once, from whatever task has something to say.
+///
+/// A message that is written so saves two changes of tasks, which on a connection within one machine is most of what
+/// a call takes.
+pub trait DirectOutput: Send + fmt::Debug {
+    /// Writes as much as can be taken without waiting, perhaps nothing. After an error nothing was written; the
+    /// transport's own task will meet the same error, and tells it.
+    fn write_now(&mut self, bytes: &[u8]) -> io::Result<WrittenNow>;
+}
+
+/// What [`DirectOutput::write_now`] did.
+#[derive(Debug)]
+pub struct WrittenNow {
+    /// How many bytes were taken.
+    pub length: usize,
+    /// The task that waits for them, if this has to wake it. It is woken once the session is unlocked.
+    pub reader: Option<Waker>,
 }
 
 /// What [`Endpoint::poll_output`] had.

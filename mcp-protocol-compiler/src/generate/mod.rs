@@ -13,6 +13,7 @@ mod docs;
 mod handle;
 mod incoming;
 pub mod names;
+mod payloads;
 pub(crate) mod plan;
 mod pretty;
 mod role;
@@ -100,6 +101,7 @@ impl<'a> Generator<'a> {
 
     fn items(&self, compiled: &Compiled) -> TokenStream {
         let types = self.types.import();
+        let payloads = self.payloads();
         let error = &self.error;
         let allow = &self.allow;
         let markers = self.markers();
@@ -128,7 +130,7 @@ impl<'a> Generator<'a> {
             #allow
             pub static PROTOCOL: typed::Protocol = tables::PROTOCOL;
         });
-        items.extend(tables);
+        items.extend([tables, payloads]);
         items
     }
 }

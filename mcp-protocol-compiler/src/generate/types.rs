@@ -70,7 +70,16 @@ impl Types {
         }
     }
 
-    fn path(&self, text: &str, scope: Scope) -> TokenStream {
+    /// The path of a module as it is written at the top; the one that is imported is `types`.
+    pub(crate) fn module(&self, module: &str) -> Option<TokenStream> {
+        if self.common.as_deref() == Some(module) {
+            return Some(quote!(types));
+        }
+        let path: syn::Path = syn::parse_str(module).ok()?;
+        Some(rooted(path, Scope::Top).into_token_stream())
+    }
+
+    pub(crate) fn path(&self, text: &str, scope: Scope) -> TokenStream {
         if let (Some(common), Some((module, name))) = (self.common.as_deref(), plain_path(text))
             && module == common
         {
@@ -99,7 +108,7 @@ fn module_of(payload: &PayloadType) -> Option<&str> {
     }
 }
 
-fn plain_path(text: &str) -> Option<(&str, &str)> {
+pub(crate) fn plain_path(text: &str) -> Option<(&str, &str)> {
     let (module, name) = text.rsplit_once("::")?;
     let plain =
         |part: &str| part.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | ':'));

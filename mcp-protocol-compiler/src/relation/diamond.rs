@@ -24,6 +24,9 @@ use crate::resolve::Message;
 /// How many races are reported; those after them mostly follow from them.
 pub(super) const REPORTED: usize = 5;
 
+/// How many races of one place are counted; in a wide choice all might race with all.
+const COUNTED: usize = 100;
+
 /// Every race, the shortest first, up to a few. Empty if the roles have the diamond.
 pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Vec<Diagnostic> {
     let (client, server) = (Machine::new(client), Machine::new(server));
@@ -128,6 +131,9 @@ fn also(others: &[Race], messages: &[Message]) -> Option<String> {
     match others.len().saturating_sub(NAMED) {
         _ if others.is_empty() => None,
         0 => Some(format!("the same place has more races: {}", named.join("; "))),
+        _ if others.len() + 1 == COUNTED => {
+            Some(format!("the same place has many more races: {}; …", named.join("; ")))
+        }
         more => Some(format!("the same place has more races: {}; and {more} more", named.join("; "))),
     }
 }
@@ -162,6 +168,9 @@ fn races_at(walk: &Walk<'_, '_>, index: PairIndex, messages: &[Message]) -> Vec<
             if let Some(fault) = fault {
                 let (pair, from_client, from_server) = (pair.clone(), *from_client, *from_server);
                 races.push(Race { pair, from_client, from_server, fault, after_client, after_server });
+                if races.len() == COUNTED {
+                    return races;
+                }
             }
         }
     }

@@ -19,11 +19,11 @@ use crate::reading::Reading;
 use crate::sources::Source;
 use crate::world::{Verdict, World};
 
-/// How many protocols a run looks at, and from where on; more by `CHECKER_CASES` and `CHECKER_SEED`.
-pub(crate) fn budget(usual: u64) -> std::ops::Range<u64> {
+/// The seeds of a run: from `CHECKER_SEED` on, as many as another variable says.
+pub(crate) fn budget(variable: &str, usual: u64) -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let first = number("CHECKER_SEED").unwrap_or(0);
-    first..first + number("CHECKER_CASES").unwrap_or(usual)
+    first..first + number(variable).unwrap_or(usual)
 }
 
 /// What was seen in many cases.
@@ -34,6 +34,7 @@ pub(crate) struct Counts {
     pub(crate) messages: u64,
     pub(crate) late: u64,
     pub(crate) stale: u64,
+    pub(crate) advised: u64,
     pub(crate) unclear: u64,
     pub(crate) estranged: u64,
     pub(crate) lost: u64,
@@ -98,7 +99,16 @@ impl<'a> Pair<'a> {
         self.estranged |= self.foreign.contains(&(event.direction(self.checker.side()), event.message));
         counts.messages += 1;
         match (expected, &got) {
-            (Verdict::Fine, Ok(step)) if !step.kind.is_dropped() => Ok(Some(expected)),
+            (Verdict::Fine, Ok(step)) if !step.kind.is_dropped() => {
+                let advice = step.advice.as_ref().and_then(|advice| advice.rule.as_deref());
+                if let Some(rule) = self.world.advice(event) {
+                    counts.advised += u64::from(rule.is_some());
+                    if rule.as_deref() != advice {
+                        return Err(format!("the text advises {rule:?}, the checker {advice:?}"));
+                    }
+                }
+                Ok(Some(expected))
+            }
             (Verdict::Late, Ok(step)) if step.kind == StepKind::Swallowed => {
                 counts.late += 1;
                 Ok(Some(expected))
@@ -274,8 +284,11 @@ fn random_protocols(seeds: std::ops::Range<u64>) -> Counts {
 
 #[test]
 fn the_checker_is_sound_prompt_and_transparent() {
-    let counts = random_protocols(budget(150));
-    assert!(counts.most_copies >= 2 && counts.late > 300 && counts.endings > 100, "{counts:?}");
+    let counts = random_protocols(budget("CHECKER_CASES", 150));
+    assert!(
+        counts.most_copies >= 2 && counts.advised > 100 && counts.late > 300 && counts.endings > 100,
+        "{counts:?}"
+    );
     assert!(counts.mistaken > 500 && counts.unclear * 100 < counts.messages, "{counts:?}");
     for kind in [
         "NotPermitted",

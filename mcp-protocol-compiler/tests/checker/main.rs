@@ -5,9 +5,10 @@
 //! observer that knows the text alone. `reading` is what a text means, `parties` are the programs, `world` is the
 //! observer, `judging` compares.
 //!
-//! A failing case prints its seed, the protocol and the session. `CHECKER_SEED` and `CHECKER_CASES` choose the cases;
-//! a long run is `CHECKER_CASES=20000 cargo test --release -p mcp-protocol-compiler --test checker -- --nocapture`.
-//! `CHECKER_FINDINGS` shows why the compiler refuses some of the random texts.
+//! A failing case prints its seed, the protocol and the session. `CHECKER_SEED` and `CHECKER_CASES` choose the random
+//! protocols, `CHECKER_WALKS` says how often each protocol of the project is walked, and `CHECKER_FINDINGS` shows why
+//! the compiler refuses some of the random texts. A long run is
+//! `CHECKER_CASES=20000 cargo test --release -p mcp-protocol-compiler --test checker -- --nocapture`.
 
 #![allow(
     clippy::unwrap_used,

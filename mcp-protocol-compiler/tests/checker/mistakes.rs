@@ -15,7 +15,7 @@ pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) ->
     let place = random.below(run.len() + 1);
     let earlier = |random: &mut Random| random.one(&seen[..place]).cloned();
     let kind = |event: &Event| protocol.message(event.message).unwrap().kind;
-    match random.below(12) {
+    match random.below(13) {
         // Something is missing.
         0 if place < run.len() => {
             run.remove(place);
@@ -81,6 +81,22 @@ pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) ->
         }
         // The same with another payload, which may need a capability.
         9 if place < run.len() => run[place].urgent = true,
+        // A cancel that names nothing, or one of a request whose id was used once more.
+        10 => {
+            let cancels: Vec<usize> = (0..run.len()).filter(|place| run[*place].about.is_some()).collect();
+            if let Some(place) = random.one(&cancels).copied() {
+                let (from, about) = (run[place].from, run[place].about.clone());
+                let asked =
+                    |event: &Event| event.from == from && event.id == about && kind(event) == Kind::Request;
+                match run.iter().take(place).position(asked) {
+                    Some(request) if random.percent(60) => {
+                        let again = run[request].clone();
+                        run.insert(request + 1 + random.below(place - request), again);
+                    }
+                    _ => run[place].about = None,
+                }
+            }
+        }
         // Anything at all, with ids and keys that are somehow related.
         _ => {
             let message = any(random, protocol, |_| true);

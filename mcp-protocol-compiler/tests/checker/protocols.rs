@@ -140,6 +140,15 @@ impl Draft<'_> {
         format!(" requires {}.g{}{condition}", holders[self.random.below(4)], self.random.below(3))
     }
 
+    /// What advises against an action.
+    fn level(&mut self) -> String {
+        if !self.random.percent(10) {
+            return String::new();
+        }
+        let rule = self.fresh("A");
+        format!(" [should \"{rule}\"]")
+    }
+
     /// Declares a notification.
     fn note(&mut self, key: Option<&str>) -> String {
         let name = self.fresh("N");
@@ -352,7 +361,8 @@ impl Draft<'_> {
                 return None;
             }
             used.push(note.clone());
-            return Some((Some(send), format!("{out}{note} . {}", self.target(pool))));
+            let level = self.level();
+            return Some((Some(send), format!("{out}{note}{level} . {}", self.target(pool))));
         }
         if self.random.percent(25) {
             // One that may be taken back, which needs a loop.
@@ -360,6 +370,7 @@ impl Draft<'_> {
             return Some((Some(send), format!("{out}{request} . {back}reply . {here}")));
         }
         let (request, replies) = self.random.one(&pool.requests).unwrap().clone();
+        let level = self.level();
         if used.contains(&request) {
             return None;
         }
@@ -377,6 +388,6 @@ impl Draft<'_> {
         } else if answers.len() > 1 {
             text = format!("( {text} )");
         }
-        Some((Some(send), format!("{out}{request} . {text}")))
+        Some((Some(send), format!("{out}{request}{level} . {text}")))
     }
 }

@@ -45,7 +45,7 @@ fn every_protocol_of_the_project_means_what_its_text_says() {
             continue;
         }
         walked += 1;
-        for seed in budget(4) {
+        for seed in budget("CHECKER_WALKS", 4) {
             let mut random = Random::new(seed);
             if let Err(what) = judge(&source, &mut random, &mut counts, 2, 4) {
                 panic!("{}, seed {seed}: {what}", path.display());

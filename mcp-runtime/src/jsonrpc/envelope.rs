@@ -9,12 +9,13 @@ use std::fmt;
 
 use mcp_protocol_machine::RequestId;
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::RpcError;
 use super::id::parse_id;
 use super::path::Name;
+use super::recognise::members;
 use super::scan::{Scanner, Sketch, too_deep};
 
 /// One message.
@@ -70,6 +71,9 @@ impl Malformed {
 /// Reads one line that is not blank.
 pub(crate) fn parse(line: &[u8], deepest: usize) -> Result<Envelope<'_>, Malformed> {
     let text = utf8(line)?;
+    if let Some(parts) = members(text, deepest) {
+        return parts.classify();
+    }
     if too_deep(line, deepest) {
         let error = RpcError::invalid_request(format!("the message nests deeper than {deepest} levels"));
         return Err(Malformed::from_sketch(error, Scanner::scan(line)));
@@ -107,8 +111,8 @@ pub(crate) fn undecodable(method: &str, error: &serde_json::Error) -> RpcError {
 }
 
 /// The members of an envelope, each raw.
-#[derive(Default)]
-struct Parts<'a> {
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Parts<'a> {
     jsonrpc: Option<&'a str>,
     id: Option<&'a str>,
     method: Option<&'a str>,
@@ -132,21 +136,7 @@ impl<'de> Deserialize<'de> for Parts<'de> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Parts<'de>, A::Error> {
                 let mut parts = Parts::default();
                 while let Some(key) = map.next_key::<Name<'de>>()? {
-                    let (place, name) = match &*key.0 {
-                        "jsonrpc" => (&mut parts.jsonrpc, "jsonrpc"),
-                        "id" => (&mut parts.id, "id"),
-                        "method" => (&mut parts.method, "method"),
-                        "params" => (&mut parts.params, "params"),
-                        "result" => (&mut parts.result, "result"),
-                        "error" => (&mut parts.error, "error"),
-                        _ => {
-                            map.next_value::<IgnoredAny>()?;
-                            continue;
-                        }
-                    };
-                    if place.replace(map.next_value::<&'de RawValue>()?.get()).is_some() {
-                        parts.twice = Some(name);
-                    }
+                    parts.add(&key.0, map.next_value::<&'de RawValue>()?.get());
                 }
                 Ok(parts)
             }
@@ -157,6 +147,22 @@ impl<'de> Deserialize<'de> for Parts<'de> {
 }
 
 impl<'a> Parts<'a> {
+    /// Takes a member; those that mean nothing here are dropped.
+    pub(super) fn add(&mut self, key: &str, value: &'a str) {
+        let (place, name) = match key {
+            "jsonrpc" => (&mut self.jsonrpc, "jsonrpc"),
+            "id" => (&mut self.id, "id"),
+            "method" => (&mut self.method, "method"),
+            "params" => (&mut self.params, "params"),
+            "result" => (&mut self.result, "result"),
+            "error" => (&mut self.error, "error"),
+            _ => return,
+        };
+        if place.replace(value).is_some() {
+            self.twice = Some(name);
+        }
+    }
+
     fn classify(self) -> Result<Envelope<'a>, Malformed> {
         let id = self.id.and_then(parse_id);
         if let Some(name) = self.twice {

@@ -10,6 +10,7 @@ mod error;
 mod id;
 mod lines;
 pub(crate) mod path;
+mod recognise;
 mod scan;
 pub(crate) mod write;
 

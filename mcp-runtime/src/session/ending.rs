@@ -224,6 +224,7 @@ impl Engine {
         }
         self.end(reason);
         self.finished = true;
+        self.direct = None;
         self.outcome = Some(outcome);
         self.wake_everyone();
     }
@@ -278,6 +279,7 @@ impl Engine {
             self.keep_driver(context);
             return Poll::Ready(Output::Finished);
         }
+        self.direct_used = false;
         self.keep_driver(context);
         Poll::Pending
     }

@@ -5,14 +5,14 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use mcp_protocol_machine::protocol::{Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text};
 use mcp_protocol_machine::{
-    Capabilities, Checker, CopyNumber, ProtocolRef, RequestId, Step, TableError, Token, Violation,
+    Capabilities, Checker, CopyNumber, IdState, IdTable, ProtocolRef, RequestId, Step, TableError, Token,
+    Violation,
 };
 
 use super::arrivals::{Arrived, LinearInput};
@@ -22,10 +22,13 @@ use super::names::{Names, announced};
 use super::outgoing::Answer;
 use super::timers::{Clock, Timers};
 use super::wakers::{Effects, Waiting};
-use crate::driver::Outcome;
+use crate::driver::{DirectOutput, Outcome, WrittenNow};
 use crate::error::{Error, Reason};
 use crate::jsonrpc::{Lines, RpcError};
 use crate::options::{Options, Report};
+
+/// A buffer of up to this many bytes is kept while nothing is to be written.
+const KEPT_OUTPUT: usize = 4 * 1024;
 
 /// One session, as one side sees it.
 #[derive(Debug)]
@@ -49,7 +52,7 @@ pub(crate) struct Engine {
     /// The linear requests of this side whose replies nobody waits for any more.
     pub(super) debts: Vec<i64>,
     /// The requests of the peer that have not been answered.
-    pub(super) owed: HashMap<RequestId, Owed>,
+    pub(super) owed: IdTable<RequestId, Owed>,
     /// Replies to them that wait for one another.
     pub(super) batches: Batches,
     /// Replicated inputs that nobody has taken.
@@ -75,6 +78,11 @@ pub(crate) struct Engine {
     /// Bytes were handed to the transport that it has not confirmed.
     pub(super) unconfirmed: bool,
     pub(super) driver: Option<Waker>,
+    /// The way to write without the transport's task, if it has one.
+    pub(super) direct: Option<Box<dyn DirectOutput>>,
+    /// It was used since the transport's task last had its turn: who speaks again so soon waits for that, so that
+    /// many small messages still go as one piece.
+    pub(super) direct_used: bool,
     /// Whoever waits for room in the output.
     pub(super) output_waiting: Waiting,
 
@@ -140,33 +148,8 @@ pub(crate) struct Owed {
     pub(super) batch: Option<BatchKey>,
 }
 
-/// The calls by id. The ids are this side's own and count up, so that a hash which an attacker could choose ids for
-/// is no danger here.
-pub(crate) type Calls = HashMap<i64, Pending, BuildHasherDefault<CountingHasher>>;
-
-/// Spreads numbers that count up.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CountingHasher(u64);
-
-impl Hasher for CountingHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-
-    fn write_i64(&mut self, number: i64) {
-        self.write_u64(number.cast_unsigned());
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-}
+/// The calls by id.
+pub(crate) type Calls = HashMap<i64, Pending, IdState>;
 
 impl Engine {
     pub(crate) fn new(
@@ -188,7 +171,7 @@ impl Engine {
             calls: Calls::default(),
             timers: Timers::default(),
             debts: Vec::new(),
-            owed: HashMap::new(),
+            owed: IdTable::default(),
             batches: Batches::default(),
             incoming: VecDeque::new(),
             incoming_waiting: Waiting::default(),
@@ -203,6 +186,8 @@ impl Engine {
             output_start: 0,
             unconfirmed: false,
             driver: None,
+            direct: None,
+            direct_used: false,
             output_waiting: Waiting::default(),
             phase: Phase::Open,
             finished: false,
@@ -247,7 +232,7 @@ impl Engine {
         self.effects.report(report);
     }
 
-    pub(crate) fn take_effects(&mut self) -> Effects {
+    pub(crate) fn take_effects(&mut self) -> Option<Effects> {
         self.effects.take()
     }
 
@@ -264,7 +249,37 @@ impl Engine {
         if waiting > self.options.output_limit {
             self.end(Reason::OutputFull(waiting));
         }
-        self.wake_driver();
+        if !self.write_directly() {
+            self.wake_driver();
+        }
+    }
+
+    pub(crate) fn direct_output_offered(&mut self, output: Box<dyn DirectOutput>) {
+        self.direct = Some(output);
+    }
+
+    /// Writes what waits without the transport's task, if that is possible; whether nothing is left.
+    fn write_directly(&mut self) -> bool {
+        let ready = matches!(self.phase, Phase::Open) && !self.finished && !self.unconfirmed;
+        if !ready || std::mem::replace(&mut self.direct_used, true) {
+            return false;
+        }
+        let Some(direct) = &mut self.direct else { return false };
+        let bytes = self.output.get(self.output_start..).unwrap_or_default();
+        let Ok(WrittenNow { length, reader }) = direct.write_now(bytes) else { return false };
+        if let Some(reader) = reader {
+            self.effects.wake(reader);
+        }
+        self.output_start = self.output_start.saturating_add(length);
+        let nothing_left = self.output_length() == 0;
+        if nothing_left {
+            self.output_start = 0;
+            if self.output.capacity() > KEPT_OUTPUT && self.output.len() < self.output.capacity() / 4 {
+                self.output = Vec::new();
+            }
+            self.output.clear();
+        }
+        nothing_left
     }
 
     pub(super) fn output_length(&self) -> usize {

@@ -22,6 +22,7 @@ impl Engine {
     /// Takes the next bytes.
     pub(crate) fn receive(&mut self, bytes: &[u8], now: Instant) {
         self.now = Some(now);
+        self.direct_used = false;
         let mut lines = std::mem::take(&mut self.lines);
         lines.feed(bytes, |line| self.line(line, now));
         self.lines = lines;

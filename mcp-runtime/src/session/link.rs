@@ -13,7 +13,7 @@ use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::{Protocol, Role, Side};
 
 use super::engine::Engine;
-use crate::driver::{End, Endpoint, Outcome, Output};
+use crate::driver::{DirectOutput, End, Endpoint, Outcome, Output};
 use crate::options::Options;
 
 /// One session, shared by its values, calls, handlers and its transport.
@@ -39,7 +39,9 @@ impl Link {
         let result = act(&mut engine);
         let effects = engine.take_effects();
         drop(engine);
-        effects.run(&self.0.options);
+        if let Some(effects) = effects {
+            effects.run(&self.0.options);
+        }
         result
     }
 
@@ -73,6 +75,10 @@ impl fmt::Debug for Link {
 }
 
 impl Endpoint for Link {
+    fn offer_direct_output(&self, output: Box<dyn DirectOutput>) {
+        self.with(|engine| engine.direct_output_offered(output));
+    }
+
     fn receive(&self, bytes: &[u8], now: Instant) {
         self.with(|engine| engine.receive(bytes, now));
     }

@@ -54,14 +54,13 @@ impl Effects {
         self.reports.push(report);
     }
 
-    /// Takes everything out, to be run unlocked.
-    pub(crate) fn take(&mut self) -> Effects {
-        Effects {
-            first: self.first.take(),
-            second: self.second.take(),
-            more: std::mem::take(&mut self.more),
-            reports: std::mem::take(&mut self.reports),
+    /// Takes everything out, to be run unlocked; nothing where there is nothing to do, as after most questions.
+    pub(crate) fn take(&mut self) -> Option<Effects> {
+        // The first place is filled before the others.
+        if self.first.is_none() && self.reports.is_empty() {
+            return None;
         }
+        Some(std::mem::take(self))
     }
 
     /// Does it.
@@ -69,7 +68,13 @@ impl Effects {
         for report in &self.reports {
             options.report(report);
         }
-        for waker in self.first.into_iter().chain(self.second).chain(self.more) {
+        if let Some(first) = self.first {
+            first.wake();
+        }
+        if let Some(second) = self.second {
+            second.wake();
+        }
+        for waker in self.more {
             waker.wake();
         }
     }

@@ -12,6 +12,8 @@ use std::thread::{self, Thread};
 
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::driver::{DirectOutput, WrittenNow};
+
 /// A buffer of up to this size is kept while nothing is on its way.
 const KEEP: usize = 4 * 1024;
 
@@ -80,6 +82,11 @@ impl Tail {
         Poll::Ready(Ok(accepted.len()))
     }
 
+    /// A second way into the channel.
+    pub(crate) fn beside(&self) -> Beside {
+        Beside(self.shared.clone())
+    }
+
     /// Waits until the reader has consumed all that was sent.
     pub(crate) fn poll_consumed(&mut self, context: &Context<'_>) -> Poll<io::Result<()>> {
         let mut state = lock(&self.shared);
@@ -106,6 +113,24 @@ impl Tail {
     pub(crate) fn fail(&mut self, error: io::Error) {
         lock(&self.shared).failure = Some(error);
         self.close();
+    }
+}
+
+/// Writes into a channel beside its [`Tail`], which stays responsible for ending it.
+#[derive(Debug)]
+pub(crate) struct Beside(Arc<Mutex<State>>);
+
+impl DirectOutput for Beside {
+    fn write_now(&mut self, bytes: &[u8]) -> io::Result<WrittenNow> {
+        let mut state = lock(&self.0);
+        if state.head_gone || state.tail_gone {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let room = state.capacity.saturating_sub(state.bytes.len());
+        let accepted = bytes.get(..room).unwrap_or(bytes);
+        state.bytes.extend_from_slice(accepted);
+        let reader = if accepted.is_empty() { None } else { state.head_waker.take() };
+        Ok(WrittenNow { length: accepted.len(), reader })
     }
 }
 

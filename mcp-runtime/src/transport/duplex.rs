@@ -52,6 +52,7 @@ impl Duplex {
 
 impl Transport for Duplex {
     async fn run<E: Endpoint>(self, endpoint: E) {
+        endpoint.offer_direct_output(Box::new(self.tail.beside()));
         run(endpoint, self.head, self.tail, self.limits).await;
     }
 }

@@ -12,6 +12,7 @@
 //!   `panics.rs`: handlers that panic.
 //! - `copies.rs`: values of copies with a life of their own.
 //! - `reply.rs`: replies as Rust types, where a request has several. `closing.rs`: the end.
+//! - `payload.rs`: whether the types that a file names can be payloads.
 
 mod call;
 mod closing;
@@ -23,6 +24,8 @@ mod incoming;
 mod inputs;
 mod panics;
 mod pending;
+#[doc(hidden)]
+pub mod payload;
 mod reply;
 mod responder;
 mod session;

@@ -40,7 +40,7 @@ impl Reading<'_> {
                     for branch in branches {
                         match branch {
                             Branch::Other(inner) => waiting.push(*inner),
-                            Branch::Action { direction, name, next } => {
+                            Branch::Action { direction, name, next, .. } => {
                                 waiting.push(*next);
                                 match self.resolution.names.get(name) {
                                     Some(Meaning::Message(message)) => {

@@ -37,7 +37,7 @@ enum Node {
 
 #[derive(Clone, Debug)]
 enum Branch {
-    Action { direction: Direction, name: String, next: Place },
+    Action { direction: Direction, name: String, next: Place, rule: Option<String> },
     Other(Place),
 }
 
@@ -71,6 +71,8 @@ pub(crate) struct Move {
     pub(crate) message: MessageIndex,
     /// For a reply and a refusal: the id of the request.
     pub(crate) id: Option<RequestId>,
+    /// The rule that advises against it here.
+    rule: Option<String>,
     next: Place,
 }
 
@@ -182,7 +184,7 @@ impl<'a> Reading<'a> {
         let declarations = &self.resolution.declarations;
         let mut moves: Vec<Move> = Vec::new();
         let mut visit = |branch: &Branch| {
-            let Branch::Action { direction, name, next } = branch else { return };
+            let Branch::Action { direction, name, next, rule } = branch else { return };
             let owed = thread.asked.iter().filter(|asked| asked.direction == direction.flip());
             let candidates: Vec<MessageIndex> = match self.resolution.names.get(name) {
                 Some(Meaning::Message(message)) => vec![*message],
@@ -199,7 +201,7 @@ impl<'a> Reading<'a> {
                     }
                     _ => None,
                 };
-                moves.push(Move { direction: *direction, message, id, next: *next });
+                moves.push(Move { direction: *direction, message, id, rule: rule.clone(), next: *next });
             }
         };
         self.branches(thread.at, &mut visit, &mut Vec::new());
@@ -207,7 +209,7 @@ impl<'a> Reading<'a> {
             let refusal = declarations.refusal(asked.request).unwrap();
             if !moves.iter().any(|known| known.message == refusal) {
                 let (direction, id) = (asked.direction.flip(), Some(asked.id.clone()));
-                moves.push(Move { direction, message: refusal, id, next: asked.back });
+                moves.push(Move { direction, message: refusal, id, rule: None, next: asked.back });
             }
         }
         moves
@@ -248,15 +250,37 @@ impl<'a> Reading<'a> {
         id: Option<&RequestId>,
         opens: bool,
     ) -> Option<Program> {
+        let (place, step) = self.find(program, direction, message, id)?;
+        Some(self.take(program, place, &step, id, opens))
+    }
+
+    /// The thread that has a message, and its move.
+    fn find(
+        &self,
+        program: &Program,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+    ) -> Option<(usize, Move)> {
         program.threads.iter().enumerate().find_map(|(place, thread)| {
             let fits = |step: &Move| {
                 step.direction == direction
                     && step.message == message
                     && (step.id.is_none() || step.id.as_ref() == id)
             };
-            let step = self.moves(thread).into_iter().find(fits)?;
-            Some(self.take(program, place, &step, id, opens))
+            Some((place, self.moves(thread).into_iter().find(fits)?))
         })
+    }
+
+    /// The rule that advises against a message that a program has.
+    pub(crate) fn rule(
+        &self,
+        program: &Program,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+    ) -> Option<String> {
+        self.find(program, direction, message, id).and_then(|(_, step)| step.rule)
     }
 
     /// A program after a request of a thread was taken back.

@@ -45,7 +45,9 @@ impl Reading<'_> {
                 action => self.add(Node::Choice(vec![action], None)),
             };
             let direction = if action.send != view.flipped { Direction::Send } else { Direction::Receive };
-            branch = Branch::Action { direction, name: action.message.text.clone(), next };
+            let rule = action.levels.first().and_then(|level| level.rule.as_ref());
+            let (name, rule) = (action.message.text.clone(), rule.map(|rule| rule.text.clone()));
+            branch = Branch::Action { direction, name, next, rule };
         }
         branch
     }

@@ -22,6 +22,10 @@ impl World<'_> {
                 self.reading.step(program, item.direction, item.message, item.id.as_ref(), item.opens)
             };
             let Some(next) = next else { continue };
+            if !item.cancels {
+                let rule = self.reading.rule(program, item.direction, item.message, item.id.as_ref());
+                self.advice.borrow_mut().insert(rule);
+            }
             let mut config = config.clone();
             config.programs[sender] = next;
             config.inbox[1 - sender].push_back(item.clone());

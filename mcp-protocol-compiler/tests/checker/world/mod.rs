@@ -11,6 +11,7 @@
 mod configs;
 mod exchanges;
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use mcp_protocol_machine::RequestId;
@@ -93,6 +94,8 @@ pub(crate) struct World<'a> {
     refused: HashMap<(Direction, RequestId), bool>,
     tokens: HashSet<(Direction, RequestId)>,
     granted: HashMap<Side, Vec<GateIndex>>,
+    /// The rules that the last message may have broken, with `None` where it broke none.
+    advice: RefCell<HashSet<Option<String>>>,
 }
 
 /// More pairs of programs than this are not followed.
@@ -122,7 +125,17 @@ impl<'a> World<'a> {
             refused: HashMap::new(),
             tokens: HashSet::new(),
             granted: HashMap::new(),
+            advice: RefCell::default(),
         }
+    }
+
+    /// The rule that advised against the last message, where that is certain.
+    pub(crate) fn advice(&self, event: &Event) -> Option<Option<String>> {
+        let crossing = self.added.contains(&(event.direction(self.side), event.message));
+        let advice = self.advice.borrow();
+        let mut rules = advice.iter();
+        let rule = rules.next().filter(|_| !crossing)?;
+        if rules.next().is_none() { Some(rule.clone()) } else { None }
     }
 
     /// Whether there are too many possibilities to go on.
@@ -132,6 +145,7 @@ impl<'a> World<'a> {
 
     /// Judges a message; what nobody could have sent changes nothing.
     pub(crate) fn see(&mut self, event: &Event) -> Verdict {
+        self.advice.borrow_mut().clear();
         let direction = event.direction(self.side);
         let kind = self.protocol.message(event.message).unwrap().kind;
         let verdict = match kind {

@@ -13,13 +13,15 @@
 //! a *close* that the other side does not expect; and a *lag*, where the wire, which is ahead of the program, would
 //! not let the program send what its state has, or ends up elsewhere.
 
+mod rest;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
 
-use super::tests::notation::show;
 use crate::automaton::{Automaton, Edge};
+use crate::relation::tests::notation::show;
 use crate::resolve::Message;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -76,7 +78,7 @@ struct World {
 
 /// What the oracle found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(in crate::relation) enum Verdict {
     Safe,
     /// What went wrong, and the trace.
     Unsafe(String),
@@ -84,22 +86,22 @@ pub(super) enum Verdict {
     Unknown,
 }
 
-pub(super) struct Oracle<'a> {
-    pub(super) client: &'a Automaton,
-    pub(super) server: &'a Automaton,
-    pub(super) messages: &'a [Message],
-    pub(super) bound: usize,
-    pub(super) worlds: usize,
+pub(in crate::relation) struct Oracle<'a> {
+    pub(in crate::relation) client: &'a Automaton,
+    pub(in crate::relation) server: &'a Automaton,
+    pub(in crate::relation) messages: &'a [Message],
+    pub(in crate::relation) bound: usize,
+    pub(in crate::relation) worlds: usize,
 }
 
 /// How many copies may live at once.
 const COPIES: usize = 2;
 
 /// In how many worlds, of all that were explored so far, as many copies as may were alive on both sides.
-pub(super) static CROWDED: AtomicUsize = AtomicUsize::new(0);
+pub(in crate::relation) static CROWDED: AtomicUsize = AtomicUsize::new(0);
 
 impl Oracle<'_> {
-    pub(super) fn judge(&self) -> Verdict {
+    pub(in crate::relation) fn judge(&self) -> Verdict {
         let start = World {
             main: [self.expand(0, StateIndex(0)), self.expand(1, StateIndex(0))],
             inbox: [VecDeque::new(), VecDeque::new()],
@@ -374,116 +376,6 @@ impl Oracle<'_> {
         }
         world.main[side] = self.moved(side, &world.main[side], from, edge.action);
         Ok(())
-    }
-
-    /// The wire may be ahead of the program by any part of what waits; the program's message must fit there, too.
-    fn lag(&self, world: &World, side: usize, edge: &Edge) -> Result<(), String> {
-        let name = self.name(edge.message);
-        let mut ahead = world.clone();
-        for item in &world.inbox[side] {
-            let reply = |message| matches!(self.kind(message), Kind::Reply { .. } | Kind::Refusal { .. });
-            let cancels = |message| self.kind(message) == Kind::Notification;
-            let settles = edge.origin == Origin::Cancel && reply(item.message)
-                || reply(edge.message) && cancels(item.message);
-            if settles && matches!(item.tag, Tag::Request(_)) {
-                // A cancellation or a reply that is too late is swallowed by its number.
-                return Ok(());
-            }
-            self.receive(&mut ahead, side, *item)?;
-            if self.edge(side, &ahead.main[side], Direction::Send, edge.message).is_none() {
-                return Err(format!("lag: `!{name}` is too late"));
-            }
-        }
-        let late = self.edge(side, &ahead.main[side], Direction::Send, edge.message).unwrap().1;
-        let Some(ahead) = self.send(&ahead, side, &late) else { return Ok(()) };
-        let mut behind = self.send(world, side, edge).unwrap();
-        for item in &world.inbox[side] {
-            self.receive(&mut behind, side, *item)?;
-        }
-        if ahead.main[side] != behind.main[side] {
-            return Err(format!("lag: `!{name}` leads elsewhere"));
-        }
-        Ok(())
-    }
-
-    fn copy_lag(&self, world: &World, side: usize, index: usize, edge: &Edge) -> Result<(), String> {
-        let mut ahead = world.clone();
-        for item in &world.inbox[side] {
-            self.receive(&mut ahead, side, *item)?;
-            let allowed = match &ahead.copies[index].lives[side] {
-                Life::At(at) | Life::Over(at) => self.edge(side, at, Direction::Send, edge.message).is_some(),
-                // What is too late is swallowed before it is written.
-                Life::Ended => return Ok(()),
-                Life::Unborn => false,
-            };
-            if !allowed {
-                return Err(format!("lag: `!{}` is too late in a copy", self.name(edge.message)));
-            }
-        }
-        Ok(())
-    }
-
-    /// Nothing is on its way.
-    fn rest(&self, world: &World) -> Result<(), String> {
-        let mut somebody_closes = false;
-        for side in [0, 1] {
-            let own = self.may_close(side, &world.main[side], side);
-            somebody_closes |= own;
-            if own && !self.may_close(1 - side, &world.main[1 - side], side) {
-                return Err(format!("unexpected close by side {side}"));
-            }
-        }
-        if !somebody_closes && self.stuck(&world.main) {
-            return Err("deadlock".to_owned());
-        }
-        for copy in &world.copies {
-            match &copy.lives {
-                [Life::At(client), Life::At(server)] => {
-                    if self.stuck(&[client.clone(), server.clone()]) {
-                        return Err("deadlock in a copy".to_owned());
-                    }
-                }
-                [Life::Over(_) | Life::Ended, Life::Over(_) | Life::Ended] => {}
-                _ => return Err("a copy is left over on one side".to_owned()),
-            }
-        }
-        Ok(())
-    }
-
-    fn may_close(&self, side: usize, at: &[StateIndex], who: usize) -> bool {
-        let states: Vec<_> = at.iter().map(|state| &self.role(side).states[state.0 as usize]).collect();
-        let linear = states.iter().any(|state| matches!(state.kind, StateKind::Linear | StateKind::End));
-        let mut able = states
-            .iter()
-            .filter(|state| {
-                state.kind == StateKind::End || state.kind == StateKind::Linear && state.reaches_end
-            })
-            .peekable();
-        if able.peek().is_none() {
-            return !linear;
-        }
-        able.all(|state| {
-            state.kind == StateKind::End || if who == side { state.may_close } else { state.peer_may_close }
-        })
-    }
-
-    /// Whether a role waits for what the other will never send: the other sends nothing linear at all, and it has
-    /// nothing to send itself, or, being the server, only what changes nothing.
-    fn stuck(&self, at: &[Vec<StateIndex>; 2]) -> bool {
-        let linear = |side: usize, direction: Direction| {
-            self.edges(side, &at[side], direction)
-                .filter_map(|(from, edge)| match edge.action {
-                    Action::Step(target) => Some(target == from),
-                    Action::Spawn(_) => None,
-                })
-                .collect::<Vec<bool>>()
-        };
-        [0, 1].into_iter().any(|side| {
-            let waits = !linear(side, Direction::Receive).is_empty();
-            let sends = linear(side, Direction::Send);
-            let idle = if side == 1 { sends.iter().all(|looped| *looped) } else { sends.is_empty() };
-            waits && idle && linear(1 - side, Direction::Send).is_empty()
-        })
     }
 }
 

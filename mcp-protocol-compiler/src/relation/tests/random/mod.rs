@@ -3,6 +3,8 @@
 //! In: a seed. Out: a client, and servers that are its dual, nearly its dual, or more generous than it. Refuses to
 //! depend on anything but the seed.
 
+mod bodies;
+
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
@@ -10,20 +12,20 @@ use mcp_protocol_machine::protocol::{
     Action, Condition, Direction, MessageIndex, Origin, Side, StateIndex, StateKind,
 };
 
-use super::notation::{complete, flip, messages, state};
 use crate::automaton::{Automaton, Edge, State};
+use crate::relation::tests::notation::{complete, flip, messages, state};
 use crate::resolve::Message;
 use crate::source::Span;
 
 /// A small deterministic generator (xorshift64*).
-pub(super) struct Random(u64);
+pub(in crate::relation::tests) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(in crate::relation::tests) fn new(seed: u64) -> Self {
         Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    pub(super) fn below(&mut self, limit: usize) -> usize {
+    pub(in crate::relation::tests) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -31,7 +33,7 @@ impl Random {
         usize::try_from(number).unwrap() % limit
     }
 
-    pub(super) fn percent(&mut self, chance: usize) -> bool {
+    pub(in crate::relation::tests) fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance
     }
 }
@@ -39,7 +41,7 @@ impl Random {
 /// The messages that random automata use: notifications `a` to `h`, the openers of copies `m` to `p`, what copies
 /// say, one request that may be cancelled, one that opens copies and may be cancelled, too, and one within these.
 /// Conditions alone tell some of them apart.
-pub(super) fn vocabulary() -> Vec<Message> {
+pub(in crate::relation::tests) fn vocabulary() -> Vec<Message> {
     let mut list = messages(
         "a; b; c; d; e; f; g; h; m; n; o; p; r; s; t; Call -> Result cancellable; Cancel; \
          Open -> Opened | Deferred cancellable; Ask -> Told",
@@ -63,17 +65,17 @@ const ASK: u16 = 23;
 
 /// What a random automaton may have.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
-    pub(super) states: usize,
-    pub(super) density: usize,
-    pub(super) spawns: bool,
-    pub(super) forks: bool,
-    pub(super) requests: bool,
-    pub(super) closes: bool,
+pub(in crate::relation::tests) struct Shape {
+    pub(in crate::relation::tests) states: usize,
+    pub(in crate::relation::tests) density: usize,
+    pub(in crate::relation::tests) spawns: bool,
+    pub(in crate::relation::tests) forks: bool,
+    pub(in crate::relation::tests) requests: bool,
+    pub(in crate::relation::tests) closes: bool,
 }
 
 impl Shape {
-    pub(super) fn any(random: &mut Random) -> Self {
+    pub(in crate::relation::tests) fn any(random: &mut Random) -> Self {
         Shape {
             states: 1 + random.below(5),
             density: 10 + random.below(30),
@@ -151,74 +153,8 @@ fn request(random: &mut Random, states: &mut Vec<State>, first: usize) {
     }
 }
 
-/// Adds bodies, opened in all linear states or in some.
-fn spawns(random: &mut Random, states: &mut Vec<State>) {
-    let linear = states.len();
-    let mut openers: Vec<u16> = (OPENERS..OPENERS + 1 + u16::try_from(random.below(3)).unwrap()).collect();
-    if random.percent(60) {
-        openers.push(OPEN);
-    }
-    for opener in openers {
-        let way = direction(random);
-        let shape = Shape {
-            states: 1 + random.below(3),
-            density: 15 + random.below(20),
-            spawns: false,
-            forks: false,
-            requests: false,
-            closes: false,
-        };
-        let mut body = channel(random, shape, states, INNER..INNER + 2);
-        if opener == OPEN {
-            body = asked(random, states, body, way);
-        }
-        let chance = if random.percent(70) { 100 } else { 50 };
-        for state in states.iter_mut().take(linear) {
-            if state.kind == StateKind::Fork || !random.percent(chance) {
-                continue;
-            }
-            state.edges.push(edge(way, opener, Action::Spawn(index(body)), Origin::Written));
-            if state.kind == StateKind::End && random.percent(50) {
-                state.kind = StateKind::Replicated;
-            }
-        }
-    }
-}
-
-/// Makes a body one that a request opens, with another request in it; gives its first state.
-fn asked(random: &mut Random, states: &mut Vec<State>, body: usize, way: Direction) -> usize {
-    let over = states.len();
-    let mut end = state(over);
-    end.kind = StateKind::End;
-    let (first, waiting) = (over + 1, over + 2);
-    states.extend([end, state(first), state(waiting)]);
-    let step = |target| Action::Step(index(target));
-    // What follows the opening is known by its key; the replies come first, or after some words in between.
-    let deferred = if random.percent(50) { over } else { body };
-    let back = way.flip();
-    states[first].edges.push(edge(back, OPEN + 1, step(body), Origin::Written));
-    states[first].edges.push(edge(back, OPEN + 2, step(deferred), Origin::Written));
-    states[first].edges.push(edge(back, OPEN + 3, step(over), Origin::Refusal));
-    if random.percent(40) {
-        let said = direction(random);
-        states[first].edges.push(edge(said, INNER + 2, step(first), Origin::Written));
-    }
-    if random.percent(60) {
-        let from = body + random.below(over - body);
-        let asks = direction(random);
-        states[from].kind = StateKind::Linear;
-        states[from].edges.push(edge(asks, ASK, step(waiting), Origin::Written));
-        let to = if random.percent(50) { from } else { body + random.below(over - body) };
-        states[waiting].edges.push(edge(asks.flip(), ASK + 1, step(to), Origin::Written));
-        states[waiting].edges.push(edge(asks.flip(), ASK + 2, step(from), Origin::Refusal));
-    } else {
-        states[waiting].kind = StateKind::End;
-    }
-    first
-}
-
 /// A random client.
-pub(super) fn client(random: &mut Random, shape: Shape) -> Automaton {
+pub(in crate::relation::tests) fn client(random: &mut Random, shape: Shape) -> Automaton {
     let mut states = Vec::new();
     if shape.forks {
         // The session starts forked, or forks when a step of its first channel is taken.
@@ -251,7 +187,7 @@ pub(super) fn client(random: &mut Random, shape: Shape) -> Automaton {
         }
     }
     if shape.spawns {
-        spawns(random, &mut states);
+        bodies::spawns(random, &mut states);
     }
     finish(Side::Client, states)
 }
@@ -265,7 +201,7 @@ fn finish(side: Side, states: Vec<State>) -> Automaton {
 }
 
 /// The dual, with its states in another order.
-pub(super) fn dual(random: &mut Random, client: &Automaton) -> Automaton {
+pub(in crate::relation::tests) fn dual(random: &mut Random, client: &Automaton) -> Automaton {
     let mut server = flip(client);
     let count = server.states.len();
     let mut order: Vec<usize> = (0..count).collect();
@@ -293,7 +229,7 @@ pub(super) fn dual(random: &mut Random, client: &Automaton) -> Automaton {
 }
 
 /// Changes one thing at random.
-pub(super) fn mutate(random: &mut Random, automaton: &mut Automaton) {
+pub(in crate::relation::tests) fn mutate(random: &mut Random, automaton: &mut Automaton) {
     let count = automaton.states.len();
     let place = random.below(count);
     let target = near(random, automaton, place);
@@ -348,7 +284,7 @@ fn add(state: &mut State, edge: Edge) {
 }
 
 /// Makes a server ask for more and do less: further inputs anywhere, fewer outputs.
-pub(super) fn loosen(random: &mut Random, server: &mut Automaton) {
+pub(in crate::relation::tests) fn loosen(random: &mut Random, server: &mut Automaton) {
     for _ in 0..1 + random.below(4) {
         let count = server.states.len();
         let place = random.below(count);
@@ -383,7 +319,7 @@ pub(super) fn loosen(random: &mut Random, server: &mut Automaton) {
 }
 
 /// Whether the channels of every fork have messages of their own.
-pub(super) fn channels_are_apart(automaton: &Automaton) -> bool {
+pub(in crate::relation::tests) fn channels_are_apart(automaton: &Automaton) -> bool {
     let alphabet = |part: StateIndex| {
         let mut events = HashSet::new();
         let mut seen = HashSet::new();
@@ -410,7 +346,7 @@ pub(super) fn channels_are_apart(automaton: &Automaton) -> bool {
 }
 
 /// The same role with its channels written out one after the other, in every order: no forks left.
-pub(super) fn interleave(automaton: &Automaton) -> Automaton {
+pub(in crate::relation::tests) fn interleave(automaton: &Automaton) -> Automaton {
     fn expand(automaton: &Automaton, target: StateIndex) -> Vec<StateIndex> {
         let state = &automaton.states[target.0 as usize];
         if state.kind != StateKind::Fork {

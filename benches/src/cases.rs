@@ -1,0 +1,158 @@
+//! The cases, and the process that measures one of them.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use crate::contest::{Contestant, Plan};
+use crate::floor::{Blocking, Floor};
+use crate::measure::{Figures, resident, stay_on_one_core};
+use crate::ours::Ours;
+use crate::ours_mcp::OursMcp;
+use crate::payload::Tool;
+use crate::rival::Rival;
+
+/// Where the server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the same process.
+    Duplex,
+    /// In a child process.
+    Child,
+    /// In the same process, as many sessions at once as calls are in flight, on every core there is.
+    Sessions,
+    /// In the same process, and nothing is said.
+    Idle,
+}
+
+/// What is measured of each contestant.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// What it is called.
+    pub name: &'static str,
+    /// Where the server is.
+    pub place: Place,
+    /// What is called.
+    pub tool: Tool,
+    /// How many calls run at the same time.
+    pub in_flight: usize,
+    /// How many calls make a measurement; connections, where it is memory that is measured.
+    pub calls: usize,
+    /// Who takes part.
+    pub contestants: &'static [&'static str],
+}
+
+const ALL: &[&str] = &["floor", "ours", "ours-mcp", "rmcp"];
+const WITH_BLOCKING: &[&str] = &["floor", "blocking", "ours", "ours-mcp", "rmcp"];
+const ALONE: &[&str] = &["ours"];
+
+const fn case(
+    name: &'static str,
+    place: Place,
+    tool: Tool,
+    in_flight: usize,
+    calls: usize,
+    contestants: &'static [&'static str],
+) -> Case {
+    Case { name, place, tool, in_flight, calls, contestants }
+}
+
+/// All of them.
+pub const CASES: &[Case] = &[
+    case("duplex, one at a time", Place::Duplex, Tool::Echo, 1, 50_000, ALL),
+    case("duplex, one at a time, 10 kB", Place::Duplex, Tool::Long, 1, 20_000, ALL),
+    case("duplex, 64 in flight", Place::Duplex, Tool::Echo, 64, 50_000, ALL),
+    case("duplex, 64 in flight, 10 kB", Place::Duplex, Tool::Long, 64, 20_000, ALL),
+    case("child, one at a time", Place::Child, Tool::Echo, 1, 20_000, WITH_BLOCKING),
+    case("child, one at a time, 10 kB", Place::Child, Tool::Long, 1, 10_000, WITH_BLOCKING),
+    case("child, 64 in flight", Place::Child, Tool::Echo, 64, 50_000, ALL),
+    case("child, 64 in flight, 10 kB", Place::Child, Tool::Long, 64, 10_000, ALL),
+    case("duplex, 1000 in flight", Place::Duplex, Tool::Echo, 1_000, 100_000, ALONE),
+    case("duplex, 10000 in flight", Place::Duplex, Tool::Echo, 10_000, 100_000, ALONE),
+    case("1 session on all cores", Place::Sessions, Tool::Echo, 1, 50_000, ALONE),
+    case("2 sessions on all cores", Place::Sessions, Tool::Echo, 2, 50_000, ALONE),
+    case("8 sessions on all cores", Place::Sessions, Tool::Echo, 8, 50_000, ALONE),
+    case("idle connection, memory an end", Place::Idle, Tool::Echo, 1, 500, ALL),
+];
+
+/// Serves the parent process over standard streams.
+pub fn serve(who: &str) -> ExitCode {
+    let runtime = runtime();
+    match who {
+        "floor" => runtime.block_on(Floor::serve_stdio()),
+        "blocking" => runtime.block_on(Blocking::serve_stdio()),
+        "ours" => runtime.block_on(Ours::serve_stdio()),
+        "ours-mcp" => runtime.block_on(OursMcp::serve_stdio()),
+        "rmcp" => runtime.block_on(Rival::serve_stdio()),
+        _ => return unknown(who),
+    }
+    // A thread that waits for the standard input must not keep the process.
+    runtime.shutdown_background();
+    ExitCode::SUCCESS
+}
+
+/// Measures one case for one contestant, and prints the figures as JSON.
+pub fn run(case: &str, who: &str, calls: &str) -> ExitCode {
+    let Some(case) = CASES.iter().find(|known| known.name == case) else { return unknown(case) };
+    let Ok(calls) = calls.parse() else { return unknown(calls) };
+    let case = Case { calls, ..*case };
+    if case.place != Place::Sessions {
+        stay_on_one_core();
+    }
+    let figures = match who {
+        "floor" => measure::<Floor>(case),
+        "blocking" => measure::<Blocking>(case),
+        "ours" => measure::<Ours>(case),
+        "ours-mcp" => measure::<OursMcp>(case),
+        "rmcp" => measure::<Rival>(case),
+        _ => return unknown(who),
+    };
+    println!("{}", serde_json::to_string(&figures).expect("numbers can be written"));
+    ExitCode::SUCCESS
+}
+
+fn unknown(word: &str) -> ExitCode {
+    eprintln!("`{word}` is none that is known here");
+    ExitCode::from(2)
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts")
+}
+
+fn measure<C: Contestant>(case: Case) -> Figures {
+    let plan = Plan { tool: case.tool, in_flight: case.in_flight, calls: case.calls };
+    if case.place == Place::Sessions {
+        return sessions::<C>(plan);
+    }
+    runtime().block_on(async move {
+        match case.place {
+            Place::Duplex => C::duplex(plan).await.figures(),
+            Place::Child => C::child(plan).await.figures(),
+            // They have a runtime of their own, above.
+            Place::Sessions => Figures::memory(0.0),
+            Place::Idle => {
+                // The first connections pay for what all of them share.
+                let _warm = C::idle(10).await;
+                let before = resident();
+                let kept = C::idle(case.calls).await;
+                let after = resident();
+                Figures::memory(after.saturating_sub(before) as f64 / (2 * kept.len()) as f64)
+            }
+        }
+    })
+}
+
+/// The figures of many sessions at once, each of which makes one call at a time.
+fn sessions<C: Contestant>(plan: Plan) -> Figures {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime starts");
+    runtime.block_on(async move {
+        let one = Plan { in_flight: 1, calls: plan.calls / plan.in_flight, ..plan };
+        let begun = Instant::now();
+        let running: Vec<_> = (0..plan.in_flight).map(|_| tokio::spawn(C::duplex(one))).collect();
+        let mut latencies = Vec::new();
+        for session in running {
+            latencies.extend(session.await.expect("a session ends well").latencies());
+        }
+        Figures::of(latencies, begun.elapsed(), 0)
+    })
+}

@@ -1,0 +1,100 @@
+//! This library as its users have it: the shipped protocol, with all of its messages, and the payload crate's types.
+
+use std::sync::Arc;
+
+use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpServer, Uninit, server};
+use mcp_runtime::{RpcError, transport};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tower_mcp_types::protocol::{CallToolParams, CallToolResult, InitializeParams, InitializeResult};
+
+use crate::contest::{Contestant, Done, Plan, drive, itself};
+use crate::payload::{Tool, said};
+
+/// A typed session of the shipped protocol.
+pub struct OursMcp;
+
+struct Desk;
+
+impl server::Handler for Desk {
+    async fn call_tool(&self, _: server::Context, call: CallToolParams) -> Result<CallToolResult, RpcError> {
+        let text = call.arguments.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Ok(CallToolResult::text(said(&call.name, text)))
+    }
+}
+
+fn read<T: DeserializeOwned>(json: Value) -> T {
+    serde_json::from_value(json).expect("the constants of this file have their types")
+}
+
+async fn serve(session: McpServer<Uninit>) {
+    let serving = tokio::spawn(session.incoming().serve(Desk));
+    let welcome: InitializeResult = read(json!({
+        "protocolVersion": "2025-03-26",
+        "capabilities": { "tools": {} },
+        "serverInfo": { "name": "desk", "version": "1" },
+    }));
+    let (_, session) = session.recv_initialize().await.expect("the client greets");
+    let session = session.send_initialize_result(welcome).await.expect("it can be greeted");
+    let session = session.recv_initialized().await.expect("it is ready");
+    serving.await.expect("serving does not panic");
+    drop(session);
+}
+
+async fn greet(session: McpClient<Uninit>) -> McpClient<Active> {
+    let hello: InitializeParams = read(json!({
+        "protocolVersion": "2025-03-26",
+        "capabilities": {},
+        "clientInfo": { "name": "bench", "version": "1" },
+    }));
+    let (_, session) = session.initialize(hello).await.expect("the server answers");
+    session.send_initialized().await.expect("it can be told")
+}
+
+fn call_of(tool: Tool) -> CallToolParams {
+    read(json!({ "name": tool.name(), "arguments": { "text": "hello" } }))
+}
+
+async fn call(session: McpClient<Active>, plan: Plan) -> Done {
+    let handle = Arc::new(session.handle());
+    let params = call_of(plan.tool);
+    let done = drive(plan, move || {
+        let (handle, params) = (handle.clone(), params.clone());
+        async move {
+            let result = handle.call_tool(params).await.expect("a call succeeds");
+            result.first_text().unwrap_or_default().len()
+        }
+    })
+    .await;
+    session.close().await.expect("it can be closed");
+    done
+}
+
+impl Contestant for OursMcp {
+    async fn duplex(plan: Plan) -> Done {
+        let (near, far) = transport::duplex();
+        tokio::spawn(serve(McpServer::new(far)));
+        call(greet(McpClient::new(near)).await, plan).await
+    }
+
+    async fn child(plan: Plan) -> Done {
+        let child = transport::Child::spawn(itself("ours-mcp")).expect("a child starts");
+        call(greet(McpClient::new(child)).await, plan).await
+    }
+
+    async fn serve_stdio() {
+        serve(McpServer::new(transport::stdio())).await;
+    }
+
+    async fn idle(connections: usize) -> Vec<Box<dyn Send>> {
+        let mut kept: Vec<Box<dyn Send>> = Vec::new();
+        for _ in 0..connections {
+            let (near, far) = transport::duplex();
+            tokio::spawn(serve(McpServer::new(far)));
+            let session = greet(McpClient::new(near)).await;
+            session.call_tool(call_of(Tool::Echo)).await.expect("a call succeeds");
+            kept.push(Box::new(session));
+        }
+        kept
+    }
+}

@@ -1,0 +1,126 @@
+//! What else must hold in a world: the wire may be ahead of a program, and at rest nobody waits in vain.
+//!
+//! In: a world. Out: what is wrong with it. Refuses to move it.
+
+use mcp_protocol_machine::protocol::{Action, Direction, Kind, Origin, StateIndex, StateKind};
+
+use super::{Life, Oracle, Tag, World};
+use crate::automaton::Edge;
+
+impl Oracle<'_> {
+    /// The wire may be ahead of the program by any part of what waits; the program's message must fit there, too.
+    pub(super) fn lag(&self, world: &World, side: usize, edge: &Edge) -> Result<(), String> {
+        let name = self.name(edge.message);
+        let mut ahead = world.clone();
+        for item in &world.inbox[side] {
+            let reply = |message| matches!(self.kind(message), Kind::Reply { .. } | Kind::Refusal { .. });
+            let cancels = |message| self.kind(message) == Kind::Notification;
+            let settles = edge.origin == Origin::Cancel && reply(item.message)
+                || reply(edge.message) && cancels(item.message);
+            if settles && matches!(item.tag, Tag::Request(_)) {
+                // A cancellation or a reply that is too late is swallowed by its number.
+                return Ok(());
+            }
+            self.receive(&mut ahead, side, *item)?;
+            if self.edge(side, &ahead.main[side], Direction::Send, edge.message).is_none() {
+                return Err(format!("lag: `!{name}` is too late"));
+            }
+        }
+        let late = self.edge(side, &ahead.main[side], Direction::Send, edge.message).unwrap().1;
+        let Some(ahead) = self.send(&ahead, side, &late) else { return Ok(()) };
+        let mut behind = self.send(world, side, edge).unwrap();
+        for item in &world.inbox[side] {
+            self.receive(&mut behind, side, *item)?;
+        }
+        if ahead.main[side] != behind.main[side] {
+            return Err(format!("lag: `!{name}` leads elsewhere"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn copy_lag(
+        &self,
+        world: &World,
+        side: usize,
+        index: usize,
+        edge: &Edge,
+    ) -> Result<(), String> {
+        let mut ahead = world.clone();
+        for item in &world.inbox[side] {
+            self.receive(&mut ahead, side, *item)?;
+            let allowed = match &ahead.copies[index].lives[side] {
+                Life::At(at) | Life::Over(at) => self.edge(side, at, Direction::Send, edge.message).is_some(),
+                // What is too late is swallowed before it is written.
+                Life::Ended => return Ok(()),
+                Life::Unborn => false,
+            };
+            if !allowed {
+                return Err(format!("lag: `!{}` is too late in a copy", self.name(edge.message)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing is on its way.
+    pub(super) fn rest(&self, world: &World) -> Result<(), String> {
+        let mut somebody_closes = false;
+        for side in [0, 1] {
+            let own = self.may_close(side, &world.main[side], side);
+            somebody_closes |= own;
+            if own && !self.may_close(1 - side, &world.main[1 - side], side) {
+                return Err(format!("unexpected close by side {side}"));
+            }
+        }
+        if !somebody_closes && self.stuck(&world.main) {
+            return Err("deadlock".to_owned());
+        }
+        for copy in &world.copies {
+            match &copy.lives {
+                [Life::At(client), Life::At(server)] => {
+                    if self.stuck(&[client.clone(), server.clone()]) {
+                        return Err("deadlock in a copy".to_owned());
+                    }
+                }
+                [Life::Over(_) | Life::Ended, Life::Over(_) | Life::Ended] => {}
+                _ => return Err("a copy is left over on one side".to_owned()),
+            }
+        }
+        Ok(())
+    }
+
+    fn may_close(&self, side: usize, at: &[StateIndex], who: usize) -> bool {
+        let states: Vec<_> = at.iter().map(|state| &self.role(side).states[state.0 as usize]).collect();
+        let linear = states.iter().any(|state| matches!(state.kind, StateKind::Linear | StateKind::End));
+        let mut able = states
+            .iter()
+            .filter(|state| {
+                state.kind == StateKind::End || state.kind == StateKind::Linear && state.reaches_end
+            })
+            .peekable();
+        if able.peek().is_none() {
+            return !linear;
+        }
+        able.all(|state| {
+            state.kind == StateKind::End || if who == side { state.may_close } else { state.peer_may_close }
+        })
+    }
+
+    /// Whether a role waits for what the other will never send: the other sends nothing linear at all, and it has
+    /// nothing to send itself, or, being the server, only what changes nothing.
+    fn stuck(&self, at: &[Vec<StateIndex>; 2]) -> bool {
+        let linear = |side: usize, direction: Direction| {
+            self.edges(side, &at[side], direction)
+                .filter_map(|(from, edge)| match edge.action {
+                    Action::Step(target) => Some(target == from),
+                    Action::Spawn(_) => None,
+                })
+                .collect::<Vec<bool>>()
+        };
+        [0, 1].into_iter().any(|side| {
+            let waits = !linear(side, Direction::Receive).is_empty();
+            let sends = linear(side, Direction::Send);
+            let idle = if side == 1 { sends.iter().all(|looped| *looped) } else { sends.is_empty() };
+            waits && idle && linear(1 - side, Direction::Send).is_empty()
+        })
+    }
+}

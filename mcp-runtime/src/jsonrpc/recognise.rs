@@ -1,0 +1,334 @@
+//! The members of a well-formed message, found in one pass over its bytes.
+//!
+//! In: one line of text. Out: where its members stand, or nothing. Refuses to explain: what is not plainly a JSON
+//! object with plain keys, or nests deeper than permitted, is left to the thorough reader in `envelope.rs`, which
+//! knows what is wrong with it. So this may turn down what is right, and must never take what is wrong: a property
+//! below holds it against `serde_json`.
+//!
+//! A general parser hands out each value by way of visitors and keeps a stack on the heap; for messages of a hundred
+//! bytes that took four times as long as looking at the bytes.
+
+use super::envelope::Parts;
+
+/// How many open brackets are kept track of; each is a bit of one number.
+const DEEPEST: u32 = 128;
+
+/// Finds the members of a message, if it is plain and its brackets nest at most `deepest` levels.
+pub(super) fn members(text: &str, deepest: usize) -> Option<Parts<'_>> {
+    // The object itself is a level of its own.
+    let deepest = u32::try_from(deepest).unwrap_or(DEEPEST).min(DEEPEST).checked_sub(1)?;
+    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, deepest };
+    let mut parts = Parts::default();
+    reader.space();
+    reader.expect(b'{')?;
+    reader.space();
+    if !reader.takes(b'}') {
+        loop {
+            let key = reader.key()?;
+            reader.space();
+            let start = reader.at;
+            reader.value()?;
+            let value = text.get(start..reader.at)?;
+            parts.add(key, value);
+            reader.space();
+            if reader.takes(b'}') {
+                break;
+            }
+            reader.expect(b',')?;
+            reader.space();
+        }
+    }
+    reader.space();
+    (reader.at == reader.bytes.len()).then_some(parts)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    deepest: u32,
+}
+
+impl<'a> Reader<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn takes(&mut self, byte: u8) -> bool {
+        let there = self.peek() == Some(byte);
+        self.at += usize::from(there);
+        there
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        self.takes(byte).then_some(())
+    }
+
+    fn space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\n' | b'\t' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    /// A key without escapes, and the colon behind it.
+    fn key(&mut self) -> Option<&'a str> {
+        let start = self.at + 1;
+        self.string()?;
+        let key = self.text.get(start..self.at - 1)?;
+        if key.contains('\\') {
+            return None;
+        }
+        self.space();
+        self.expect(b':')?;
+        Some(key)
+    }
+
+    /// One value, whatever it holds.
+    fn value(&mut self) -> Option<()> {
+        // The innermost bracket is the lowest bit: set for an object, clear for a list.
+        let (mut open, mut depth) = (0_u128, 0_u32);
+        loop {
+            // A value is next.
+            match self.peek()? {
+                b'"' => self.string()?,
+                bracket @ (b'{' | b'[') => {
+                    if depth == self.deepest {
+                        return None;
+                    }
+                    self.at += 1;
+                    depth += 1;
+                    open = (open << 1) | u128::from(bracket == b'{');
+                    self.space();
+                    if bracket == b'[' {
+                        if self.peek()? != b']' {
+                            continue;
+                        }
+                    } else if self.peek()? != b'}' {
+                        self.inner_key()?;
+                        continue;
+                    }
+                    // It is empty, and closed below.
+                }
+                b'-' | b'0'..=b'9' => self.number()?,
+                b't' => self.literal(b"true")?,
+                b'f' => self.literal(b"false")?,
+                b'n' => self.literal(b"null")?,
+                _ => return None,
+            }
+            // A value has ended, or an empty bracket waits to be closed.
+            loop {
+                if depth == 0 {
+                    return Some(());
+                }
+                self.space();
+                let in_object = open & 1 == 1;
+                match self.peek()? {
+                    b'}' if in_object => {}
+                    b']' if !in_object => {}
+                    b',' => {
+                        self.at += 1;
+                        self.space();
+                        if in_object {
+                            self.inner_key()?;
+                        }
+                        break;
+                    }
+                    _ => return None,
+                }
+                self.at += 1;
+                depth -= 1;
+                open >>= 1;
+            }
+        }
+    }
+
+    /// A key inside of a value; it may have escapes.
+    fn inner_key(&mut self) -> Option<()> {
+        self.string()?;
+        self.space();
+        self.expect(b':')?;
+        self.space();
+        Some(())
+    }
+
+    /// A text in quotes.
+    fn string(&mut self) -> Option<()> {
+        self.expect(b'"')?;
+        loop {
+            self.plain();
+            match self.peek()? {
+                b'"' => {
+                    self.at += 1;
+                    return Some(());
+                }
+                b'\\' => {
+                    self.at += 1;
+                    match self.peek()? {
+                        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.at += 1,
+                        b'u' => {
+                            let digits = self.bytes.get(self.at + 1..self.at + 5)?;
+                            if !digits.iter().all(u8::is_ascii_hexdigit) {
+                                return None;
+                            }
+                            self.at += 5;
+                        }
+                        _ => return None,
+                    }
+                }
+                // A control character.
+                _ => return None,
+            }
+        }
+    }
+
+    /// Goes to the next byte that means something in a text: a quote, a backslash, a control character.
+    fn plain(&mut self) {
+        const ONES: u64 = u64::MAX / 255;
+        const HIGHS: u64 = ONES << 7;
+        // A byte of the word is zero where its high bit is set afterwards, for the lowest such byte at least.
+        let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
+        while let Some(chunk) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
+            let word = u64::from_le_bytes(*chunk);
+            let controls = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
+            let marks =
+                controls | zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
+            if marks != 0 {
+                self.at += (marks.trailing_zeros() / 8) as usize;
+                return;
+            }
+            self.at += 8;
+        }
+        while self.peek().is_some_and(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
+            self.at += 1;
+        }
+    }
+
+    fn number(&mut self) -> Option<()> {
+        self.takes(b'-');
+        if !self.takes(b'0') {
+            self.digits()?;
+        }
+        if self.takes(b'.') {
+            self.digits()?;
+        }
+        if self.takes(b'e') || self.takes(b'E') {
+            if !self.takes(b'+') {
+                self.takes(b'-');
+            }
+            self.digits()?;
+        }
+        Some(())
+    }
+
+    fn digits(&mut self) -> Option<()> {
+        let start = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        (self.at > start).then_some(())
+    }
+
+    fn literal(&mut self, word: &[u8]) -> Option<()> {
+        self.bytes.get(self.at..)?.starts_with(word).then(|| self.at += word.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Texts that are nearly JSON: values written out, with a few bytes changed, left out or repeated.
+    fn nearly_json() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            Just("null".to_owned()),
+            Just("true".to_owned()),
+            Just("false".to_owned()),
+            any::<i64>().prop_map(|number| number.to_string()),
+            any::<f64>().prop_map(|number| Value::from(number).to_string()),
+            Just("-0.5e+10".to_owned()),
+            Just("1E5".to_owned()),
+            any::<String>().prop_map(|text| Value::from(text).to_string()),
+            Just(r#""\u00e9\n\/ \ud800""#.to_owned()),
+        ];
+        let value = leaf.prop_recursive(5, 40, 5, |inner| {
+            let key = prop_oneof![
+                Just("\"id\"".to_owned()),
+                Just("\"method\"".to_owned()),
+                Just("\"params\"".to_owned()),
+                any::<String>().prop_map(|text| Value::from(text).to_string()),
+            ];
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5)
+                    .prop_map(|parts| format!("[{}]", parts.join(" ,"))),
+                prop::collection::vec((key, inner), 0..5).prop_map(|parts| {
+                    let parts: Vec<String> =
+                        parts.iter().map(|(key, value)| format!("{key} : {value}")).collect();
+                    format!("{{ {} }}", parts.join(","))
+                }),
+            ]
+        });
+        let damage = prop::collection::vec(
+            (
+                any::<prop::sample::Index>(),
+                0..3_u8,
+                prop::sample::select(b"{}[]:,\"\\0.-eEtu \n\x01x".to_vec()),
+            ),
+            0..3,
+        );
+        (value, damage).prop_map(|(text, damage)| {
+            let mut bytes = text.into_bytes();
+            for (place, kind, byte) in damage {
+                let place = place.index(bytes.len().max(1)).min(bytes.len());
+                match kind {
+                    0 => bytes.insert(place, byte),
+                    1 if place < bytes.len() => bytes[place] = byte,
+                    _ if place < bytes.len() => drop(bytes.remove(place)),
+                    _ => {}
+                }
+            }
+            String::from_utf8_lossy(&bytes).into_owned()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4096))]
+
+        #[test]
+        fn takes_nothing_that_serde_refuses_and_finds_the_same(text in nearly_json()) {
+            let thorough = serde_json::from_str::<Parts<'_>>(&text).ok();
+            match (members(&text, 100), thorough) {
+                (Some(found), Some(thorough)) => prop_assert_eq!(found, thorough),
+                (Some(_), None) => prop_assert!(false, "took {}", text),
+                // What it may leave to the thorough reader: keys with escapes.
+                (None, Some(_)) => prop_assert!(text.contains('\\'), "left {}", text),
+                (None, None) => {}
+            }
+        }
+    }
+
+    #[test]
+    fn depth_counts_the_object_itself() {
+        let nested = |levels: usize| format!(r#"{{"id":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
+        assert!(members(&nested(9), 10).is_some());
+        assert!(members(&nested(10), 10).is_none());
+        assert!(members(&nested(127), 1000).is_some());
+        assert!(members(&nested(200), 1000).is_none(), "left to the thorough reader");
+    }
+
+    #[test]
+    fn commas_stand_between_values_only() {
+        for text in [
+            r#"{"a":[,1]}"#,
+            r#"{"a":[1,]}"#,
+            r#"{"a":{,"b":1}}"#,
+            r#"{"a":{"b":1,}}"#,
+            r#"{,"a":1}"#,
+            r#"{"a":1,}"#,
+        ] {
+            assert!(members(text, 100).is_none(), "{text}");
+        }
+    }
+}
