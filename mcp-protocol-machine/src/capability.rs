@@ -4,6 +4,7 @@
 //! inclusion. Refuses to widen: the only way to combine two sets is the meet, which grants what both grant.
 
 use std::cmp::Ordering;
+use std::fmt;
 
 use crate::protocol::GateIndex;
 
@@ -100,6 +101,34 @@ impl PartialOrd for Capabilities {
             (false, true) => Some(Ordering::Greater),
             (false, false) => None,
         }
+    }
+}
+
+/// One capability by name: its gate, and its path in the announcement as it is written. Generated code has a constant
+/// for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Capability {
+    /// Its gate.
+    pub gate: GateIndex,
+    /// `resources.subscribe`
+    pub path: &'static str,
+}
+
+impl AsRef<str> for Capability {
+    fn as_ref(&self) -> &str {
+        self.path
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.path)
+    }
+}
+
+impl FromIterator<Capability> for Capabilities {
+    fn from_iter<I: IntoIterator<Item = Capability>>(capabilities: I) -> Capabilities {
+        Capabilities::from_gates(capabilities.into_iter().map(|capability| capability.gate))
     }
 }
 

@@ -7,12 +7,14 @@
 use std::collections::BTreeSet;
 
 use crate::capability::Capabilities;
+use crate::condition::dotted;
 use crate::copies::Running;
 use crate::exchange::{Place, RequestId, Token};
-use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Side, StateIndex, StateKind};
+use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Origin, Side, StateIndex, StateKind};
 use crate::violation::{Violation, ViolationKind};
 
 use super::Checker;
+use super::judge::Found;
 
 impl Checker {
     /// Whether a message may be sent now in a direction: first by the state, then by the gates. Conditions are taken
@@ -64,6 +66,71 @@ impl Checker {
                 && self.gates(direction, *message, &within, &|_: &Condition| false).is_ok()
         });
         permitted.collect()
+    }
+
+    /// Whether the program of the followed role may send a message now, gates included: as [`permits_if`] says, but
+    /// for what was added to close the diamond. That may be sent only by a program that has not yet seen what it
+    /// crosses; `behind` says that this one has not.
+    ///
+    /// [`permits_if`]: Self::permits_if
+    pub fn may_send(
+        &self,
+        message: MessageIndex,
+        within: &Capabilities,
+        behind: bool,
+        applies: impl Fn(&Condition) -> bool,
+    ) -> Result<(), Violation> {
+        if self.closed {
+            return Err(self.violation(Direction::Send, message, None, ViolationKind::Over));
+        }
+        let added = |found: Found| found.origin == Origin::Closure;
+        if !behind && self.find(Direction::Send, message).is_some_and(added) {
+            return Err(self.violation(Direction::Send, message, None, ViolationKind::NotPermitted));
+        }
+        self.permits_if(Direction::Send, message, within, applies)
+    }
+
+    /// Every message of which [`may_send`](Self::may_send) says so for a plain payload, in order of declaration.
+    pub fn sendable(&self, within: &Capabilities, behind: bool) -> Vec<MessageIndex> {
+        let mut permitted = self.permitted(Direction::Send);
+        permitted.retain(|message| self.may_send(*message, within, behind, |_| false).is_ok());
+        permitted
+    }
+
+    /// The violation that sending a message would be which `within` leaves out, whatever else comes to be announced:
+    /// the state is judged first, as always. Nothing where `within` permits it.
+    pub fn restricted(
+        &self,
+        message: MessageIndex,
+        within: &Capabilities,
+        applies: impl Fn(&Condition) -> bool,
+    ) -> Option<Violation> {
+        let requires = &self.protocol.message(message)?.requires;
+        let mut needed = requires
+            .iter()
+            .filter(|requirement| requirement.condition.as_ref().is_none_or(&applies))
+            .map(|requirement| requirement.gate);
+        let gate = needed.find(|gate| !within.grants(*gate))?;
+        if let Err(violation) = self.permits_if(Direction::Send, message, within, &applies) {
+            return Some(violation);
+        }
+        let capability = self.protocol.gate(gate).map(|gate| dotted(&gate.path)).unwrap_or_default();
+        Some(self.violation(Direction::Send, message, None, ViolationKind::Restricted { capability }))
+    }
+
+    /// Whether a message opens a copy beside the linear channels, where these are now.
+    pub fn is_replicated(&self, direction: Direction, message: MessageIndex) -> bool {
+        self.find(direction, message).is_some_and(|found| matches!(found.action, Action::Spawn(_)))
+    }
+
+    /// What the followed role would do wrong that sent a request or notification which the protocol does not have.
+    pub fn no_such_message(&self, kind: Kind, method: &str) -> Violation {
+        self.missing(Direction::Send, kind, None, method)
+    }
+
+    /// What the followed role would do wrong that sent a message as something that it is not.
+    pub fn other_kind(&self, message: MessageIndex, taken_for: Kind) -> Violation {
+        self.violation(Direction::Send, message, None, ViolationKind::OtherKind { taken_for })
     }
 
     /// The requests that went in a direction and await their reply, with where they belong.

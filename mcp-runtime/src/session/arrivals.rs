@@ -37,6 +37,8 @@ pub(crate) struct LinearInput {
     /// The id of the request of this side that it answers, if it answers one.
     pub(crate) answers: Option<i64>,
     pub(crate) body: Body,
+    /// What it announces is not what the program can work with.
+    pub(crate) unfit: Option<Box<Error>>,
 }
 
 /// What a linear input carries.

@@ -9,14 +9,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text};
+use mcp_protocol_machine::protocol::{Message, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind, Text};
 use mcp_protocol_machine::{
-    Capabilities, Checker, CopyNumber, IdState, IdTable, ProtocolRef, RequestId, Step, TableError, Token,
+    Capabilities, Checker, CopyNumber, IdState, IdTable, ProtocolRef, RequestId, Step, StepKind, TableError, Token,
     Violation,
 };
 
 use super::arrivals::{Arrived, LinearInput};
 use super::batches::{BatchKey, Batches};
+use super::checked::CheckedFace;
 use super::copies::CopySeats;
 use super::names::{Names, announced};
 use super::outgoing::Answer;
@@ -69,6 +70,12 @@ pub(crate) struct Engine {
     pub(super) linear_waiting: Waiting,
     /// What waits for the values of copies.
     pub(super) copies: CopySeats,
+    /// The order of what waits for a session without types, if there is one.
+    pub(super) checked: Option<Box<CheckedFace>>,
+    /// What the message at hand announces is not what the program can work with.
+    pub(super) unfit: Option<Box<Error>>,
+    /// The version that this side has asked for, if it has announced one.
+    pub(super) requested: Option<Box<str>>,
     /// How many session values there are.
     pub(super) values: usize,
 
@@ -146,6 +153,8 @@ pub(crate) struct Owed {
     pub(super) waiting: Waiting,
     /// The batch that it came in.
     pub(super) batch: Option<BatchKey>,
+    /// It was handed out with something that answers it; the session cannot answer it by itself.
+    pub(super) handed: bool,
 }
 
 /// The calls by id.
@@ -158,7 +167,25 @@ impl Engine {
         options: Arc<Options>,
     ) -> Result<Engine, TableError> {
         let checker = Checker::new(&protocol, side)?;
-        Ok(Engine {
+        Ok(Engine::with(protocol, side, options, checker))
+    }
+
+    /// An engine in a state that the session has come to elsewhere.
+    pub(crate) fn resume(
+        protocol: ProtocolRef,
+        side: Side,
+        options: Arc<Options>,
+        state: StateIndex,
+        capabilities: Capabilities,
+    ) -> Result<Engine, TableError> {
+        let mut checker = Checker::resume(&protocol, side, state)?;
+        checker.announce(side, capabilities.clone());
+        checker.announce(side.other(), capabilities);
+        Ok(Engine::with(protocol, side, options, checker))
+    }
+
+    fn with(protocol: ProtocolRef, side: Side, options: Arc<Options>, checker: Checker) -> Engine {
+        Engine {
             names: Names::new(&protocol),
             lines: Lines::new(options.max_message_bytes),
             protocol,
@@ -181,6 +208,9 @@ impl Engine {
             linear: VecDeque::new(),
             linear_waiting: Waiting::default(),
             copies: CopySeats::default(),
+            checked: None,
+            unfit: None,
+            requested: None,
             values: 0,
             output: Vec::new(),
             output_start: 0,
@@ -193,7 +223,7 @@ impl Engine {
             finished: false,
             outcome: None,
             closing_waiting: Waiting::default(),
-        })
+        }
     }
 
     /// An engine for a protocol that cannot be followed; it is to be ended at once, with the reason.
@@ -320,10 +350,25 @@ impl Engine {
         {
             self.report(Report::Advice(advice));
         }
+        if self.unfit.is_some() {
+            self.unfit = None;
+        }
         let protocol = self.protocol.clone();
         for announcement in protocol.announcements.iter().filter(|place| place.field.message == message) {
             let capabilities: Capabilities = announced(&protocol, announcement, payload).collect();
             self.checker.announce(announcement.side, capabilities);
+            if incoming && announcement.side != self.side {
+                self.look_for_required(announcement, payload);
+            }
+        }
+        if let Some(field) = protocol.version_field.as_ref() {
+            self.note_version(field, message, payload, incoming);
+        }
+        if self.checked.is_some()
+            && let (Some(copy), StepKind::Copy { ended: true } | StepKind::Spawned { .. }) =
+                (step.copy, step.kind)
+        {
+            self.copy_in_checked(copy, step.kind);
         }
     }
 

@@ -11,6 +11,7 @@ use mcp_protocol_machine::{About, Awaiting, CopyNumber, RequestId, Step, StepKin
 
 use super::alternatives::applies;
 use super::arrivals::{Arrived, Body, LinearInput};
+use super::checked::Whence;
 use super::engine::{Engine, Owed, Phase};
 use super::names::{Names, id_at, to_be_read};
 use super::outgoing::Answer;
@@ -141,6 +142,7 @@ impl Engine {
             cancelled: false,
             waiting: Default::default(),
             batch,
+            handed: false,
         };
         self.owed.insert(id.clone(), owed);
         if self.message(message).is_some_and(|message| message.answered) {
@@ -151,11 +153,11 @@ impl Engine {
         match step.kind {
             StepKind::Linear { .. } => {
                 let body = Body::Payload(params.map(Box::from));
-                self.linear_came(LinearInput { message, id: Some(id), answers: None, body }, step.kind);
+                self.linear_came(LinearInput { message, id: Some(id), answers: None, body, unfit: None }, step.kind);
             }
             StepKind::Copy { .. } if step.copy.is_some() => {
                 let body = Body::Payload(params.map(Box::from));
-                self.hand_to_copy(&step, LinearInput { message, id: Some(id), answers: None, body });
+                self.hand_to_copy(&step, LinearInput { message, id: Some(id), answers: None, body, unfit: None });
             }
             _ => {
                 let payload = params.map(Box::from);
@@ -204,10 +206,10 @@ impl Engine {
             }
         } else if matches!(step.kind, StepKind::Linear { .. }) {
             let body = Body::Payload(params.map(Box::from));
-            self.linear_came(LinearInput { message, id: None, answers: None, body }, step.kind);
+            self.linear_came(LinearInput { message, id: None, answers: None, body, unfit: None }, step.kind);
         } else if matches!(step.kind, StepKind::Copy { .. }) && step.copy.is_some() {
             let body = Body::Payload(params.map(Box::from));
-            self.hand_to_copy(&step, LinearInput { message, id: None, answers: None, body });
+            self.hand_to_copy(&step, LinearInput { message, id: None, answers: None, body, unfit: None });
         } else {
             let payload = params.map(Box::from);
             let copy = self.opened(&step);
@@ -265,11 +267,13 @@ impl Engine {
         if let RequestId::Number(number) = id
             && self.calls.contains_key(number)
         {
+            let unfit = self.unfit.take();
             let read = outcome.map(|result| Answer {
                 message,
                 text: self.message(message).map_or(result, |table| to_be_read(table, Some(result))).into(),
             });
-            self.complete(*number, read.map_err(Error::Refused));
+            let read = unfit.map_or_else(|| read.map_err(Error::Refused), |error| Err(*error));
+            self.complete(*number, read);
         } else if self.debt_paid(id) {
             // The request leads back to where it was sent, so nobody misses the reply.
         } else if matches!(step.kind, StepKind::Linear { .. }) {
@@ -277,20 +281,27 @@ impl Engine {
                 Ok(result) => Body::Payload(Some(result.into())),
                 Err(error) => Body::Refusal(error),
             };
-            self.linear_came(LinearInput { message, id: None, answers: number(id), body }, step.kind);
+            self.linear_came(LinearInput { message, id: None, answers: number(id), body, unfit: None }, step.kind);
         } else if let Some(copy) = step.copy {
             let refused = outcome.as_ref().err().map(|error| Error::Refused(error.clone()));
             let body = match outcome {
                 Ok(result) => Body::Payload(Some(result.into())),
                 Err(error) => Body::Refusal(error),
             };
-            self.hand_to_copy(&step, LinearInput { message, id: None, answers: number(id), body });
+            self.hand_to_copy(&step, LinearInput { message, id: None, answers: number(id), body, unfit: None });
             if let (Some(error), StepKind::Copy { ended: true }) = (refused, step.kind) {
                 // The refusal may have come where its value waits for something else.
                 self.copy_ended(copy, error);
             }
         }
-        // Otherwise the call was dropped while it ran; nobody waits for its reply.
+        // Otherwise the call was dropped while it ran; nobody waits for its reply, unless it was to be an event.
+        else if self.checked.is_some() {
+            let body = match outcome {
+                Ok(result) => Body::Payload(Some(result.into())),
+                Err(error) => Body::Refusal(error),
+            };
+            self.event_reply_came(LinearInput { message, id: None, answers: number(id), body, unfit: None });
+        }
     }
 
     /// An input of a copy was accepted.
@@ -308,7 +319,8 @@ impl Engine {
     }
 
     /// A linear input was accepted.
-    fn linear_came(&mut self, input: LinearInput, kind: StepKind) {
+    fn linear_came(&mut self, mut input: LinearInput, kind: StepKind) {
+        input.unfit = self.unfit.take();
         if self.linear.len() >= self.options.max_linear {
             let stays = matches!(kind, StepKind::Linear { from, to } if from == to);
             if stays && input.id.is_none() {
@@ -321,6 +333,7 @@ impl Engine {
             return;
         }
         self.linear.push_back(input);
+        self.note_event(Whence::Linear);
         self.linear_waiting.wake(&mut self.effects);
     }
 
@@ -340,6 +353,7 @@ impl Engine {
             return;
         }
         self.incoming.push_back(arrived);
+        self.note_event(Whence::Replicated);
         self.incoming_waiting.wake(&mut self.effects);
         if self.attendants == 0 {
             // The deadline for somebody to attend may be new.

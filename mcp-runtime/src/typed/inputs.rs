@@ -95,6 +95,12 @@ impl Session {
                 Poll::Ready(Ok(taken)) => taken,
             };
             let taken = match taken {
+                Some(LinearInput { id, unfit: Some(error), .. }) => {
+                    match self.seat.cannot_work_with(id, before, *error) {
+                        Ok(()) => continue,
+                        Err(error) => return Taken::Read(Err(self.unfit(error))),
+                    }
+                }
                 // A refusal that the author has not written undoes the request, and is no branch of the choice.
                 Some(LinearInput { message, body: Body::Refusal(error), .. })
                     if matches!(wanted, Wanted::ReplyTo(_)) || self.seat.is_implied(before, message) =>
@@ -156,7 +162,7 @@ impl Session {
         match taken {
             Ok(payload) => Ok((payload, self)),
             Err(Error::Refused(error)) => Err(StepError::Refused { error, session: self }),
-            Err(error) => Err(StepError::Ended(error)),
+            Err(error) => Err(self.unfit(error)),
         }
     }
 
@@ -176,6 +182,17 @@ impl Session {
         Some((request, Timer::new(link.clone(), Some(limit))))
     }
 
+    /// The error of a step that was not taken as it should have been: what was announced with it may still be looked
+    /// past, anything else ends the session.
+    fn unfit(self, error: Error) -> StepError<Session> {
+        match error {
+            error @ (Error::Version { .. } | Error::MissingCapabilities { .. }) => {
+                StepError::Unfit { error, session: self.into_checked() }
+            }
+            error => StepError::Ended(error),
+        }
+    }
+
     async fn take_here<T: ReadReply>(&mut self, wanted: Wanted) -> Result<T, Error> {
         poll_fn(|context| self.poll_take_here(context, wanted)).await
     }
@@ -192,6 +209,12 @@ impl Session {
                 return Poll::Ready(Err(Error::Disconnected { reason: Reason::PeerClosed }));
             };
             let message = input.message;
+            if let Some(error) = input.unfit {
+                match self.seat.cannot_work_with(input.id, before, *error) {
+                    Ok(()) => continue,
+                    Err(error) => return Poll::Ready(Err(error)),
+                }
+            }
             let written = matches!(wanted, Wanted::Message(wanted) if wanted == message);
             let payload = match input.body {
                 Body::Payload(payload) => payload,
@@ -299,6 +322,19 @@ impl Seat {
         self.table().is_some_and(|state| {
             state.peer_may_close || matches!(state.kind, StateKind::End | StateKind::Replicated)
         })
+    }
+
+    /// An input was taken that announces what this side cannot work with. A request is refused, which undoes it, and
+    /// the value goes on waiting: `Ok`.
+    fn cannot_work_with(
+        &mut self,
+        id: Option<RequestId>,
+        before: StateIndex,
+        error: Error,
+    ) -> Result<(), Error> {
+        let Some(id) = id else { return Err(error) };
+        self.state = before;
+        self.link.with(|engine| engine.reply_error(&id, &error.as_answer()))
     }
 
     /// An input was taken that does not have its type. `Ok`: the value can go on waiting, where it was before.
