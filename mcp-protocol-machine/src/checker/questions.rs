@@ -68,59 +68,33 @@ impl Checker {
         permitted.collect()
     }
 
-    /// Whether the program of the followed role may send a message now, gates included: as [`permits_if`] says, but
-    /// for what was added to close the diamond. That may be sent only by a program that has not yet seen what it
-    /// crosses; `behind` says that this one has not.
+    /// Whether the program of the followed role may send a message, gates included: as [`permits_if`] says, but for
+    /// what was added to close the diamond, which only crosses on the wire, and nothing once closed. For a checker in
+    /// the state that the program is in.
     ///
     /// [`permits_if`]: Self::permits_if
     pub fn may_send(
         &self,
         message: MessageIndex,
         within: &Capabilities,
-        behind: bool,
         applies: impl Fn(&Condition) -> bool,
     ) -> Result<(), Violation> {
         if self.closed {
             return Err(self.violation(Direction::Send, message, None, ViolationKind::Over));
         }
         let added = |found: Found| found.origin == Origin::Closure;
-        if !behind && self.find(Direction::Send, message).is_some_and(added) {
+        if self.find(Direction::Send, message).is_some_and(added) {
             return Err(self.violation(Direction::Send, message, None, ViolationKind::NotPermitted));
         }
         self.permits_if(Direction::Send, message, within, applies)
     }
 
-    /// Every message of which [`may_send`](Self::may_send) says so for a plain payload, in order of declaration.
-    pub fn sendable(&self, within: &Capabilities, behind: bool) -> Vec<MessageIndex> {
-        let mut permitted = self.permitted(Direction::Send);
-        permitted.retain(|message| self.may_send(*message, within, behind, |_| false).is_ok());
-        permitted
-    }
-
-    /// The violation that sending a message would be which `within` leaves out, whatever else comes to be announced:
-    /// the state is judged first, as always. Nothing where `within` permits it.
-    pub fn restricted(
-        &self,
-        message: MessageIndex,
-        within: &Capabilities,
-        applies: impl Fn(&Condition) -> bool,
-    ) -> Option<Violation> {
-        let requires = &self.protocol.message(message)?.requires;
-        let mut needed = requires
-            .iter()
-            .filter(|requirement| requirement.condition.as_ref().is_none_or(&applies))
-            .map(|requirement| requirement.gate);
-        let gate = needed.find(|gate| !within.grants(*gate))?;
-        if let Err(violation) = self.permits_if(Direction::Send, message, within, &applies) {
-            return Some(violation);
-        }
-        let capability = self.protocol.gate(gate).map(|gate| dotted(&gate.path)).unwrap_or_default();
-        Some(self.violation(Direction::Send, message, None, ViolationKind::Restricted { capability }))
-    }
-
-    /// Whether a message opens a copy beside the linear channels, where these are now.
-    pub fn is_replicated(&self, direction: Direction, message: MessageIndex) -> bool {
-        self.find(direction, message).is_some_and(|found| matches!(found.action, Action::Spawn(_)))
+    /// Whether a message that is permitted now opens a copy that a key ties together, with later steps of its own.
+    pub fn opens_copy(&self, direction: Direction, message: MessageIndex) -> bool {
+        self.find(direction, message).is_some_and(|found| match found.action {
+            Action::Spawn(state) => self.copies.starts(state).is_some(),
+            Action::Step(_) => false,
+        })
     }
 
     /// What the followed role would do wrong that sent a request or notification which the protocol does not have.
