@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_protocol_machine::protocol::{Condition, Side, Text};
-use mcp_protocol_machine::{TableError, Violation};
+use mcp_protocol_machine::{RequestId, TableError, Violation};
 
 use crate::checked::CheckedSession;
 use crate::driver::{End, Outcome};
@@ -63,6 +63,18 @@ pub enum Error {
     /// The call was cancelled by this side.
     #[error("the call was cancelled")]
     Cancelled,
+    /// A message opens a copy with steps of its own, and was sent like one that does not.
+    #[error("`{message}` opens something with steps of its own: send it with `open`")]
+    Opens {
+        /// The message, by its name in the `.session` file.
+        message: Text,
+    },
+    /// A request that a session without types does not hold was to be answered.
+    #[error("the session holds no request with the id {id}: it is answered already, or another value's to answer")]
+    NotHeld {
+        /// The id.
+        id: RequestId,
+    },
     /// The peer announced a version of the protocol that this side does not accept.
     #[error("the peer speaks version {}, and this side accepts {}", said(offered), either(accepted))]
     Version {

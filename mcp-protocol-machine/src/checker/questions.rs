@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 
 use crate::capability::Capabilities;
-use crate::condition::dotted;
 use crate::copies::Running;
 use crate::exchange::{Place, RequestId, Token};
 use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Origin, Side, StateIndex, StateKind};
@@ -69,8 +68,8 @@ impl Checker {
     }
 
     /// Whether the program of the followed role may send a message, gates included: as [`permits_if`] says, but for
-    /// what was added to close the diamond, which only crosses on the wire, and nothing once closed. For a checker in
-    /// the state that the program is in.
+    /// what was added to close the diamond, which only crosses on the wire. For a checker in the state that the program
+    /// is in.
     ///
     /// [`permits_if`]: Self::permits_if
     pub fn may_send(
@@ -79,9 +78,6 @@ impl Checker {
         within: &Capabilities,
         applies: impl Fn(&Condition) -> bool,
     ) -> Result<(), Violation> {
-        if self.closed {
-            return Err(self.violation(Direction::Send, message, None, ViolationKind::Over));
-        }
         let added = |found: Found| found.origin == Origin::Closure;
         if self.find(Direction::Send, message).is_some_and(added) {
             return Err(self.violation(Direction::Send, message, None, ViolationKind::NotPermitted));
@@ -97,9 +93,19 @@ impl Checker {
         })
     }
 
+    /// What the followed role would do wrong that sent a message after the end of the session.
+    pub fn over(&self, message: MessageIndex) -> Violation {
+        self.violation(Direction::Send, message, None, ViolationKind::Over)
+    }
+
     /// What the followed role would do wrong that sent a request or notification which the protocol does not have.
     pub fn no_such_message(&self, kind: Kind, method: &str) -> Violation {
         self.missing(Direction::Send, kind, None, method)
+    }
+
+    /// What would be wrong with a payload that fits none of the messages of its method, of which one is named.
+    pub fn would_fit_none(&self, direction: Direction, message: MessageIndex) -> Violation {
+        self.fits_none_violation(direction, message, None)
     }
 
     /// What the followed role would do wrong that sent a message as something that it is not.

@@ -9,16 +9,16 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{Message, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind, Text};
+use mcp_protocol_machine::protocol::{Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text};
 use mcp_protocol_machine::{
-    Capabilities, Checker, CopyNumber, IdState, IdTable, ProtocolRef, RequestId, Step, StepKind, TableError, Token,
+    Capabilities, Checker, CopyNumber, IdState, IdTable, ProtocolRef, RequestId, Step, TableError, Token,
     Violation,
 };
 
 use super::arrivals::{Arrived, LinearInput};
 use super::batches::{BatchKey, Batches};
-use super::checked::CheckedFace;
 use super::copies::CopySeats;
+use super::faces::{FaceKey, Faces, Told};
 use super::names::{Names, announced};
 use super::outgoing::Answer;
 use super::timers::{Clock, Timers};
@@ -70,8 +70,10 @@ pub(crate) struct Engine {
     pub(super) linear_waiting: Waiting,
     /// What waits for the values of copies.
     pub(super) copies: CopySeats,
-    /// The order of what waits for a session without types, if there is one.
-    pub(super) checked: Option<Box<CheckedFace>>,
+    /// What waits for sessions without types beside the inputs.
+    pub(super) faces: Faces,
+    /// How many messages have come; says which of two that wait came first.
+    pub(super) came: u64,
     /// What the message at hand announces is not what the program can work with.
     pub(super) unfit: Option<Box<Error>>,
     /// The version that this side has asked for, if it has announced one.
@@ -138,6 +140,8 @@ pub(crate) struct Pending {
     pub(super) progress: Option<VecDeque<Box<str>>>,
     /// How long it may take, if there is an end to that.
     pub(super) clock: Option<Box<Clock>>,
+    /// The session without types that waits for it, if one does.
+    pub(super) face: Option<FaceKey>,
 }
 
 /// A request of the peer that this side has not answered.
@@ -153,8 +157,8 @@ pub(crate) struct Owed {
     pub(super) waiting: Waiting,
     /// The batch that it came in.
     pub(super) batch: Option<BatchKey>,
-    /// It was handed out with something that answers it; the session cannot answer it by itself.
-    pub(super) handed: bool,
+    /// The session without types that answers it, if one does.
+    pub(super) face: Option<FaceKey>,
 }
 
 /// The calls by id.
@@ -167,20 +171,6 @@ impl Engine {
         options: Arc<Options>,
     ) -> Result<Engine, TableError> {
         let checker = Checker::new(&protocol, side)?;
-        Ok(Engine::with(protocol, side, options, checker))
-    }
-
-    /// An engine in a state that the session has come to elsewhere.
-    pub(crate) fn resume(
-        protocol: ProtocolRef,
-        side: Side,
-        options: Arc<Options>,
-        state: StateIndex,
-        capabilities: Capabilities,
-    ) -> Result<Engine, TableError> {
-        let mut checker = Checker::resume(&protocol, side, state)?;
-        checker.announce(side, capabilities.clone());
-        checker.announce(side.other(), capabilities);
         Ok(Engine::with(protocol, side, options, checker))
     }
 
@@ -208,7 +198,8 @@ impl Engine {
             linear: VecDeque::new(),
             linear_waiting: Waiting::default(),
             copies: CopySeats::default(),
-            checked: None,
+            faces: Faces::default(),
+            came: 0,
             unfit: None,
             requested: None,
             values: 0,
@@ -364,12 +355,6 @@ impl Engine {
         if let Some(field) = protocol.version_field.as_ref() {
             self.note_version(field, message, payload, incoming);
         }
-        if self.checked.is_some()
-            && let (Some(copy), StepKind::Copy { ended: true } | StepKind::Spawned { .. }) =
-                (step.copy, step.kind)
-        {
-            self.copy_in_checked(copy, step.kind);
-        }
     }
 
     /// The token that a request carries.
@@ -399,6 +384,9 @@ impl Engine {
             self.timers.stop(pending.clock.take());
             if let Some(waker) = pending.waker.take() {
                 self.effects.wake(waker);
+            }
+            if let Some(face) = pending.face {
+                self.tell_face(face, Told::Answered(id));
             }
         }
     }

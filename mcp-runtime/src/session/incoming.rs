@@ -11,8 +11,8 @@ use mcp_protocol_machine::{About, Awaiting, CopyNumber, RequestId, Step, StepKin
 
 use super::alternatives::applies;
 use super::arrivals::{Arrived, Body, LinearInput};
-use super::checked::Whence;
 use super::engine::{Engine, Owed, Phase};
+use super::faces::Told;
 use super::names::{Names, id_at, to_be_read};
 use super::outgoing::Answer;
 use crate::error::{Error, Reason};
@@ -58,6 +58,7 @@ impl Engine {
 
     /// Takes one message, from a line of its own or from a batch.
     pub(super) fn message_came(&mut self, parsed: Result<Envelope<'_>, Malformed>, now: Instant) {
+        self.came = self.came.wrapping_add(1);
         match parsed {
             Ok(Envelope::Request { id, method, params }) => self.request_came(id, &method, params, now),
             Ok(Envelope::Notification { method, params }) => self.notification_came(&method, params, now),
@@ -142,7 +143,7 @@ impl Engine {
             cancelled: false,
             waiting: Default::default(),
             batch,
-            handed: false,
+            face: None,
         };
         self.owed.insert(id.clone(), owed);
         if self.message(message).is_some_and(|message| message.answered) {
@@ -153,16 +154,18 @@ impl Engine {
         match step.kind {
             StepKind::Linear { .. } => {
                 let body = Body::Payload(params.map(Box::from));
-                self.linear_came(LinearInput { message, id: Some(id), answers: None, body, unfit: None }, step.kind);
+                let input = self.input(message, Some(id), None, body);
+                self.linear_came(input, step.kind);
             }
             StepKind::Copy { .. } if step.copy.is_some() => {
                 let body = Body::Payload(params.map(Box::from));
-                self.hand_to_copy(&step, LinearInput { message, id: Some(id), answers: None, body, unfit: None });
+                let input = self.input(message, Some(id), None, body);
+                self.hand_to_copy(&step, input);
             }
             _ => {
                 let payload = params.map(Box::from);
                 let copy = self.opened(&step);
-                self.replicated_came(Arrived { message, id: Some(id), token, copy, payload, at: now });
+                self.replicated_came(Arrived { message, id: Some(id), token, copy, payload, at: now, came: self.came });
             }
         }
     }
@@ -206,14 +209,16 @@ impl Engine {
             }
         } else if matches!(step.kind, StepKind::Linear { .. }) {
             let body = Body::Payload(params.map(Box::from));
-            self.linear_came(LinearInput { message, id: None, answers: None, body, unfit: None }, step.kind);
+            let input = self.input(message, None, None, body);
+            self.linear_came(input, step.kind);
         } else if matches!(step.kind, StepKind::Copy { .. }) && step.copy.is_some() {
             let body = Body::Payload(params.map(Box::from));
-            self.hand_to_copy(&step, LinearInput { message, id: None, answers: None, body, unfit: None });
+            let input = self.input(message, None, None, body);
+            self.hand_to_copy(&step, input);
         } else {
             let payload = params.map(Box::from);
             let copy = self.opened(&step);
-            self.replicated_came(Arrived { message, id: None, token: None, copy, payload, at: now });
+            self.replicated_came(Arrived { message, id: None, token: None, copy, payload, at: now, came: self.came });
         }
     }
 
@@ -281,27 +286,33 @@ impl Engine {
                 Ok(result) => Body::Payload(Some(result.into())),
                 Err(error) => Body::Refusal(error),
             };
-            self.linear_came(LinearInput { message, id: None, answers: number(id), body, unfit: None }, step.kind);
+            let input = self.input(message, None, number(id), body);
+            self.linear_came(input, step.kind);
         } else if let Some(copy) = step.copy {
             let refused = outcome.as_ref().err().map(|error| Error::Refused(error.clone()));
             let body = match outcome {
                 Ok(result) => Body::Payload(Some(result.into())),
                 Err(error) => Body::Refusal(error),
             };
-            self.hand_to_copy(&step, LinearInput { message, id: None, answers: number(id), body, unfit: None });
+            let input = self.input(message, None, number(id), body);
+            self.hand_to_copy(&step, input);
             if let (Some(error), StepKind::Copy { ended: true }) = (refused, step.kind) {
                 // The refusal may have come where its value waits for something else.
                 self.copy_ended(copy, error);
             }
         }
-        // Otherwise the call was dropped while it ran; nobody waits for its reply, unless it was to be an event.
-        else if self.checked.is_some() {
-            let body = match outcome {
-                Ok(result) => Body::Payload(Some(result.into())),
-                Err(error) => Body::Refusal(error),
-            };
-            self.event_reply_came(LinearInput { message, id: None, answers: number(id), body, unfit: None });
-        }
+        // Otherwise the call was dropped while it ran; nobody waits for its reply.
+    }
+
+    /// A linear input, as it has just come.
+    fn input(
+        &mut self,
+        message: MessageIndex,
+        id: Option<RequestId>,
+        answers: Option<i64>,
+        body: Body,
+    ) -> LinearInput {
+        LinearInput { message, id, answers, body, unfit: self.unfit.take(), came: self.came }
     }
 
     /// An input of a copy was accepted.
@@ -319,8 +330,7 @@ impl Engine {
     }
 
     /// A linear input was accepted.
-    fn linear_came(&mut self, mut input: LinearInput, kind: StepKind) {
-        input.unfit = self.unfit.take();
+    fn linear_came(&mut self, input: LinearInput, kind: StepKind) {
         if self.linear.len() >= self.options.max_linear {
             let stays = matches!(kind, StepKind::Linear { from, to } if from == to);
             if stays && input.id.is_none() {
@@ -333,7 +343,6 @@ impl Engine {
             return;
         }
         self.linear.push_back(input);
-        self.note_event(Whence::Linear);
         self.linear_waiting.wake(&mut self.effects);
     }
 
@@ -353,7 +362,6 @@ impl Engine {
             return;
         }
         self.incoming.push_back(arrived);
-        self.note_event(Whence::Replicated);
         self.incoming_waiting.wake(&mut self.effects);
         if self.attendants == 0 {
             // The deadline for somebody to attend may be new.
@@ -376,6 +384,9 @@ impl Engine {
         } else if let Some(owed) = self.owed.get_mut(id) {
             owed.cancelled = true;
             owed.waiting.wake(&mut self.effects);
+            if let Some(face) = owed.face {
+                self.tell_face(face, Told::TakenBack(id.clone()));
+            }
         }
     }
 
@@ -384,12 +395,14 @@ impl Engine {
         let most = self.options.max_progress;
         let Some(pending) = self.calls.get_mut(&id) else { return };
         let Some(progress) = &mut pending.progress else { return };
-        if progress.len() >= most {
-            progress.pop_front();
-        }
+        // Whoever is told of each report knows of this one already.
+        let told = progress.len() >= most && progress.pop_front().is_some();
         progress.push_back(params.unwrap_or("null").into());
         if let Some(waker) = pending.waker.take() {
             self.effects.wake(waker);
+        }
+        if let Some(face) = pending.face.filter(|_| !told) {
+            self.tell_face(face, Told::Progress(id));
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::session::{Body, LinearInput, Link, Verdict};
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Wanted {
+pub(crate) enum Wanted {
     /// One message.
     Message(MessageIndex),
     /// Any reply to a request, but its refusal.
@@ -198,7 +198,7 @@ impl Session {
     }
 
     /// Takes what is wanted and moves the value. A refusal moves it, too, and is the error.
-    pub(super) fn poll_take_here<T: ReadReply>(
+    pub(crate) fn poll_take_here<T: ReadReply>(
         &mut self,
         context: &Context<'_>,
         wanted: Wanted,
@@ -234,7 +234,7 @@ impl Session {
 
     /// Takes an input as it is, and moves the value; `None` where the peer has closed and was permitted to. That the
     /// peer has closed is told once everything that was said to it is written.
-    fn poll_take(
+    pub(crate) fn poll_take(
         &mut self,
         context: &Context<'_>,
         wanted: Wanted,
@@ -272,7 +272,7 @@ pub(super) enum Taken<I> {
 
 impl Seat {
     /// What to do with an input that waits.
-    fn judge(&self, wanted: Wanted, input: &LinearInput) -> Verdict {
+    pub(crate) fn judge(&self, wanted: Wanted, input: &LinearInput) -> Verdict {
         if !self.is_mine(input.message) {
             return Verdict::Skip;
         }
@@ -326,7 +326,7 @@ impl Seat {
 
     /// An input was taken that announces what this side cannot work with. A request is refused, which undoes it, and
     /// the value goes on waiting: `Ok`.
-    fn cannot_work_with(
+    pub(crate) fn cannot_work_with(
         &mut self,
         id: Option<RequestId>,
         before: StateIndex,

@@ -12,7 +12,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mcp_protocol_machine::protocol::MessageIndex;
+use mcp_protocol_machine::protocol::{MessageIndex, Protocol, Side, StateIndex};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -51,6 +51,19 @@ impl<T, E> fmt::Debug for Step<T, E> {
 pub trait InState {
     /// The value in that state.
     fn at(session: Session) -> Self;
+}
+
+/// A session type of generated code: of one role, in one state.
+pub trait Typed: InState {
+    /// The state.
+    const STATE: StateIndex;
+    /// The side of the role.
+    const SIDE: Side;
+    /// Whether it stands for a copy.
+    const COPY: bool;
+
+    /// The protocol.
+    fn protocol() -> &'static Protocol;
 }
 
 /// A copy that is over is nothing.
