@@ -55,4 +55,4 @@ pub use session::Session;
 pub(crate) use inputs::Wanted;
 pub(crate) use session::{checker_at, permits, permitted};
 pub(crate) use timer::{Timer, now};
-pub use step::{InState, NotTaken, Step, Typed};
+pub use step::{InRole, InState, NotTaken, Step, Typed};

@@ -53,10 +53,8 @@ pub trait InState {
     fn at(session: Session) -> Self;
 }
 
-/// A session type of generated code: of one role, in one state.
-pub trait Typed: InState {
-    /// The state.
-    const STATE: StateIndex;
+/// A session type of generated code, in whatever state.
+pub trait InRole: InState {
     /// The side of the role.
     const SIDE: Side;
     /// Whether it stands for a copy.
@@ -64,6 +62,13 @@ pub trait Typed: InState {
 
     /// The protocol.
     fn protocol() -> &'static Protocol;
+}
+
+/// A session type of generated code, in one state.
+#[diagnostic::on_unimplemented(message = "`{Self}` is no session in one of its states")]
+pub trait Typed: InRole {
+    /// The state.
+    const STATE: StateIndex;
 }
 
 /// A copy that is over is nothing.
