@@ -190,6 +190,14 @@ pub enum Mismatch {
     },
     /// It is the result of a request, and fits the condition of none of its replies.
     FitsNone(Vec<Condition>),
+    /// It announces another version of the protocol than this side has to.
+    Version {
+        /// What it announces, if it announces any.
+        announced: Option<String>,
+        /// What it may announce: the version that was asked for, or where this side does not speak that, those which
+        /// it speaks.
+        versions: Vec<String>,
+    },
     /// It reports no more progress than the report before it did.
     NotMore {
         /// What was reported before.
@@ -207,6 +215,10 @@ impl fmt::Display for Mismatch {
             }
             Mismatch::ReadAs { message, condition } => {
                 write!(formatter, "would be read as `{message}`, because of what it holds: `{condition}`")
+            }
+            Mismatch::Version { announced, versions } => {
+                let (announced, versions) = (said(announced), either(versions));
+                write!(formatter, "announces version {announced}, and has to announce {versions}")
             }
             Mismatch::NotMore { before, now } => {
                 write!(formatter, "reports the progress {now} after {before}: each report must say more")

@@ -139,9 +139,12 @@ impl Options {
         self
     }
 
-    /// Accepts these versions of the protocol where the peer announces the one that governs, as `version = …` in the
-    /// protocol's file says. Any other is [`Error::Version`](crate::Error::Version). Without this it is the version of
-    /// the file that is accepted.
+    /// Speaks these versions of the protocol, where `version = …` in the protocol's file says which message announces
+    /// the one that governs. Without this it is the version of the file.
+    ///
+    /// Any other that the peer announces is [`Error::Version`](crate::Error::Version). A side that announces it itself
+    /// has to announce the one that it was asked for, if it is among these, and else any of these;
+    /// [`answer_version`](crate::answer_version) finds it.
     #[must_use]
     pub fn accept_versions<V: Into<String>>(mut self, versions: impl IntoIterator<Item = V>) -> Options {
         let versions = versions.into_iter().map(|version| Text::Owned(version.into()));
@@ -149,7 +152,7 @@ impl Options {
         self
     }
 
-    /// Accepts whatever version the peer announces.
+    /// Accepts whatever version the peer announces, and lets this side announce whichever it likes.
     #[must_use]
     pub fn accept_any_version(mut self) -> Options {
         self.accepted = Accepted::Any;
@@ -301,6 +304,15 @@ impl Options {
         if let Some(on_report) = &self.on_report {
             on_report(report);
         }
+    }
+}
+
+/// The version with which to answer a peer that asks for one: that one, if it is among those that this side speaks, else
+/// the latest of these, which stands last. Where none is given, any is spoken.
+pub fn answer_version<'v, V: AsRef<str>>(versions: &'v [V], requested: &'v str) -> &'v str {
+    match versions.last() {
+        Some(latest) if !versions.iter().any(|version| version.as_ref() == requested) => latest.as_ref(),
+        _ => requested,
     }
 }
 

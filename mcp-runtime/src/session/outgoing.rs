@@ -262,6 +262,7 @@ impl Engine {
         written: &str,
     ) -> Result<(), Error> {
         self.check_reply_told_apart(id, message, written)?;
+        self.check_version(id, written)?;
         self.in_batch(id, |engine, batch| engine.result_in(batch, id, message, written))
     }
 

@@ -4,10 +4,11 @@
 //! In: accepted messages that announce. Out: a note that goes with the message to whoever takes it, and a report.
 //! Refuses to decide what follows: whoever takes the message is told in place of its payload, and goes on or parts.
 
-use mcp_protocol_machine::protocol::{Announcement, Field, Kind, MessageIndex, Path, Text};
+use mcp_protocol_machine::protocol::{Announcement, Direction, Field, Kind, MessageIndex, Path, Text};
+use mcp_protocol_machine::{Awaiting, RequestId};
 
 use super::engine::Engine;
-use crate::error::Error;
+use crate::error::{Error, Mismatch};
 use crate::jsonrpc::path::{find, holds};
 use crate::options::Report;
 
@@ -39,7 +40,7 @@ impl Engine {
         }
     }
 
-    /// Notes which version this side asks for, and looks at the one that the peer announces.
+    /// Notes which version is asked for, and looks at the one that the peer announces.
     pub(super) fn note_version(
         &mut self,
         field: &Field,
@@ -47,33 +48,62 @@ impl Engine {
         payload: Option<&str>,
         incoming: bool,
     ) {
-        let announces = field.message == message;
         // A request whose reply announces the version says at the same place which one it asks for.
-        let asks = || {
-            let table = self.message(field.message);
-            table.is_some_and(|table| table.kind == Kind::Reply { request: message })
-        };
-        if !(incoming && announces || !incoming && asks()) {
+        let reply = self.message(field.message);
+        if reply.is_some_and(|reply| reply.kind == Kind::Reply { request: message }) {
+            self.requested = version_at(field, payload).map(String::into_boxed_str);
+        }
+        if field.message != message {
             return;
         }
-        let version = payload
-            .and_then(|payload| find(payload, &field.path))
-            .and_then(|version| serde_json::from_str::<String>(version).ok());
         if !incoming {
-            self.requested = version.map(String::into_boxed_str);
+            self.requested = None;
             return;
         }
+        let (version, requested) = (version_at(field, payload), self.requested.take());
         let Some(accepted) = self.options.accepted_versions(&self.protocol) else { return };
-        if version.as_ref().is_some_and(|version| accepted.iter().any(|accepted| *accepted == **version)) {
+        if is_among(accepted, version.as_deref()) {
             return;
         }
         let accepted = accepted.iter().map(ToString::to_string).collect();
-        let requested = self.requested.as_ref().map(ToString::to_string);
+        let requested = requested.map(String::from);
         self.note_unfit(Error::Version { requested, offered: version, accepted });
+    }
+
+    /// Whether this side may give the answer to a request which asked for a version: with that version, if this side
+    /// speaks it, and else with one that it speaks.
+    pub(super) fn check_version(&self, id: &RequestId, written: &str) -> Result<(), Error> {
+        let (Some(requested), Some(field)) = (self.requested.as_deref(), self.protocol.version_field.as_ref())
+        else {
+            return Ok(());
+        };
+        let asks = self.message(field.message).map(|table| table.kind);
+        let Awaiting::Request(request) = self.checker.awaiting(Direction::Send, id) else { return Ok(()) };
+        let versions = self.options.accepted_versions(&self.protocol);
+        let (Some(versions), true) = (versions, asks == Some(Kind::Reply { request })) else { return Ok(()) };
+        let announced = version_at(field, Some(written));
+        let versions = match is_among(versions, Some(requested)) {
+            true => vec![requested.to_owned()],
+            false => versions.iter().map(ToString::to_string).collect(),
+        };
+        if announced.as_ref().is_some_and(|announced| versions.contains(announced)) {
+            return Ok(());
+        }
+        let message = self.name(field.message);
+        Err(Error::Mismatch { message, problem: Mismatch::Version { announced, versions } })
     }
 
     fn note_unfit(&mut self, error: Error) {
         self.report(Report::Unfit { error: error.clone() });
         self.unfit = Some(Box::new(error));
     }
+}
+
+/// The version that a payload announces or asks for.
+fn version_at(field: &Field, payload: Option<&str>) -> Option<String> {
+    find(payload?, &field.path).and_then(|version| serde_json::from_str(version).ok())
+}
+
+fn is_among(versions: &[Text], version: Option<&str>) -> bool {
+    version.is_some_and(|version| versions.iter().any(|other| **other == *version))
 }
