@@ -60,7 +60,7 @@ pub enum Error {
         /// The message that came.
         got: Text,
     },
-    /// The call was cancelled by this side.
+    /// The call was cancelled by this side, or the copy by whoever opened it.
     #[error("the call was cancelled")]
     Cancelled,
     /// A message opens a copy with steps of its own, and was sent like one that does not.

@@ -6,7 +6,7 @@
 use proc_macro2::{Ident, Span};
 
 /// Methods of every session value; nothing else may be called so.
-pub(crate) const SESSION_METHODS: [&str; 14] = [
+pub(crate) const SESSION_METHODS: [&str; 15] = [
     "new",
     "with_options",
     "at",
@@ -21,6 +21,7 @@ pub(crate) const SESSION_METHODS: [&str; 14] = [
     "close",
     "next",
     "split",
+    "request_id",
 ];
 
 /// Methods of a role's handle.

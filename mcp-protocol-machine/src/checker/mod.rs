@@ -115,8 +115,6 @@ pub enum StepKind {
     },
     /// Nothing: the message belongs to a running exchange whose state does not mind it.
     Reported,
-    /// Nothing: it carries an open key that nobody holds, and stands alone.
-    Alone,
     /// Nothing: the message comes too late for its exchange and is to be dropped.
     Swallowed,
     /// Nothing: the session is closed and the message is to be dropped.
@@ -249,9 +247,10 @@ impl Checker {
             }
             Action::Spawn(state) => {
                 let ended = self.is_end(state);
-                let opener = || Some((direction, id.clone()));
+                let opener = || Some(id.clone());
                 let channel = self.copies.starts(state);
-                copy = channel.map(|channel| self.copies.start(channel, state, opener(), ties.keys));
+                copy =
+                    channel.map(|channel| self.copies.start(channel, state, direction, opener(), ties.keys));
                 let place = copy.map_or(Place::Copy(state), Place::Keyed);
                 let asked = self.asked_mut(direction);
                 asked.open_exchange(id, message, place, token, &limits);
@@ -326,10 +325,10 @@ impl Checker {
     }
 
     /// Opens the copy of a notification, if a key ties together what follows.
-    fn open_copy(&mut self, found: Found, ties: Ties<'_>) -> Option<CopyNumber> {
+    fn open_copy(&mut self, found: Found, direction: Direction, ties: Ties<'_>) -> Option<CopyNumber> {
         let Action::Spawn(state) = found.action else { return None };
         let channel = self.copies.starts(state)?;
-        Some(self.copies.start(channel, state, None, ties.keys))
+        Some(self.copies.start(channel, state, direction, None, ties.keys))
     }
 
     /// Moves a linear channel.
