@@ -431,7 +431,7 @@ impl fmt::Display for Report<'_> {
             write!(formatter, " with the id {id}")?;
         }
         if !details.permitted_in.is_empty() {
-            write!(formatter, "\n  permitted in {}", details.permitted_in.join(", "))?;
+            write!(formatter, "\n  elsewhere permitted in {}", details.permitted_in.join(", "))?;
         }
         let strictness = match details.strictness {
             Strictness::Must => "must",

@@ -9,7 +9,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
 use mcp_protocol_machine::RequestId;
-use mcp_protocol_machine::protocol::{Kind, MessageIndex, Text};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Text};
 use serde::de::DeserializeOwned;
 
 use super::CheckedSession;
@@ -162,7 +162,7 @@ impl CheckedSession {
                 verdicts.into_iter().find(|verdict| !matches!(verdict, Verdict::Skip)).unwrap_or(Verdict::Skip)
             };
             let event = match ready!(self.link.with(|engine| engine.poll_turn(context, key, judge))) {
-                Turn::Linear => self.linear(context),
+                Turn::Linear(message) => self.linear(context, message),
                 Turn::Replicated => match self.link.with(|engine| engine.poll_incoming(context)) {
                     Poll::Ready(arrived) => arrived.map(|arrived| Ok(self.arrived(arrived, key))),
                     // Somebody else was quicker.
@@ -180,12 +180,15 @@ impl CheckedSession {
         }
     }
 
-    /// Takes a linear input of whichever part it is for.
-    fn linear(&mut self, context: &Context<'_>) -> Option<Result<Event, Error>> {
-        (0..self.parts.len()).find_map(|place| match self.poll_part(context, place) {
+    /// Takes the first linear input of the part that a message is for.
+    fn linear(&mut self, context: &Context<'_>, message: MessageIndex) -> Option<Result<Event, Error>> {
+        let takes = |part: &Session| {
+            part.seat.is_mine(message) && part.seat.target(Direction::Receive, message).is_some()
+        };
+        match self.poll_part(context, self.parts.iter().position(takes)?) {
             Poll::Ready(event) => event,
             Poll::Pending => None,
-        })
+        }
     }
 
     /// Takes the next input of a part. `None`: there was one, and it was answered.

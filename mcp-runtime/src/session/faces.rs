@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
-use mcp_protocol_machine::protocol::Direction;
+use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId};
 
 use super::arrivals::{LinearInput, Verdict};
@@ -33,8 +33,8 @@ pub(crate) enum Told {
 /// Where the next thing is to be taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Turn {
-    /// From the linear inputs.
-    Linear,
+    /// From the linear inputs: this message.
+    Linear(MessageIndex),
     /// From the replicated inputs.
     Replicated,
     /// From what only this session without types is told.
@@ -156,7 +156,7 @@ impl Engine {
         mut judge: impl FnMut(&LinearInput) -> Verdict,
     ) -> Poll<Turn> {
         let linear = self.linear.iter().find(|input| !matches!(judge(input), Verdict::Skip));
-        let linear = linear.map(|input| (input.came, Turn::Linear));
+        let linear = linear.map(|input| (input.came, Turn::Linear(input.message)));
         // What somebody else attends to is theirs.
         let mine = self.attendants <= self.faces.faces.len();
         let replicated = self.incoming.front().filter(|_| mine).map(|arrived| (arrived.came, Turn::Replicated));

@@ -80,7 +80,7 @@ impl Seat {
     }
 
     /// Whether a message comes in on this value's channel.
-    pub(super) fn is_mine(&self, message: MessageIndex) -> bool {
+    pub(crate) fn is_mine(&self, message: MessageIndex) -> bool {
         self.channel.as_deref().is_none_or(|channel| channel.binary_search(&message).is_ok())
     }
 }
