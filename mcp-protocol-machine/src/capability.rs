@@ -146,6 +146,7 @@ fn position(gate: GateIndex) -> (usize, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checker::tests::random::Random;
 
     fn set(gates: &[u16]) -> Capabilities {
         gates.iter().copied().map(GateIndex).collect()
@@ -194,5 +195,35 @@ mod tests {
         assert_eq!(set(&[1]).partial_cmp(&set(&[2])), None);
         assert_eq!(set(&[1, 100]).meet(&set(&[1, 101])), set(&[1]), "equal sets are equal values");
         assert!(set(&[1]).meet(&set(&[2])).is_none());
+    }
+
+    /// Sets at random, over more gates than fit into one word: the laws of a lattice's meet and order.
+    #[test]
+    fn the_sets_form_a_lattice() {
+        let mut random = Random::new(11);
+        let mut set = || match random.below(10) {
+            0 => Capabilities::none(),
+            1 => Capabilities::unknown(),
+            _ => {
+                let gates = 1 + random.below(130);
+                let share = random.below(100);
+                (0..gates).filter(|_| random.chance(share)).map(|gate| GateIndex(gate as u16)).collect()
+            }
+        };
+        for _ in 0..2_000 {
+            let (one, two, three) = (set(), set(), set());
+            let meet = one.meet(&two);
+            assert_eq!(meet, two.meet(&one));
+            assert_eq!(meet.meet(&three), one.meet(&two.meet(&three)));
+            assert_eq!(one.meet(&one), one);
+            assert_eq!(one.meet(&Capabilities::unknown()), one);
+            assert!(one.meet(&Capabilities::none()).is_none());
+            // The order is the meet's, and a chain of meets only ever goes down.
+            assert_eq!(one.is_within(&two), meet == one);
+            assert!(meet.meet(&three) <= meet && meet <= one);
+            for gate in (0..200).map(GateIndex) {
+                assert_eq!(meet.grants(gate), one.grants(gate) && two.grants(gate));
+            }
+        }
     }
 }

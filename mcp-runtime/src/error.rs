@@ -69,6 +69,12 @@ pub enum Error {
         /// The message, by its name in the `.session` file.
         message: Text,
     },
+    /// A message that opens no copy was sent like one that does.
+    #[error("`{message}` opens nothing with steps of its own: send it with `request`, `call` or `notify`")]
+    OpensNothing {
+        /// The message, by its name in the `.session` file.
+        message: Text,
+    },
     /// A request that a session without types does not hold was to be answered.
     #[error("the session holds no request with the id {id}: it is answered already, or another value's to answer")]
     NotHeld {

@@ -23,7 +23,7 @@ mod questions;
 mod reply;
 mod report;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::capability::Capabilities;
 use crate::copies::{Copies, CopyNumber, Layout, Ties};

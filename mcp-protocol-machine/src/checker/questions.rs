@@ -85,6 +85,11 @@ impl Checker {
         self.permits_if(Direction::Send, message, within, applies)
     }
 
+    /// Whether a message may come beside the linear channels, as far as the state says.
+    pub fn is_replicated(&self, direction: Direction, message: MessageIndex) -> bool {
+        self.find(direction, message).is_some_and(|found| matches!(found.action, Action::Spawn(_)))
+    }
+
     /// Whether a message that is permitted now opens a copy that a key ties together, with later steps of its own.
     pub fn opens_copy(&self, direction: Direction, message: MessageIndex) -> bool {
         self.find(direction, message).is_some_and(|found| match found.action {

@@ -13,10 +13,10 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Text};
 use serde::de::DeserializeOwned;
 
 use super::CheckedSession;
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
 use crate::session::{Arrived, Body, FaceKey, LinearInput, Sent, Told, Turn, Verdict, to_be_read};
-use crate::typed::{Session, Wanted};
+use crate::typed::{Session, Wanted, checker_at};
 
 /// Something that came.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ pub enum Event {
         /// What is wrong: [`Error::Version`] or [`Error::MissingCapabilities`].
         error: Error,
     },
-    /// The peer has closed the session, as it may here.
+    /// The peer has closed the session, as it may here. There is nothing more to come.
     Closed,
 }
 
@@ -170,13 +170,31 @@ impl CheckedSession {
                 },
                 Turn::Told => self.told(context, key).map(Ok),
                 Turn::Over => match ready!(self.poll_part(context, 0)) {
-                    Some(event) => Some(event),
+                    Some(event) => Some(self.over(event)),
                     None => continue,
                 },
             };
             if let Some(event) = event {
                 return Poll::Ready(event);
             }
+        }
+    }
+
+    /// Nothing comes any more. Whether the peer was allowed to close the session is for all parts to say, and is said
+    /// once.
+    fn over(&mut self, event: Result<Event, Error>) -> Result<Event, Error> {
+        let reason = Reason::PeerClosed;
+        let by_peer = match &event {
+            Ok(event) => matches!(event, Event::Closed),
+            Err(error) => matches!(error, Error::Disconnected { reason: Reason::PeerClosed }),
+        };
+        if !by_peer {
+            return event;
+        }
+        let may = checker_at(&self.link, &self.states()).is_none_or(|checker| checker.peer_may_close());
+        match may && !std::mem::replace(&mut self.closed, true) {
+            true => Ok(Event::Closed),
+            false => Err(Error::Disconnected { reason }),
         }
     }
 

@@ -42,6 +42,8 @@ pub struct CheckedSession {
     within: Option<Arc<Capabilities>>,
     /// The linear requests of this value that have no reply yet, with their parts. None is open across a fork.
     asked: Vec<(i64, usize)>,
+    /// It was told that the peer has closed the session.
+    closed: bool,
 }
 
 /// What the engine keeps for a session without types, for as long as this lives.
@@ -75,7 +77,7 @@ impl CheckedSession {
             let key = link.with(|engine| engine.face_made());
             FaceSeat { link: link.clone(), key }
         });
-        CheckedSession { parts: vec![session], link, seat, within: None, asked: Vec::new() }
+        CheckedSession { parts: vec![session], link, seat, within: None, asked: Vec::new(), closed: false }
     }
 
     /// The protocol that the session follows.

@@ -184,7 +184,7 @@ impl CheckedSession {
         };
         self.way(message)?;
         if !self.link.with(|engine| engine.checker().opens_copy(Direction::Send, message)) {
-            return Err(self.not_here(message));
+            return Err(Error::OpensNothing { message: self.name_of(message) });
         }
         copies::open(self.link.clone(), self.within.clone(), message, params).await.map(CheckedSession::of)
     }

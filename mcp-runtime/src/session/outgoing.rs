@@ -407,8 +407,12 @@ impl Engine {
         written: &str,
         within: Option<&Capabilities>,
     ) -> Result<(), Violation> {
-        let Some(within) = within else { return Ok(()) };
-        let params = self.message(message).and_then(|table| on_the_wire(table, written));
+        let (Some(within), Some(table)) = (within, self.message(message)) else { return Ok(()) };
+        if matches!(table.kind, Kind::Reply { .. } | Kind::Refusal { .. }) {
+            // A reply is owed, whatever it needs.
+            return Ok(());
+        }
+        let params = on_the_wire(table, written);
         self.checker.permits_if(Direction::Send, message, within, applies(params))
     }
 }

@@ -6,7 +6,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use mcp_protocol_machine::protocol::MessageIndex;
+use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Capabilities, Violation};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -44,10 +44,17 @@ impl Handle {
         self.link.with(|engine| engine.permits(message, self.within.as_deref()))
     }
 
-    /// What may be sent now, beside the linear channels or on them.
+    /// What may be sent now beside the linear channels.
     pub fn permitted(&self) -> Vec<MessageIndex> {
         let messages = self.link.protocol().indexed().map(|(index, _)| index);
-        messages.filter(|message| self.permits(*message).is_ok()).collect()
+        let within = self.within.as_deref();
+        self.link.with(|engine| {
+            let may = |message: &MessageIndex| {
+                engine.checker().is_replicated(Direction::Send, *message)
+                    && engine.permits(*message, within).is_ok()
+            };
+            messages.filter(may).collect()
+        })
     }
 
     /// A request; sent when the call is first polled.

@@ -131,6 +131,13 @@ impl Session {
         loop {
             let before = self.seat.state;
             let taken = poll_fn(|context| self.poll_take(context, Wanted::Any)).await?;
+            let taken = match taken {
+                Some(LinearInput { id, unfit: Some(error), .. }) => {
+                    self.seat.cannot_work_with(id, before, *error)?;
+                    continue;
+                }
+                taken => taken,
+            };
             let input = Input { link: self.seat.link.clone(), taken, before, session: None };
             match read(input) {
                 Ok(input) => return Ok(input),
