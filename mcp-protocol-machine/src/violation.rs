@@ -430,7 +430,7 @@ impl fmt::Display for Report<'_> {
         if let Some(id) = &details.got.id {
             write!(formatter, " with the id {id}")?;
         }
-        if !details.permitted_in.is_empty() {
+        if details.kind == ViolationKind::NotPermitted && !details.permitted_in.is_empty() {
             write!(formatter, "\n  elsewhere permitted in {}", details.permitted_in.join(", "))?;
         }
         let strictness = match details.strictness {

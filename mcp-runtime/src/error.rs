@@ -76,13 +76,15 @@ pub enum Error {
         message: Text,
     },
     /// A request that a session without types does not hold was to be answered.
-    #[error("the session holds no request with the id {id}: it is answered already, or another value's to answer")]
+    #[error(
+        "the session holds no request with the id {id}: it is answered already, or another value's to answer"
+    )]
     NotHeld {
         /// The id.
         id: RequestId,
     },
     /// The peer announced a version of the protocol that this side does not accept.
-    #[error("the peer speaks version {}, and this side accepts {}", said(offered), either(accepted))]
+    #[error("the peer {}, and this side accepts {}", speaks(offered), either(accepted))]
     Version {
         /// The version that this side asked for, if it asked for one.
         requested: Option<String>,
@@ -141,9 +143,12 @@ impl fmt::Display for Overdue {
     }
 }
 
-/// A version in a sentence.
-fn said(version: &Option<String>) -> String {
-    version.as_ref().map_or_else(|| "unknown".to_owned(), |version| format!("`{version}`"))
+/// What is known of the peer's version.
+fn speaks(version: &Option<String>) -> String {
+    match version {
+        Some(version) => format!("speaks version `{version}`"),
+        None => "does not say which version it speaks".to_owned(),
+    }
 }
 
 /// Versions in a sentence.
@@ -223,8 +228,12 @@ impl fmt::Display for Mismatch {
                 write!(formatter, "would be read as `{message}`, because of what it holds: `{condition}`")
             }
             Mismatch::Version { announced, versions } => {
-                let (announced, versions) = (said(announced), either(versions));
-                write!(formatter, "announces version {announced}, and has to announce {versions}")
+                formatter.write_str("announces ")?;
+                match announced {
+                    Some(announced) => write!(formatter, "version `{announced}`")?,
+                    None => formatter.write_str("no version")?,
+                }
+                write!(formatter, ", and has to announce {}", either(versions))
             }
             Mismatch::NotMore { before, now } => {
                 write!(formatter, "reports the progress {now} after {before}: each report must say more")

@@ -43,8 +43,8 @@ type Reports = Arc<Mutex<Vec<String>>>;
 fn reporting() -> (Options, Reports) {
     let reports: Reports = Arc::default();
     let kept = Arc::clone(&reports);
-    let options = Options::default()
-        .on_report(move |report: &Report| kept.lock().unwrap().push(report.to_string()));
+    let options =
+        Options::default().on_report(move |report: &Report| kept.lock().unwrap().push(report.to_string()));
     (options, reports)
 }
 

@@ -1,5 +1,10 @@
 //! The examples of `docs/checked.md`, which run here; a test holds the two against each other.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "helpers of tests may fail the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests may fail the test"
+)]
 
 use mcp_protocols::mcp_2025_03_26::{
     Active, AwaitingNotif, McpClient, McpServer, PROTOCOL, Uninit, capabilities, messages, server,
@@ -80,10 +85,12 @@ async fn in_a_field_of_a_struct() -> Result<(), Failure> {
     let mut console = Console { session };
     let session = &mut console.session;
 
-    let Err(Error::NotPermitted(violation)) = session.request("tools/list", &json!({})).await else { panic!() };
+    let Err(Error::NotPermitted(violation)) = session.request("tools/list", &json!({})).await else {
+        panic!()
+    };
     assert_eq!(
         violation.to_string(),
-        "`tools/list` is not permitted in `Uninit`: the client may send `initialize` or `ping` now"
+        "`tools/list` is not permitted in `Uninit`: the client may send `initialize` or `ping` now (rule L5, should)"
     );
 
     let asked: RequestId = session.request("initialize", &hello()).await?;
@@ -177,7 +184,9 @@ async fn a_copy() -> Result<(), Failure> {
     session.notify(messages::INITIALIZED, &()).await?;
     server.next().await?;
     let serving = async {
-        let Event::Opened { id: Some(id), session: mut copy, .. } = server.next().await.unwrap() else { panic!() };
+        let Event::Opened { id: Some(id), session: mut copy, .. } = server.next().await.unwrap() else {
+            panic!()
+        };
         copy.respond(&id, &json!({})).await.unwrap();
         copy
     };
@@ -227,10 +236,7 @@ async fn versions() -> Result<(), Failure> {
     serving(far, "2024-11-05");
     let client = McpClient::new(near);
     let Err(StepError::Unfit { error, session }) = client.initialize(hello()).await else { panic!() };
-    assert_eq!(
-        error.to_string(),
-        "the peer speaks version `2024-11-05`, and this side accepts `2025-03-26`"
-    );
+    assert_eq!(error.to_string(), "the peer speaks version `2024-11-05`, and this side accepts `2025-03-26`");
     session.abort();
 
     let (near, far) = duplex();

@@ -28,13 +28,21 @@ async fn talk(lines: &[&str]) -> String {
 
 #[tokio::test]
 async fn what_comes_too_early_is_not_sent_and_the_session_goes_on() {
-    let shown = talk(&["permitted", "ask tools/list", "why tools/list", "tell notifications/initialized", "hello", "permitted"]);
+    let shown = talk(&[
+        "permitted",
+        "ask tools/list",
+        "why tools/list",
+        "tell notifications/initialized",
+        "hello",
+        "permitted",
+    ]);
     insta::assert_snapshot!(shown.await);
 }
 
 #[tokio::test]
 async fn what_was_not_announced_is_not_sent_either() {
-    let shown = talk(&["hello", "why prompts/list", "ask prompts/list", "ask tools/list", "ask hello", "nonsense"]);
+    let shown =
+        talk(&["hello", "why prompts/list", "ask prompts/list", "ask tools/list", "ask hello", "nonsense"]);
     insta::assert_snapshot!(shown.await);
 }
 

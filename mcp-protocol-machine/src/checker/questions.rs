@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 use crate::capability::Capabilities;
 use crate::copies::Running;
 use crate::exchange::{Place, RequestId, Token};
-use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Origin, Side, StateIndex, StateKind};
+use crate::protocol::{
+    Action, Condition, Direction, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
+};
 use crate::violation::{Violation, ViolationKind};
 
 use super::Checker;

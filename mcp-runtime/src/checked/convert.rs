@@ -71,7 +71,10 @@ impl fmt::Display for WhyNot {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             WhyNot::Protocol { is, wanted } => {
-                write!(formatter, "the session follows the protocol `{is}`, and the type is one of `{wanted}`")
+                write!(
+                    formatter,
+                    "the session follows the protocol `{is}`, and the type is one of `{wanted}`"
+                )
             }
             WhyNot::Role { is, wanted } => {
                 write!(formatter, "the session is one of `{is}`, and the type is one of `{wanted}`")

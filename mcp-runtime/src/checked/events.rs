@@ -159,7 +159,10 @@ impl CheckedSession {
             let parts = &self.parts;
             let judge = |input: &LinearInput| {
                 let verdicts = parts.iter().map(|part| part.seat.judge(Wanted::Any, input));
-                verdicts.into_iter().find(|verdict| !matches!(verdict, Verdict::Skip)).unwrap_or(Verdict::Skip)
+                verdicts
+                    .into_iter()
+                    .find(|verdict| !matches!(verdict, Verdict::Skip))
+                    .unwrap_or(Verdict::Skip)
             };
             let event = match ready!(self.link.with(|engine| engine.poll_turn(context, key, judge))) {
                 Turn::Linear(message) => self.linear(context, message),

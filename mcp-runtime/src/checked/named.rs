@@ -54,14 +54,19 @@ impl Name<'_> {
             Name::Index(message) => Ok(message),
             Name::Method(method) => {
                 let of = |kind| engine.of_method(kind, method, None).or_else(|| engine.some_of(kind, method));
-                of(Kind::Request).or_else(|| of(Kind::Notification)).ok_or_else(|| {
-                    engine.checker().no_such_message(Kind::Request, method)
-                })
+                of(Kind::Request)
+                    .or_else(|| of(Kind::Notification))
+                    .ok_or_else(|| engine.checker().no_such_message(Kind::Request, method))
             }
         })
     }
 
-    fn find_in(self, engine: &mut Engine, kind: Kind, written: Option<&str>) -> Result<MessageIndex, Violation> {
+    fn find_in(
+        self,
+        engine: &mut Engine,
+        kind: Kind,
+        written: Option<&str>,
+    ) -> Result<MessageIndex, Violation> {
         let other = match kind {
             Kind::Request => Kind::Notification,
             _ => Kind::Request,

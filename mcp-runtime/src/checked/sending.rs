@@ -38,7 +38,10 @@ impl CheckedSession {
     ) -> Result<RequestId, Error> {
         let (message, written) = self.named(request.into(), Kind::Request, params)?;
         if let Way::Linear(place) = self.way(message)? {
-            return self.put(place, message, written).await.map(|id| RequestId::Number(id.unwrap_or_default()));
+            return self
+                .put(place, message, written)
+                .await
+                .map(|id| RequestId::Number(id.unwrap_or_default()));
         }
         if self.link.with(|engine| engine.checker().opens_copy(Direction::Send, message)) {
             return Err(self.opens(message));
@@ -82,7 +85,11 @@ impl CheckedSession {
         call.within(self.within.clone()).await
     }
 
-    async fn reply_to<T: DeserializeOwned>(&mut self, place: usize, request: MessageIndex) -> Result<T, Error> {
+    async fn reply_to<T: DeserializeOwned>(
+        &mut self,
+        place: usize,
+        request: MessageIndex,
+    ) -> Result<T, Error> {
         let patience = self.link.options().patience();
         let limit = patience.timeout.into_iter().chain(patience.most).min();
         let mut timer = Timer::new(self.link.clone(), limit);
@@ -112,7 +119,9 @@ impl CheckedSession {
             return match id_at(Some(&written), path) {
                 Some(id) => self.take_back(message, &id, &written),
                 // The checker says what is wrong with that.
-                None => self.link.with(|engine| engine.notification(message, &written, About::Nothing)).map(drop),
+                None => {
+                    self.link.with(|engine| engine.notification(message, &written, About::Nothing)).map(drop)
+                }
             };
         }
         if let Some(reports) = &table.reports {
@@ -149,7 +158,10 @@ impl CheckedSession {
             RequestId::Number(number) => *number,
             // No request of this side has such an id: the checker says so.
             RequestId::Text(_) => {
-                return self.link.with(|engine| engine.notification(message, extra, About::Request(id))).map(drop);
+                return self
+                    .link
+                    .with(|engine| engine.notification(message, extra, About::Request(id)))
+                    .map(drop);
             }
         };
         let taken_back = self.link.with(|engine| engine.cancel(number, Some(extra)))?;
@@ -193,12 +205,15 @@ impl CheckedSession {
     /// meanwhile, nothing is sent.
     pub async fn respond<R: Serialize + ?Sized>(&mut self, id: &RequestId, result: &R) -> Result<(), Error> {
         let Some((place, request)) = self.linear_request(id) else {
-            let written = write::payload(result).map_err(|error| Error::payload(&"the result".into(), error))?;
+            let written =
+                write::payload(result).map_err(|error| Error::payload(&"the result".into(), error))?;
             return self.answer(id, |engine| engine.reply_result(id, &written));
         };
-        let written = write::payload(result).map_err(|error| Error::payload(&self.name_of(request), error))?;
+        let written =
+            write::payload(result).map_err(|error| Error::payload(&self.name_of(request), error))?;
         let Some(reply) = self.link.with(|engine| engine.reply_of(request, &written)) else {
-            let replies = self.protocol().messages.iter().filter(|reply| reply.kind == Kind::Reply { request });
+            let replies =
+                self.protocol().messages.iter().filter(|reply| reply.kind == Kind::Reply { request });
             let problem = Mismatch::FitsNone(replies.filter_map(|reply| reply.condition.clone()).collect());
             return Err(Error::Mismatch { message: self.name_of(request), problem });
         };
@@ -270,7 +285,12 @@ impl CheckedSession {
         Err(self.not_here(message))
     }
 
-    async fn put(&mut self, place: usize, message: MessageIndex, written: String) -> Result<Option<i64>, Error> {
+    async fn put(
+        &mut self,
+        place: usize,
+        message: MessageIndex,
+        written: String,
+    ) -> Result<Option<i64>, Error> {
         let within = self.within.as_deref();
         self.link.with(|engine| engine.check_within(message, &written, within))?;
         let Some(part) = self.parts.get_mut(place) else { return Err(Error::Closed) };

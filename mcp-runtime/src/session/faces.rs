@@ -159,7 +159,8 @@ impl Engine {
         let linear = linear.map(|input| (input.came, Turn::Linear(input.message)));
         // What somebody else attends to is theirs.
         let mine = self.attendants <= self.faces.faces.len();
-        let replicated = self.incoming.front().filter(|_| mine).map(|arrived| (arrived.came, Turn::Replicated));
+        let replicated =
+            self.incoming.front().filter(|_| mine).map(|arrived| (arrived.came, Turn::Replicated));
         let Some(face) = self.faces.get_mut(key) else { return Poll::Ready(Turn::Over) };
         let told = face.told.front().map(|(came, _)| (*came, Turn::Told));
         if let Some((_, turn)) = linear.into_iter().chain(replicated).chain(told).min() {

@@ -165,7 +165,15 @@ impl Engine {
             _ => {
                 let payload = params.map(Box::from);
                 let copy = self.opened(&step);
-                self.replicated_came(Arrived { message, id: Some(id), token, copy, payload, at: now, came: self.came });
+                self.replicated_came(Arrived {
+                    message,
+                    id: Some(id),
+                    token,
+                    copy,
+                    payload,
+                    at: now,
+                    came: self.came,
+                });
             }
         }
     }
@@ -218,7 +226,15 @@ impl Engine {
         } else {
             let payload = params.map(Box::from);
             let copy = self.opened(&step);
-            self.replicated_came(Arrived { message, id: None, token: None, copy, payload, at: now, came: self.came });
+            self.replicated_came(Arrived {
+                message,
+                id: None,
+                token: None,
+                copy,
+                payload,
+                at: now,
+                came: self.came,
+            });
         }
     }
 

@@ -86,7 +86,10 @@ impl Engine {
         write::request(&mut self.output, &id, &table.method, params);
         if call {
             let progress = progress.then(VecDeque::new);
-            self.calls.insert(number, Pending { message, waker: None, result: None, progress, clock: None, face: None });
+            self.calls.insert(
+                number,
+                Pending { message, waker: None, result: None, progress, clock: None, face: None },
+            );
         }
         // Whoever answers it may have to ask something first.
         self.room_waiting.wake(&mut self.effects);

@@ -73,7 +73,8 @@ impl Engine {
     /// Whether this side may give the answer to a request which asked for a version: with that version, if this side
     /// speaks it, and else with one that it speaks.
     pub(super) fn check_version(&self, id: &RequestId, written: &str) -> Result<(), Error> {
-        let (Some(requested), Some(field)) = (self.requested.as_deref(), self.protocol.version_field.as_ref())
+        let (Some(requested), Some(field)) =
+            (self.requested.as_deref(), self.protocol.version_field.as_ref())
         else {
             return Ok(());
         };

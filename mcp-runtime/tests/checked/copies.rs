@@ -59,10 +59,7 @@ async fn a_copy_is_opened_stepped_and_over() {
 async fn what_opens_a_copy_is_sent_with_open_alone() {
     let (mut watcher, _watched) = active().await;
     let error = watcher.request("resources/subscribe", &json!({ "uri": "a" })).await.unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "`Subscribe` opens something with steps of its own: send it with `open`"
-    );
+    assert_eq!(error.to_string(), "`Subscribe` opens something with steps of its own: send it with `open`");
     assert_eq!(
         watcher.open("ping", &()).await.unwrap_err().to_string(),
         "`Ping` opens nothing with steps of its own: send it with `request`, `call` or `notify`"

@@ -159,7 +159,8 @@ async fn reports_come_and_go_by_the_token_in_the_parameters() {
     }
     assert_eq!(reply(&mut visitor).await, (asked, json!("seen")));
     // Nobody asked for this one.
-    let late = clerk.notify("progress", &json!({ "progressToken": "other", "progress": 1 })).await.unwrap_err();
+    let late =
+        clerk.notify("progress", &json!({ "progressToken": "other", "progress": 1 })).await.unwrap_err();
     assert!(matches!(late, Error::NotPermitted(_)), "{late}");
 }
 

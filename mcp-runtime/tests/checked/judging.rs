@@ -31,7 +31,10 @@ async fn nothing_is_written_of_what_is_refused() {
     violation(visitor.call::<_, u32>("count", &1).await);
     // The first thing on the wire is the first that was right, under the first id.
     visitor.request("hello", &json!({})).await.unwrap();
-    assert_eq!(raw.hear().await.unwrap(), json!({"jsonrpc": "2.0", "id": 0, "method": "hello", "params": {}}));
+    assert_eq!(
+        raw.hear().await.unwrap(),
+        json!({"jsonrpc": "2.0", "id": 0, "method": "hello", "params": {}})
+    );
 }
 
 #[tokio::test]
@@ -94,7 +97,9 @@ async fn permits_agrees_with_what_is_then_done_and_permitted_lists_it() {
     let (mut visitor, mut clerk) = strangers();
     let names = |session: &CheckedSession| {
         let messages = session.permitted().into_iter();
-        messages.map(|message| session.protocol().message(message).unwrap().name.to_string()).collect::<Vec<_>>()
+        messages
+            .map(|message| session.protocol().message(message).unwrap().name.to_string())
+            .collect::<Vec<_>>()
     };
     assert_eq!(names(&visitor), ["Hello", "Ping"]);
     assert_eq!(names(&clerk), ["Ping"]);

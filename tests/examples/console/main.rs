@@ -98,7 +98,8 @@ impl Console {
             }
             ("permitted", _) => {
                 let permitted = self.session.permitted().into_iter();
-                let names = permitted.filter_map(|message| Some(&self.session.protocol().message(message)?.name));
+                let names =
+                    permitted.filter_map(|message| Some(&self.session.protocol().message(message)?.name));
                 let names = names.map(ToString::to_string).collect::<Vec<_>>().join(", ");
                 self.show(format!("in {}: {names}", self.session.state_name()));
                 Ok(())

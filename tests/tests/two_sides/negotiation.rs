@@ -8,7 +8,8 @@ use mcp_protocol_machine::protocol::Side;
 use mcp_protocols::mcp_2025_03_26::{AwaitingNotif, McpClient, McpServer, PROTOCOL, capabilities};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{
-    CheckedSession, Error, Event, Mismatch, Options, Report, RpcError, StepError, ViolationKind, answer_version,
+    CheckedSession, Error, Event, Mismatch, Options, Report, RpcError, StepError, ViolationKind,
+    answer_version,
 };
 use serde_json::{Value, json};
 use tower_mcp_types::protocol::{InitializeParams, InitializeResult};
@@ -130,7 +131,9 @@ async fn without_types_the_same_is_an_event_behind_which_the_session_goes_on() {
         let serving = answering(McpServer::new(far), welcome(json!({ "tools": {} })));
         let asked = client.request("initialize", &hello(json!({}))).await.unwrap();
         let (event, _server) = tokio::join!(client.next(), serving);
-        let Event::Unfit { id, error: Error::MissingCapabilities { missing, .. } } = event.unwrap() else { panic!() };
+        let Event::Unfit { id, error: Error::MissingCapabilities { missing, .. } } = event.unwrap() else {
+            panic!()
+        };
         assert_eq!((id, missing), (Some(asked), vec!["logging".to_owned()]));
         client.notify("notifications/initialized", &()).await.unwrap();
         assert_eq!(client.state_name(), "Active");
@@ -215,7 +218,8 @@ async fn a_client_may_speak_more_than_one_version() {
         let (near, far) = duplex();
         let old = Options::new().accept_versions(["2024-11-05"]);
         let serving = answering(McpServer::with_options(far, old), welcome_in("2024-11-05"));
-        let client = McpClient::with_options(near, Options::new().accept_versions(["2024-11-05", "2025-03-26"]));
+        let client =
+            McpClient::with_options(near, Options::new().accept_versions(["2024-11-05", "2025-03-26"]));
         let (client, _server) = tokio::join!(client.initialize(hello(json!({}))), serving);
         assert_eq!(client.unwrap().0.protocol_version, "2024-11-05");
     })
@@ -242,7 +246,7 @@ async fn the_error_that_the_lifecycle_has_for_versions_comes_out_as_it_stands_th
         };
         let (event, _server) = tokio::join!(asking, serving);
         assert!(matches!(event, Event::Refused { .. }), "{event:?}");
-        let written = window.lines().into_iter().filter_map(|line| match line {
+        let mut written = window.lines().into_iter().filter_map(|line| match line {
             super::Line::Wrote(message) => Some(message),
             super::Line::Read(_) => None,
         });
@@ -255,7 +259,7 @@ async fn the_error_that_the_lifecycle_has_for_versions_comes_out_as_it_stands_th
                 "data": { "supported": ["2024-11-05"], "requested": "1.0.0" }
             }
         });
-        assert_eq!(written.last().unwrap(), example);
+        assert_eq!(written.next_back().unwrap(), example);
     })
     .await;
 }
@@ -315,7 +319,13 @@ async fn what_comes_in_is_held_to_sub_capabilities_as_well() {
     let asks = |method: &str, params: Value| json!({ "method": method, "params": params, "request": true });
     let uri = || json!({ "uri": "a:b" });
     for (side, announced, message, capability, answer) in [
-        (Side::Client, json!({ "tools": {} }), told("notifications/tools/list_changed", Value::Null), "tools.listChanged", None),
+        (
+            Side::Client,
+            json!({ "tools": {} }),
+            told("notifications/tools/list_changed", Value::Null),
+            "tools.listChanged",
+            None,
+        ),
         (
             Side::Client,
             json!({ "tools": { "listChanged": false } }),
@@ -341,7 +351,10 @@ async fn what_comes_in_is_held_to_sub_capabilities_as_well() {
     ] {
         guarded(async {
             let (kind, answered) = ungated(side, announced, message).await;
-            assert_eq!(kind, ViolationKind::NotNegotiated { holder: Side::Server, capability: capability.to_owned() });
+            assert_eq!(
+                kind,
+                ViolationKind::NotNegotiated { holder: Side::Server, capability: capability.to_owned() }
+            );
             assert_eq!(answered, answer);
         })
         .await;

@@ -130,16 +130,17 @@ fn safe_is_negotiated_and_permitted_by_the_state() {
                         open.announce(Side::Server, Capabilities::unknown());
                         open.permits(Direction::Send, message).is_ok()
                     };
-                    let negotiated = table.requires.iter().filter(|needed| needed.condition.is_none()).all(|needed| {
-                        use mcp_protocol_machine::protocol::Holder;
-                        let holder = match needed.holder {
-                            Holder::Side(side) => side,
-                            Holder::Sender => side,
-                            Holder::Receiver => side.other(),
-                        };
-                        let announced = if holder == Side::Client { &client } else { &server };
-                        announced.meet(&within).grants(needed.gate)
-                    });
+                    let negotiated =
+                        table.requires.iter().filter(|needed| needed.condition.is_none()).all(|needed| {
+                            use mcp_protocol_machine::protocol::Holder;
+                            let holder = match needed.holder {
+                                Holder::Side(side) => side,
+                                Holder::Sender => side,
+                                Holder::Receiver => side.other(),
+                            };
+                            let announced = if holder == Side::Client { &client } else { &server };
+                            announced.meet(&within).grants(needed.gate)
+                        });
                     let permitted = checker.permits_if(Direction::Send, message, &within, |_| false);
                     assert_eq!(
                         permitted.is_ok(),
