@@ -22,8 +22,10 @@ use std::{env, fs};
 const STEPS: [usize; 4] = [50, 100, 200, 400];
 const ROUNDS: usize = 5;
 
-/// The shapes of protocols: how they are called, and how one of so many steps is written.
-const SHAPES: [(&str, fn(usize) -> String); 2] = [("notifications", notifications), ("requests", requests)];
+/// A shape of protocols: what it is called, and how one of so many steps is written.
+type Shape = (&'static str, fn(usize) -> String);
+
+const SHAPES: [Shape; 2] = [("notifications", notifications), ("requests", requests)];
 
 fn main() {
     let arguments: Vec<String> = env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
