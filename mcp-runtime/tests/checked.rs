@@ -8,6 +8,10 @@ mod desk {
     mcp_runtime::protocol!("tests/sessions/desk.session");
 }
 
+mod halls {
+    mcp_runtime::protocol!("tests/sessions/halls.session");
+}
+
 mod halves {
     mcp_runtime::protocol!("tests/sessions/halves.session");
 }
@@ -24,6 +28,8 @@ mod copies;
 mod driving;
 #[path = "checked/judging.rs"]
 mod judging;
+#[path = "checked/parting.rs"]
+mod parting;
 #[path = "typed/raw.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod raw;
