@@ -37,6 +37,7 @@ mod raw;
 mod restricting;
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use mcp_runtime::transport::duplex;
 use mcp_runtime::typed::Side;
@@ -90,19 +91,24 @@ fn as_request(event: Event) -> (RequestId, Value) {
     }
 }
 
+/// Nothing here depends on how long anything takes; this only keeps a bug from hanging the tests for ever.
+async fn next(session: &mut CheckedSession) -> Event {
+    tokio::time::timeout(Duration::from_secs(60), session.next()).await.unwrap().unwrap()
+}
+
 async fn request(session: &mut CheckedSession) -> (RequestId, Value) {
-    as_request(session.next().await.unwrap())
+    as_request(next(session).await)
 }
 
 async fn reply(session: &mut CheckedSession) -> (RequestId, Value) {
-    match session.next().await.unwrap() {
+    match next(session).await {
         Event::Reply { id, result, .. } => (id, result.read().unwrap()),
         other => panic!("{other:?}"),
     }
 }
 
 async fn notification(session: &mut CheckedSession) -> (String, Value) {
-    match session.next().await.unwrap() {
+    match next(session).await {
         Event::Notification { method, params, .. } => (method.to_string(), params.read().unwrap()),
         other => panic!("{other:?}"),
     }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::desk::{Clerk, Greeted, Open, Visitor};
 use super::halves::{Keeper, Notes, Player, Ticks};
-use super::{halves, hello, is_idle, notification, open, reply, request, strangers, watching, welcome};
+use super::{halves, hello, is_idle, next, notification, open, reply, request, strangers, watching, welcome};
 
 #[tokio::test]
 async fn a_session_goes_from_face_to_face_and_loses_nothing() {
@@ -28,7 +28,7 @@ async fn a_session_goes_from_face_to_face_and_loses_nothing() {
     let mut clerk = clerk.into_checked();
     assert_eq!(notification(&mut clerk).await, ("note".to_owned(), json!("hello")));
     visitor.close().await.unwrap();
-    assert!(matches!(clerk.next().await.unwrap(), Event::Closed));
+    assert!(matches!(next(&mut clerk).await, Event::Closed));
 }
 
 #[tokio::test]

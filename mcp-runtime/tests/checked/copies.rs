@@ -7,7 +7,7 @@ use mcp_runtime::{CheckedSession, Error, Event, Options};
 use serde_json::json;
 
 use super::watching::{AfterSubscribed, AwaitingSubscribed, client};
-use super::{is_idle, notification, reply, request, watching};
+use super::{is_idle, next, notification, reply, request, watching};
 
 async fn active() -> (CheckedSession, CheckedSession) {
     let (here, there) = duplex();
@@ -28,7 +28,7 @@ async fn a_copy_is_opened_stepped_and_over() {
     let mut two = watcher.open("resources/subscribe", &uri("two")).await.unwrap();
     let mut serving = Vec::new();
     for name in ["one", "two"] {
-        let Event::Opened { id: Some(id), params, mut session, .. } = watched.next().await.unwrap() else {
+        let Event::Opened { id: Some(id), params, mut session, .. } = next(&mut watched).await else {
             panic!()
         };
         assert_eq!(params.read::<serde_json::Value>().unwrap(), uri(name));
@@ -70,7 +70,7 @@ async fn what_opens_a_copy_is_sent_with_open_alone() {
 async fn a_copy_goes_from_face_to_face() {
     let (mut watcher, mut watched) = active().await;
     let subscription = watcher.open("resources/subscribe", &json!({ "uri": "a" })).await.unwrap();
-    let Event::Opened { id: Some(id), mut session, .. } = watched.next().await.unwrap() else { panic!() };
+    let Event::Opened { id: Some(id), mut session, .. } = next(&mut watched).await else { panic!() };
     session.respond(&id, &json!({})).await.unwrap();
     let not = subscription.try_into_typed::<client::Subscription<AfterSubscribed>>().unwrap_err();
     assert!(matches!(not.why, WhyNot::State { .. }), "{}", not.why);

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::desk::{Clerk, Open, server};
 use super::halls::{Guest, Host, Lefts, Rights};
-use super::{halls, halves, is_idle, notification, open, reply, request};
+use super::{halls, halves, is_idle, next, notification, open, reply, request};
 
 /// A guest and a host in the two halls, both without types.
 async fn halls() -> (CheckedSession, CheckedSession) {
@@ -29,7 +29,7 @@ async fn a_linear_request_that_is_taken_back_leaves_both_sides_where_they_were()
     let (id, _) = request(&mut host).await;
     guest.cancel(&asked).unwrap();
     assert_eq!(guest.state_name(), "Lefts and Rights");
-    let Event::TakenBack { id: back } = host.next().await.unwrap() else { panic!() };
+    let Event::TakenBack { id: back } = next(&mut host).await else { panic!() };
     assert_eq!(back, id);
     assert_eq!(host.state_name(), "Lefts and Rights");
     guest.notify("left", &()).await.unwrap();
@@ -60,7 +60,7 @@ async fn a_half_that_goes_lets_go_of_what_it_asked_and_answers_what_it_held() {
     request(&mut rights).await;
     // The other half keeps the session alive, which can do without this one.
     drop(rights);
-    let mut seen = vec![host.next().await.unwrap(), host.next().await.unwrap()];
+    let mut seen = vec![next(&mut host).await, next(&mut host).await];
     seen.sort_by_key(|event| matches!(event, Event::Refused { .. }));
     let Event::TakenBack { id: back } = &seen[0] else { panic!("{seen:?}") };
     assert_eq!(*back, id);
@@ -77,7 +77,7 @@ async fn what_was_taken_back_is_held_no_more() {
     let asked = visitor.request("ask", "slow").await.unwrap();
     request(&mut clerk).await;
     visitor.cancel(&asked).unwrap();
-    assert!(matches!(clerk.next().await.unwrap(), Event::TakenBack { .. }));
+    assert!(matches!(next(&mut clerk).await, Event::TakenBack { .. }));
     let clerk: Clerk<Open> = clerk.try_into_typed().unwrap();
     drop(clerk);
 }
@@ -136,6 +136,6 @@ async fn what_was_taken_with_a_type_and_is_taken_back_is_told_without() {
     let halls::server::LeftsNext::Wait(_, waiting) = host_lefts.next().await.unwrap() else { panic!() };
     let mut waiting = waiting.into_checked();
     lefts.cancel(&asked).unwrap();
-    assert!(matches!(waiting.next().await.unwrap(), Event::TakenBack { .. }));
+    assert!(matches!(next(&mut waiting).await, Event::TakenBack { .. }));
     assert!(waiting.try_into_typed::<Host<Lefts>>().is_ok());
 }
