@@ -16,6 +16,10 @@ mod halves {
     mcp_runtime::protocol!("tests/sessions/halves.session");
 }
 
+mod tavern {
+    mcp_runtime::protocol!("tests/sessions/tavern.session");
+}
+
 mod watching {
     mcp_runtime::protocol!("tests/sessions/watching.session");
 }

@@ -89,6 +89,16 @@ impl Checker {
         self.permits_if(Direction::Send, message, within, applies)
     }
 
+    /// Whether a running copy may take a step now, as far as the states of the linear channels say; what the copy itself
+    /// says is not asked.
+    pub fn copies_go_on(&self, direction: Direction, message: MessageIndex) -> Result<(), Violation> {
+        let alone = self.find(direction, message).is_some();
+        if !alone && self.rests(direction) && self.copies.later(direction, message).is_some() {
+            return Err(self.violation(direction, message, None, ViolationKind::CopiesRest));
+        }
+        Ok(())
+    }
+
     /// Whether a message may come beside the linear channels, as far as the state says.
     pub fn is_replicated(&self, direction: Direction, message: MessageIndex) -> bool {
         self.find(direction, message).is_some_and(|found| matches!(found.action, Action::Spawn(_)))
