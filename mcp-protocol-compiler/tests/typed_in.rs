@@ -39,13 +39,7 @@ const EDITS: &[Edit] = &[
     edit("braces", "S0010", "`(crate::TipParams)`", &[("{amount: u32}", "(crate::TipParams)")], &["S0010"]),
     edit("braces", "S0010", "write parentheses", &[("{ !Tip . End }", "( !Tip . End )")], &["S0010"]),
     edit("no-quotes", "S0010", "write `\"shop/order\"`", &[("shop/order", "\"shop/order\"")], &[]),
-    edit(
-        "replies-with-or",
-        "S0025",
-        "write `|`",
-        &[(" or ", " | ")],
-        &["S0112", "S0309"],
-    ),
+    edit("replies-with-or", "S0025", "write `|`", &[(" or ", " | ")], &["S0112", "S0309"]),
     edit(
         "send-receive-words",
         "S0033",
@@ -234,7 +228,13 @@ const EDITS: &[Edit] = &[
         &[("notification error", "notification Error"), ("!error", "!Error")],
         &[],
     ),
-    edit("capital-rec", "S0033", "a loop is written `rec again . ( … )`", &[("REC", "rec"), ("END", "End")], &[]),
+    edit(
+        "capital-rec",
+        "S0033",
+        "a loop is written `rec again . ( … )`",
+        &[("REC", "rec"), ("END", "End")],
+        &[],
+    ),
     edit("dual-misspelt", "S0033", "did you mean `dual Guest`?", &[("daul", "dual")], &[]),
     edit("dual-of-nobody", "S0103", "write `dual Guest`", &[("dual Gast", "dual Guest")], &[]),
 ];
@@ -252,9 +252,10 @@ fn a_help_that_is_followed_mends_its_finding() {
     for Edit { program, code, help, replace, left } in EDITS {
         let text = fs::read_to_string(folder.join(format!("{program}.session"))).unwrap();
         let before = compile_text(program, &text);
-        let advised = before.diagnostics.iter().find(|found| {
-            found.code.0 == *code && found.helps.iter().any(|one| one.contains(help))
-        });
+        let advised = before
+            .diagnostics
+            .iter()
+            .find(|found| found.code.0 == *code && found.helps.iter().any(|one| one.contains(help)));
         let Some(advised) = advised else {
             failures += &format!("`{program}` has no help `{help}`:\n{}\n", rendered(&before));
             continue;

@@ -118,7 +118,11 @@ impl<'a> Lowering<'a> {
         while let Some((index, view, node)) = self.waiting.pop_front() {
             let resolution = self.resolution;
             if let Some(definition) = resolution.definitions.get(index) {
+                let first = self.graph.len();
                 let body = self.choice(&definition.body, view, &mut Vec::new());
+                if definition.only.is_some() {
+                    self.graph.only_since(first, index);
+                }
                 self.graph.set(node, Node::Reference(body));
             }
         }
@@ -239,7 +243,11 @@ impl<'a> Lowering<'a> {
             Tail::Group(choice, _) => self.choice(choice, view, scope),
             Tail::Parallel(parts, span) => {
                 let chooser = Choice::chooser(parts);
-                scope.push(Scope::Barrier(Barrier { kind: recursion::Barrier::Parallel, span: *span, chooser }));
+                scope.push(Scope::Barrier(Barrier {
+                    kind: recursion::Barrier::Parallel,
+                    span: *span,
+                    chooser,
+                }));
                 let parts = parts.iter().map(|part| self.choice(part, view, scope)).collect();
                 scope.pop();
                 self.graph.add(Node::Parallel(parts, *span))
@@ -273,7 +281,11 @@ impl<'a> Lowering<'a> {
                         Scope::Barrier(..) => None,
                     })
                     .collect();
-                self.diagnostics.push(declarations::undefined_definition(name, self.resolution, Some(&variables)));
+                self.diagnostics.push(declarations::undefined_definition(
+                    name,
+                    self.resolution,
+                    Some(&variables),
+                ));
                 self.graph.add(Node::Broken)
             }
             None => self.named(name, view, false),

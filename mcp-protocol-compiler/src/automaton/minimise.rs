@@ -4,7 +4,7 @@
 //! told apart by what they are and offer, then by where it leads, splitting on the smaller half each time, so that a
 //! chain of a hundred thousand states takes no more than n log n steps. Refuses nothing.
 
-use mcp_protocol_machine::protocol::{Direction, Level, MessageIndex, Origin, StateKind};
+use mcp_protocol_machine::protocol::{Direction, Level, MessageIndex, Only, Origin, StateKind};
 
 use super::raw::{Raw, RawState};
 use crate::hash::{Map, Set};
@@ -22,6 +22,7 @@ struct Look {
     kind: StateKind,
     may_close: bool,
     peer_may_close: bool,
+    only: Only,
     outward: Option<Level>,
     inward: Option<Level>,
     body: bool,
@@ -34,16 +35,14 @@ pub(super) fn minimise(raw: &Raw) -> Raw {
     let count = classes.iter().max().map_or(0, |last| last + 1);
     let mut states: Vec<Option<RawState>> = vec![None; count];
     let class = |state: usize| classes.get(state).copied().unwrap_or_default();
+    let mut named: Set<(usize, usize)> = Set::default();
     for (state, place) in raw.states.iter().enumerate() {
-        let Some(slot) = states.get_mut(class(state)) else { continue };
+        let class_of_state = class(state);
+        let Some(slot) = states.get_mut(class_of_state) else { continue };
+        let new = place.definitions.iter().filter(|definition| named.insert((class_of_state, **definition)));
+        let new: Vec<usize> = new.copied().collect();
         match slot {
-            Some(merged) => {
-                for definition in &place.definitions {
-                    if !merged.definitions.contains(definition) {
-                        merged.definitions.push(*definition);
-                    }
-                }
-            }
+            Some(merged) => merged.definitions.extend(new),
             None => {
                 let mut place = place.clone();
                 for edge in &mut place.edges {
@@ -103,6 +102,7 @@ pub(super) fn classes(raw: &Raw) -> Vec<usize> {
             kind: place.kind,
             may_close: place.may_close,
             peer_may_close: place.peer_may_close,
+            only: place.only,
             outward: place.outward.clone(),
             inward: place.inward.clone(),
             body: place.body.is_some(),
@@ -252,6 +252,7 @@ mod tests {
                     may_close: random.below(6) == 0,
                     peer_may_close: false,
                     end: None,
+                    only: Only { outward: random.below(8) == 0, inward: random.below(8) == 0 },
                     outward: None,
                     inward: None,
                     body: None,
@@ -272,7 +273,7 @@ mod tests {
                 continue;
             }
             let (one, other) = (&raw.states[left], &raw.states[right]);
-            if (one.kind, one.may_close) != (other.kind, other.may_close)
+            if (one.kind, one.may_close, one.only) != (other.kind, other.may_close, other.only)
                 || one.edges.len() != other.edges.len()
             {
                 return false;

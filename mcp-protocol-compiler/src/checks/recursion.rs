@@ -41,7 +41,9 @@ impl Barrier {
 
     fn note(self) -> &'static str {
         match self {
-            Barrier::Parallel => "`( , )` runs its channels at once, so none of them can start the whole again",
+            Barrier::Parallel => {
+                "`( , )` runs its channels at once, so none of them can start the whole again"
+            }
             Barrier::Replicated => {
                 "`*` runs any number of copies at once, so none of them can start what is around it again"
             }
@@ -50,20 +52,16 @@ impl Barrier {
 
     fn repeat(self) -> &'static str {
         match self {
-            Barrier::Parallel => "put the part that repeats in `*( … )`, beside the loop instead of inside it",
+            Barrier::Parallel => {
+                "put the part that repeats in `*( … )`, beside the loop instead of inside it"
+            }
             Barrier::Replicated => "`*` repeats by itself: end the copy in `End`",
         }
     }
 }
 
 /// A variable used on the other side of `( , )` or `*`. `chooser` is the operator that could stand for the comma.
-pub fn across(
-    name: &Name,
-    bound: Span,
-    barrier: Barrier,
-    at: Span,
-    chooser: Option<Operator>,
-) -> Diagnostic {
+pub fn across(name: &Name, bound: Span, barrier: Barrier, at: Span, chooser: Option<Operator>) -> Diagnostic {
     let text = barrier.text();
     let diagnostic = Diagnostic::error(
         ACROSS,
@@ -85,10 +83,14 @@ pub fn across(
 /// A definition that comes back to itself across `( , )` or `*`.
 pub fn definition_across(name: &str, used: Span, barrier: Barrier) -> Diagnostic {
     let text = barrier.text();
-    Diagnostic::error(ACROSS, used, format!("`{name}` would be started again from {} of {text}", barrier.inside()))
-        .label(format!("this {text} would be reached again and again"))
-        .with_note(barrier.note())
-        .help("put the part that repeats in `*( … )`, beside the loop instead of inside it")
+    Diagnostic::error(
+        ACROSS,
+        used,
+        format!("`{name}` would be started again from {} of {text}", barrier.inside()),
+    )
+    .label(format!("this {text} would be reached again and again"))
+    .with_note(barrier.note())
+    .help("put the part that repeats in `*( … )`, beside the loop instead of inside it")
 }
 
 /// `rec X . X`, `A = A`.

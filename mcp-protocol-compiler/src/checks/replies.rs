@@ -52,13 +52,13 @@ pub fn without_request(
         let name = told.trim_start_matches(['!', '?']);
         let operator = if told.starts_with('!') { '⊕' } else { '&' };
         return match group {
-            Some(group) => {
-                error(format!("`{action}` cannot answer `{name}`, a notification in the group `{group}`"))
-                    .also(*place, format!("may be `{told}`"))
-                    .help(format!(
-                        "take `{name}` out of `{group}`, and write `{operator} {told} . …` as a branch of its own"
-                    ))
-            }
+            Some(group) => error(format!(
+                "`{action}` cannot answer `{name}`, a notification in the group `{group}`"
+            ))
+            .also(*place, format!("may be `{told}`"))
+            .help(format!(
+                "take `{name}` out of `{group}`, and write `{operator} {told} . …` as a branch of its own"
+            )),
             None => error(format!("`{action}` cannot answer `{name}`, a notification"))
                 .also(*place, "a notification is not answered")
                 .help(format!(

@@ -107,6 +107,22 @@ impl Generator<'_> {
                 }
 
                 #(#methods)*
+
+                /// A handle that sends nothing for which it needs other capabilities than these. It can be restricted
+                /// further, and never be widened.
+                pub fn restrict(&self, capabilities: &typed::Capabilities) -> Self {
+                    Self { handle: self.handle.restrict(capabilities) }
+                }
+
+                /// Whether a message may be sent now, and if not, why: the state of the session, or a capability.
+                pub fn permits(&self, message: typed::MessageIndex) -> Result<(), typed::Violation> {
+                    self.handle.permits(message)
+                }
+
+                /// The messages that may be sent now.
+                pub fn permitted(&self) -> Vec<typed::MessageIndex> {
+                    self.handle.permitted()
+                }
             }
         }
     }
@@ -194,13 +210,22 @@ impl Generator<'_> {
         let Some(written) = copy.copy else { return TokenStream::new() };
         let name = ident(&written.name);
         let place = self.docs.place(written.span);
-        let own = [
+        let mut own = vec![
             format!("A copy that runs beside a `{}`, in the state `State`.", role.automaton.name),
             String::new(),
             "What the peer sends for it comes to it alone. Dropping it abandons the copy.".into(),
             String::new(),
-            format!("`{}`, {place}.", written.name),
         ];
+        let resting = role.automaton.states.iter().filter(|state| state.only.outward);
+        let resting: Vec<&str> = resting.map(|state| state.name.as_str()).collect();
+        if !resting.is_empty() {
+            own.push(format!(
+                "While the session is in {} it rests: what it would send is not permitted, and nothing is written.",
+                links(resting, Scope::Nested)
+            ));
+            own.push(String::new());
+        }
+        own.push(format!("`{}`, {place}.", written.name));
         let documentation = attributes(&super::docs::after(&written.documentation, own));
         let request_id = self.is_known_by_id(role, written).then(|| {
             quote! {
@@ -233,6 +258,12 @@ impl Generator<'_> {
             impl<State> #name<State> {
                 pub(super) fn at(session: typed::Session) -> Self {
                     Self { session, state: ::std::marker::PhantomData }
+                }
+
+                /// The same copy without its type: what it permits is decided at run time, and `try_into_typed`
+                /// leads back.
+                pub fn into_checked(self) -> super::runtime::CheckedSession {
+                    self.session.into_checked()
                 }
 
                 /// Waits until there is something to take with `next` or `recv_…`, or there will be nothing. Takes

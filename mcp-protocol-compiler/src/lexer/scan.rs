@@ -336,7 +336,10 @@ impl<'s> Scanner<'s> {
         Some(if is_type {
             format!("write `({inner})`")
         } else {
-            format!("a payload is one Rust type: declare a struct in Rust and write `(crate::{})`", shorten(&named))
+            format!(
+                "a payload is one Rust type: declare a struct in Rust and write `(crate::{})`",
+                shorten(&named)
+            )
         })
     }
 
@@ -376,11 +379,9 @@ impl<'s> Scanner<'s> {
         let span = self.span_of(self.at - before, whole.len());
         let mut tokens = self.lexed.tokens.iter().rev().skip_while(|token| token.start >= span.start);
         let (last, previous) = (tokens.next(), tokens.next());
-        let declares = |token: &Token| {
-            matches!(self.sources.slice(token.span(self.file)), "request" | "notification")
-        };
-        let is_method =
-            previous.is_some_and(declares) && last.is_some_and(|last| last.kind == Kind::Word);
+        let declares =
+            |token: &Token| matches!(self.sources.slice(token.span(self.file)), "request" | "notification");
+        let is_method = previous.is_some_and(declares) && last.is_some_and(|last| last.kind == Kind::Word);
         // `_meta` is a key of its own, which those with a slash in them stand behind.
         let meta = whole.strip_prefix("_meta.").filter(|_| !is_method);
         let diagnostic = if is_method || whole.contains('/') {

@@ -125,8 +125,7 @@ impl Parser<'_> {
             condition = condition.or_else(|| self.condition());
             replies.push(Reply { name, payload, condition });
             if self.kind() == Kind::Comma {
-                let finding =
-                    Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`,` where `|` is meant");
+                let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`,` where `|` is meant");
                 self.report(finding.help("write `|`"));
                 self.bump();
             } else if self.eat(Kind::Bar).is_none() {
@@ -149,8 +148,9 @@ impl Parser<'_> {
             return Payload::None;
         }
         let struct_help = "a payload is one Rust type: declare a struct in Rust and write `(crate::Name)`";
-        let fields =
-            self.kind() == Kind::Word && self.kind_at(1) == Kind::Colon && self.token_at(1).end < self.token_at(2).start;
+        let fields = self.kind() == Kind::Word
+            && self.kind_at(1) == Kind::Colon
+            && self.token_at(1).end < self.token_at(2).start;
         let payload = if fields {
             let message = format!("the field `{}` stands where a type is expected", shorten(self.word()));
             self.report(Diagnostic::error(MALFORMED_PAYLOAD, self.span(), message).help(struct_help));
@@ -241,14 +241,18 @@ impl Parser<'_> {
                         &list
                     }
                     Kind::Ampersand if self.kind_at(1) == Kind::OpenBracket => {
-                        list = format!("a message owns what it carries: write `(Vec<{}>)`", shorten(self.word_at(2)));
+                        list = format!(
+                            "a message owns what it carries: write `(Vec<{}>)`",
+                            shorten(self.word_at(2))
+                        );
                         &list
                     }
                     Kind::Ampersand if self.word_at(1) == "str" || self.kind_at(1) != Kind::Word => {
                         "a message owns what it carries: write `(String)`"
                     }
                     Kind::Ampersand => {
-                        list = format!("a message owns what it carries: write `({})`", shorten(self.word_at(1)));
+                        list =
+                            format!("a message owns what it carries: write `({})`", shorten(self.word_at(1)));
                         &list
                     }
                     Kind::Text => "write the name of a type; what a message holds is said in Rust",

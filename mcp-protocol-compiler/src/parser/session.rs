@@ -7,7 +7,9 @@
 //! caller.
 
 use super::cursor::Parser;
-use super::{MALFORMED_CHOICE, MISSING_CONTINUATION, MISSING_DOT, MISSING_NAME, MISSING_TYPE, NOTHING_FOLLOWS, words};
+use super::{
+    MALFORMED_CHOICE, MISSING_CONTINUATION, MISSING_DOT, MISSING_NAME, MISSING_TYPE, NOTHING_FOLLOWS, words,
+};
 use crate::ast::{Action, Choice, Operator, Sequence, Tail};
 use crate::diagnostic::{Diagnostic, shorten};
 use crate::lexer::Kind;

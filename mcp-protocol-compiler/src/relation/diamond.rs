@@ -17,7 +17,7 @@ use super::disagreement::matched;
 use super::machine::{Event, Locations, Machine, Move};
 use super::product::{Grouping, PairIndex, TooMany, Walk};
 use super::race::{Fault, Race, also};
-use super::{report, words};
+use super::{report, resting, words};
 use crate::automaton::Automaton;
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Message;
@@ -53,6 +53,7 @@ pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Ve
             break;
         }
     }
+    diagnostics.extend(resting::races(&walk, messages, REPORTED - diagnostics.len()));
     diagnostics
 }
 

@@ -22,6 +22,7 @@ mod product;
 mod race;
 mod remedy;
 mod report;
+mod resting;
 mod roles;
 mod words;
 

@@ -107,5 +107,9 @@ fn report(
         found = found.with_note(format!("closing races with {}{more} here, too", names.join(", ")));
     }
     // Only closing by the rules is left out by the setting that asks for these, and it accepts and drops everything.
-    Some(found.help("harmless: a closed session drops what was on its way; listed because of `--without-closure`"))
+    Some(
+        found.help(
+            "harmless: a closed session drops what was on its way; listed because of `--without-closure`",
+        ),
+    )
 }

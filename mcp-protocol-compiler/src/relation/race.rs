@@ -49,10 +49,13 @@ pub(super) fn also(others: &[Race], messages: &[Message]) -> Option<String> {
         .collect();
     match others.len().saturating_sub(NAMED) {
         _ if others.is_empty() => None,
-        0 => Some(format!("the same place has more races, to be mended each by itself: {}", named.join("; "))),
-        _ if others.len() + 1 == COUNTED => {
-            Some(format!("the same place has many more races, to be mended each by itself: {}; …", named.join("; ")))
+        0 => {
+            Some(format!("the same place has more races, to be mended each by itself: {}", named.join("; ")))
         }
+        _ if others.len() + 1 == COUNTED => Some(format!(
+            "the same place has many more races, to be mended each by itself: {}; …",
+            named.join("; ")
+        )),
         more => Some(format!(
             "the same place has more races, to be mended each by itself: {}; and {more} more",
             named.join("; ")
@@ -290,7 +293,9 @@ fn accept(
     let taken = walk.client.find(&after.0, late.event()).is_some()
         || walk.server.find(&after.1, late.event()).is_some();
     if taken {
-        return Remedy::one(format!("`{name}` leads elsewhere {there}: let it lead back there, too, or use another message"));
+        return Remedy::one(format!(
+            "`{name}` leads elsewhere {there}: let it lead back there, too, or use another message"
+        ));
     }
     let second = "or leave `--without-closure` out: then the compiler adds that by itself";
     let action = |event: Event| words::action(messages, event, author);
@@ -302,7 +307,9 @@ fn accept(
             let branches = branches.join(&format!(" {operator} "));
             format!("let `{late_action}` come there, too: `{step} . ( rec wait . ( {branches} ) )`")
         }
-        (Action::Step(_), None) => format!("let `{late_action}` come behind `{step}`, too, and lead back there"),
+        (Action::Step(_), None) => {
+            format!("let `{late_action}` come behind `{step}`, too, and lead back there")
+        }
         (Action::Spawn(_), _) => format!(
             "let copies start behind `{step}`, too: `{}` beside what goes on there",
             words::replicated(messages, late.event(), author)

@@ -205,8 +205,7 @@ fn without(machine: &Machine<'_>, step: &Move) -> Automaton {
 /// A role that takes a step of its peer before it comes to a place.
 fn with(machine: &Machine<'_>, place: StateIndex, step: &Move) -> Automaton {
     let mut automaton = machine.automaton().clone();
-    let (Some(state), Ok(number)) =
-        (machine.state(place).cloned(), u32::try_from(automaton.states.len()))
+    let (Some(state), Ok(number)) = (machine.state(place).cloned(), u32::try_from(automaton.states.len()))
     else {
         return automaton;
     };

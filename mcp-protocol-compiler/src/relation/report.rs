@@ -87,6 +87,16 @@ fn sentence(roles: &Roles<'_, '_>) -> String {
         Disagreement::NeverCloses(who) => {
             format!("{} lets {} close, which it never does", words::role(who.other()), words::role(*who))
         }
+        Disagreement::GoesOn(who) => format!(
+            "{} may go on with copies, which {} does not expect",
+            words::role(*who),
+            words::role(who.other())
+        ),
+        Disagreement::NeverGoesOn(who) => format!(
+            "{} lets {} go on with copies, which it does not do",
+            words::role(who.other()),
+            words::role(*who)
+        ),
         Disagreement::Silent(awaited) => {
             let names: Vec<String> = awaited.iter().map(|step| format!("`{}`", roles.name(step))).collect();
             format!("the server waits for {}, and the client sends nothing", names.join(" or "))
@@ -132,10 +142,22 @@ fn explain(roles: &Roles<'_, '_>, code: Code, message: String, wanted: Wanted) -
             Diagnostic::error(code, roles.end(other, *who), message)
                 .label(format!("lets the peer close, {}", roles.place(other)))
                 .also(roles.span(*who), format!("does not close, {}", roles.place(*who)))
+                .help(format!("add `⊕ End` {}, or delete `& End` {}", roles.place(*who), roles.place(other)))
+        }
+        Disagreement::GoesOn(who) | Disagreement::NeverGoesOn(who) => {
+            let goes_on = match &roles.found.what {
+                Disagreement::GoesOn(_) => *who,
+                _ => who.other(),
+            };
+            let rests = goes_on.other();
+            let whose = |side: Side| if side == *who { "its own" } else { "the other side's" };
+            Diagnostic::error(code, roles.span(goes_on), message)
+                .label(format!("{} copies go on here, {}", whose(goes_on), roles.place(goes_on)))
+                .also(roles.span(rests), format!("they rest here, {}", roles.place(rests)))
                 .help(format!(
-                    "add `⊕ End` {}, or delete `& End` {}",
-                    roles.place(*who),
-                    roles.place(other)
+                    "{}, or take `only` away {}",
+                    words::mark_only(roles.machine(goes_on), roles.locations(goes_on)),
+                    roles.place(rests)
                 ))
         }
         Disagreement::Silent(awaited) => {
@@ -158,12 +180,18 @@ fn may_not_close(roles: &Roles<'_, '_>, code: Code, message: String, who: Side) 
             roles.locations(side).iter().filter_map(|&location| roles.machine(side).state(location));
         states.any(|state| if own { state.may_close } else { state.peer_may_close })
     };
-    let diagnostic = Diagnostic::error(code, roles.end(who, who), message)
-        .label(format!("{} may close here, {}", words::role(who), roles.place(who)));
+    let diagnostic = Diagnostic::error(code, roles.end(who, who), message).label(format!(
+        "{} may close here, {}",
+        words::role(who),
+        roles.place(who)
+    ));
     if offers(other, true) && !offers(other, false) {
         return diagnostic
             .also(roles.end(other, other), format!("lets {} close instead", words::role(other)))
-            .help(format!("write `&` in place of `⊕` {}: `⊕ End` lets the role itself close", roles.place(other)));
+            .help(format!(
+                "write `&` in place of `⊕` {}: `⊕ End` lets the role itself close",
+                roles.place(other)
+            ));
     }
     let instead = match offers(who, true) {
         true => format!("delete `⊕ End` {}", roles.place(who)),

@@ -82,6 +82,15 @@ pub(super) fn within(machine: &Machine<'_>, locations: &[StateIndex], at_start: 
     }
 }
 
+/// How copies are to rest in a place, too.
+pub(super) fn mark_only(machine: &Machine<'_>, locations: &[StateIndex]) -> String {
+    let mut states = locations.iter().filter_map(|&location| machine.state(location));
+    match states.find(|state| state.named) {
+        Some(state) => format!("write `{} only = …`, too", state.name),
+        None => "give this place a definition of its own, `Name only = …`".to_owned(),
+    }
+}
+
 /// The moves that the text itself has in a configuration, in its order.
 pub(super) fn written(machine: &Machine<'_>, locations: &[StateIndex]) -> Vec<Move> {
     let mut moves = machine.moves(locations);

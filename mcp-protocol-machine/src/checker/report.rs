@@ -78,6 +78,18 @@ impl Checker {
         method: &str,
     ) -> Violation {
         let kind = if id.is_some() { Kind::Request } else { Kind::Notification };
+        self.missing(direction, kind, id, method)
+    }
+
+    /// The same where the kind is known.
+    #[cold]
+    pub(super) fn missing(
+        &self,
+        direction: Direction,
+        kind: Kind,
+        id: Option<&RequestId>,
+        method: &str,
+    ) -> Violation {
         let got = Got {
             message: None,
             name: Text::default(),
@@ -139,7 +151,7 @@ impl Checker {
 
     fn details(&self, states: &[StateIndex], direction: Direction, got: Got, kind: ViolationKind) -> Details {
         let tables: Vec<&State> = states.iter().filter_map(|state| self.state(*state)).collect();
-        let about_state = kind == ViolationKind::NotPermitted;
+        let about_state = matches!(kind, ViolationKind::NotPermitted | ViolationKind::CopiesRest);
         let level = self.level(&tables, direction, got.message, &kind);
         let error_code = match (level.as_ref().and_then(|level| level.error), &kind) {
             (Some(error), _) => error,
@@ -189,6 +201,8 @@ impl Checker {
     ) -> Option<Level> {
         match kind {
             ViolationKind::UnknownMethod
+            | ViolationKind::OtherKind { .. }
+            | ViolationKind::Over
             | ViolationKind::FitsNone { .. }
             | ViolationKind::DuplicateId { .. }
             | ViolationKind::TooManyRunning { .. }
@@ -202,7 +216,10 @@ impl Checker {
         if own.is_some() {
             return own;
         }
-        if !matches!(kind, ViolationKind::NotPermitted | ViolationKind::NotNegotiated { .. }) {
+        if !matches!(
+            kind,
+            ViolationKind::NotPermitted | ViolationKind::CopiesRest | ViolationKind::NotNegotiated { .. }
+        ) {
             return None;
         }
         let levels = states.iter().map(|state| match direction {
