@@ -99,6 +99,8 @@ const EDITS: &[Edit] = &[
         &[("rec again . ( !Order . again ⊕ End )", "*( !Order . ?Bill . End )")],
         &[],
     ),
+    edit("request-for-its-reply-in-a-loop", "S0303", "write `?Bill`, the reply", &[("?Order", "?Bill")], &[]),
+    edit("reply-as-request", "S0305", "write `?Bill`, the reply", &[("?Order", "?Bill")], &[]),
     edit(
         "forgotten-reply-end",
         "S0305",

@@ -87,34 +87,30 @@ pub fn ambiguous(span: Span, open: &[String], replies: &[String]) -> Diagnostic 
         .help(format!("name the reply: write {}", written.join(" or ")))
 }
 
-/// `!A . !A`; `reply` is the action that answers, `?R`, and `crossed` says that the other side's request of this name
-/// is open, too; `next` is the loop that the action leads back to.
+/// `!A . !A`; `reply` is the action that answers, `?R`, and `crossed` the place where the other side's request of this
+/// name was opened, if it was; `next` is the loop that the action leads back to.
 pub fn open_already(
     action: &str,
     span: Span,
     reply: &str,
-    crossed: bool,
+    crossed: Option<Span>,
     opened: Option<Span>,
     next: Option<&str>,
 ) -> Diagnostic {
     let done = if action.starts_with('!') { "sent" } else { "received" };
     let message = format!("`{action}` is {done} again before it is answered");
-    let mut diagnostic = Diagnostic::error(OPEN_ALREADY, span, message);
     let other = opened.filter(|opened| *opened != span);
+    if let Some(crossed) = crossed {
+        let sign = if action.starts_with('!') { '?' } else { '!' };
+        let name = action.trim_start_matches(['!', '?']);
+        return Diagnostic::error(OPEN_ALREADY, crossed, message)
+            .label(format!("`{sign}{name}` is a request of the other side, not the reply"))
+            .also(span, format!("{done} again here"))
+            .help(format!("write `{reply}`, the reply, in place of `{sign}{name}`"));
+    }
+    let mut diagnostic = Diagnostic::error(OPEN_ALREADY, span, message);
     if let Some(opened) = other {
         diagnostic = diagnostic.also(opened, format!("{done} first here"));
-    }
-    if crossed {
-        let request = action.trim_start_matches(['!', '?']);
-        let other = if action.starts_with('!') { '?' } else { '!' };
-        let answer = reply.trim_start_matches(['!', '?']);
-        let answers = if other == '?' { '!' } else { '?' };
-        return diagnostic
-            .label("comes again before it was answered")
-            .with_note(format!("`!{request}` and `?{request}` are two requests, one of each side"))
-            .help(format!(
-                "to answer `{other}{request}` write its reply, `{answers}{answer}` or `{answers}reply`"
-            ));
     }
     diagnostic
         .label(match other {

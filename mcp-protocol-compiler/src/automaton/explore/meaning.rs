@@ -98,7 +98,10 @@ impl Explorer<'_> {
                 if after.contains(&opened) {
                     let text = self.action(action.direction, message);
                     // A request that is open both ways was probably written where its reply was meant.
-                    let crossed = after.contains(&(action.direction.flip(), message));
+                    let crossed = (action.direction.flip(), message);
+                    let crossed = after
+                        .contains(&crossed)
+                        .then(|| self.opener(self.current, crossed).unwrap_or(action.span));
                     let reply = self.answer(action.direction, message);
                     let opened = self.opener(self.current, opened);
                     let next = self.heads.graph.variable(action.next).map(|name| name.text.clone());
