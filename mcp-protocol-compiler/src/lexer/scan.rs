@@ -2,6 +2,8 @@
 //!
 //! In: the text of one file. Out: [`Lexed`]. Refuses to look back: each character is seen a bounded number of times.
 
+mod meant;
+
 use super::lookalike::{advice, is_dash, is_invisible, is_quote, is_wide_dash, meant};
 use super::{
     Comment, Documentation, Kind, LONGEST_NAME, LONGEST_TEXT, Lexed, MALFORMED_NUMBER, TOO_LONG, Token,
@@ -314,35 +316,6 @@ impl<'s> Scanner<'s> {
         self.token(if character == '{' { Kind::Open } else { Kind::Close }, 1);
     }
 
-    /// What to write where a `{` opens a payload; nothing if it opens something else.
-    fn payload_in_braces(&self) -> Option<String> {
-        let behind = self.rest().strip_prefix('{')?;
-        let mut before = self.lexed.tokens.iter().rev();
-        let named = match (before.next()?, before.next()?) {
-            (Token { kind: Kind::Text, .. }, name) if name.kind == Kind::Word => {
-                format!("{}Params", self.sources.slice(name.span(self.file)))
-            }
-            (name, Token { kind: Kind::Arrow | Kind::Bar, .. }) if name.kind == Kind::Word => {
-                format!("{}Result", self.sources.slice(name.span(self.file)))
-            }
-            _ => return None,
-        };
-        let inner: String = behind.chars().take(60).take_while(|next| !matches!(next, '}' | '\n')).collect();
-        let inner = inner.trim();
-        let is_type = inner.split("::").all(|part| {
-            let part = part.strip_suffix('?').unwrap_or(part);
-            part.starts_with(starts_word) && part.chars().all(continues_word)
-        });
-        Some(if is_type {
-            format!("write `({inner})`")
-        } else {
-            format!(
-                "a payload is one Rust type: declare a struct in Rust and write `(crate::{})`",
-                shorten(&named)
-            )
-        })
-    }
-
     fn unreadable(&mut self, character: char) {
         let length = character.len_utf8();
         if self.run != Some((self.at, character)) {
@@ -372,54 +345,6 @@ impl<'s> Scanner<'s> {
     fn is_last_of_line(&self) -> bool {
         let mut behind = self.rest().chars().skip(1).take_while(|character| *character != '\n').take(200);
         behind.all(char::is_whitespace)
-    }
-
-    /// A word with a foreign character in it: a method or a key without its quotes, or a name that is none.
-    fn unquoted(&mut self, foreign: Diagnostic, before: usize, whole: &str) {
-        let span = self.span_of(self.at - before, whole.len());
-        let mut tokens = self.lexed.tokens.iter().rev().skip_while(|token| token.start >= span.start);
-        let (last, previous) = (tokens.next(), tokens.next());
-        let declares =
-            |token: &Token| matches!(self.sources.slice(token.span(self.file)), "request" | "notification");
-        let is_method = previous.is_some_and(declares) && last.is_some_and(|last| last.kind == Kind::Word);
-        // `_meta` is a key of its own, which those with a slash in them stand behind.
-        let meta = whole.strip_prefix("_meta.").filter(|_| !is_method);
-        let diagnostic = if is_method || whole.contains('/') {
-            let (shown, what) = (shorten(whole), if is_method { "the method " } else { "" });
-            let message = format!("{what}`{shown}` stands without quotes");
-            let help = match meta {
-                Some(key) => format!("write `_meta.\"{key}\"`"),
-                None => format!("write `\"{shown}\"`"),
-            };
-            Diagnostic::error(UNKNOWN_CHARACTER, span, message).help(help)
-        } else {
-            let name: String =
-                whole.chars().map(|next| if continues_word(next) { next } else { '_' }).collect();
-            foreign.help(format!("write `{name}`, or, as a key of a JSON path, `\"{whole}\"`"))
-        };
-        self.report(diagnostic);
-        self.token(Kind::Unknown, whole.len() - before);
-    }
-
-    /// What was probably meant as one word with this character in it, `tools/call`, `x-y`, and how much of it stands
-    /// before this place.
-    fn around(&self, character: char) -> Option<(usize, String)> {
-        if !matches!(character, '$' | '@' | '%' | '/' | '-' | '~') {
-            return None;
-        }
-        // Methods have dots in them, keys of a path do not.
-        let within = |next: char| {
-            continues_word(next)
-                || matches!(next, '$' | '@' | '%' | '/' | '-' | '~')
-                || (next == '.' && character == '/')
-        };
-        let before =
-            self.text.get(..self.at)?.chars().rev().take(60).take_while(|next| within(*next)).count();
-        let rest = self.rest();
-        let after: String = rest.chars().take(60).take_while(|next| within(*next)).collect();
-        let start: String = self.text.get(..self.at)?.chars().rev().take(before).collect();
-        let whole: String = start.chars().rev().chain(after.chars()).collect();
-        whole.chars().any(continues_word).then_some((start.len(), whole))
     }
 
     fn unknown(&self, character: char, length: usize) -> Diagnostic {

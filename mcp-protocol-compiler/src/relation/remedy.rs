@@ -72,7 +72,7 @@ pub(super) fn lone(
 }
 
 /// Where a role is to get one more branch.
-fn beside(roles: &Roles<'_, '_>, side: Side) -> Option<String> {
+pub(super) fn beside(roles: &Roles<'_, '_>, side: Side) -> Option<String> {
     let first = roles.written(side).into_iter().find(Move::is_linear)?;
     Some(format!("beside `{}` {}", roles.action(&first, side), roles.place(side)))
 }
@@ -101,7 +101,7 @@ fn other_way_round(
     Some(if roles.found.way.is_empty() {
         let text = seen_by_peer(roles, owner);
         diagnostic.help(format!(
-            "`{name}` is written as the {sees} sees it, with `!` and `?` exchanged: `{name} = {text}`"
+            "write `{name}` as the {sees} sees it, with `!` and `?` exchanged: `{name} = {text}`"
         ))
     } else {
         let right = roles.action(step, other);

@@ -197,9 +197,9 @@ fn may_not_close(roles: &Roles<'_, '_>, code: Code, message: String, who: Side) 
         true => format!("delete `⊕ End` {}", roles.place(who)),
         false => format!("let `{}` go on", roles.name_of(who)),
     };
-    diagnostic
-        .also(roles.span(other), format!("no `End` for the peer here, {}", roles.place(other)))
-        .help(format!("add `& End` {}, or {instead}", roles.place(other)))
+    diagnostic.also(roles.span(other), format!("no `End` for the peer here, {}", roles.place(other))).help(
+        format!("add `& End` {}, or {instead}", remedy::beside(roles, other).unwrap_or(roles.place(other))),
+    )
 }
 
 /// The product of channels got too large.
