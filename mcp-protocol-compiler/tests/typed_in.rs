@@ -203,6 +203,13 @@ const EDITS: &[Edit] = &[
     ),
     edit("not-dual-missing-step", "S0501", "remove `!Tip` from `Guest`", &[("!Tip . ", "")], &[]),
     edit(
+        "not-dual-first-step-missing",
+        "S0501",
+        "write `?Tip .` before `?News` in `Shop`",
+        &[("Shop = ?News", "Shop = ?Tip . ?News")],
+        &[],
+    ),
+    edit(
         "mixing-sides-later",
         "S0501",
         "write `?Tip` in place of `!Tip` in `Shop`",

@@ -1,7 +1,7 @@
 //! What to type where one role has a message that the other one lacks.
 //!
-//! In: the move, and the roles where they part. Out: a [`Diagnostic`] with both places and what mends it. Refuses to say
-//! that something mends the roles which does not: that one step is too many, or missing, is tried out.
+//! In: the move, and the roles where they part. Out: a [`Diagnostic`] with both places and what mends it. Refuses to
+//! say that something mends the roles which does not: that one step is too many, or missing, is tried out.
 
 use mcp_protocol_machine::protocol::{Action, Origin, Side, StateIndex, StateKind};
 
@@ -41,6 +41,10 @@ pub(super) fn lone(
     if let Some(found) = other_way_round(roles, &diagnostic, step, owner) {
         return found;
     }
+    // What is tried out comes before what only looks alike.
+    if let Some(found) = one_step_apart(roles, &diagnostic, step, owner, wanted) {
+        return found;
+    }
     let instead = instead(roles, step, owner);
     if let [instead] = instead.as_slice() {
         let written = roles.action(instead, other);
@@ -50,9 +54,6 @@ pub(super) fn lone(
                 "write `{lacks}` in place of `{written}`, or `{}` in place of `{has}`",
                 roles.action(instead, owner)
             ));
-    }
-    if let Some(found) = one_step_apart(roles, &diagnostic, step, owner, wanted) {
-        return found;
     }
     let diagnostic = match instead.as_slice() {
         [first, .., last] if first.arrow.span == last.arrow.span => {
@@ -85,12 +86,15 @@ fn other_way_round(
     owner: Side,
 ) -> Option<Diagnostic> {
     let other = owner.other();
+    // A message that goes both ways may be missing in one of them, and right in the other.
+    let fits = |found: &Move| roles.machine(owner).find(roles.locations(owner), found.arrow.event).is_some();
     let same = |found: &&Move| {
         found.arrow.event.message == step.arrow.event.message
             && found.arrow.event.sender != step.arrow.event.sender
+            && !fits(found)
     };
     let moves = roles.written(other);
-    let found = moves.iter().find(same)?;
+    let found = moves.iter().find(same).filter(|_| step.arrow.origin == Origin::Written)?;
     let has = roles.action(step, owner);
     let diagnostic = diagnostic.clone().also(
         found.arrow.span,
@@ -98,8 +102,8 @@ fn other_way_round(
     );
     let sees = if other == Side::Server { "server" } else { "client" };
     let name = roles.name_of(other);
-    Some(if roles.found.way.is_empty() {
-        let text = seen_by_peer(roles, owner);
+    let text = seen_by_peer(roles, owner).filter(|_| roles.found.way.is_empty());
+    Some(if let Some(text) = text {
         diagnostic.help(format!(
             "write `{name}` as the {sees} sees it, with `!` and `?` exchanged: `{name} = {text}`"
         ))
@@ -110,7 +114,7 @@ fn other_way_round(
 }
 
 /// A role's sequence as its peer would write it, as far as it is one.
-fn seen_by_peer(roles: &Roles<'_, '_>, side: Side) -> String {
+fn seen_by_peer(roles: &Roles<'_, '_>, side: Side) -> Option<String> {
     const SHOWN: usize = 6;
     let machine = roles.machine(side);
     let mut text = String::new();
@@ -121,14 +125,14 @@ fn seen_by_peer(roles: &Roles<'_, '_>, side: Side) -> String {
             .filter_map(|&location| machine.state(location))
             .all(|state| state.kind == StateKind::End);
         if over {
-            return text + "End";
+            return Some(text + "End");
         }
         let moves = words::written(machine, &locations);
         let [only] = moves.as_slice() else { break };
         text += &format!("{} . ", roles.action(only, side.other()));
         locations = machine.step(&locations, only);
     }
-    text + "…"
+    (!text.is_empty()).then(|| text + "…")
 }
 
 /// The roles relate if one of them leaves out the step that stands here, or if the other one has it, too.

@@ -69,8 +69,8 @@ pub(super) fn place(machine: &Machine<'_>, locations: &[StateIndex]) -> String {
     }
 }
 
-/// `` at the start of `Guest` ``, `` in `Active` of `McpClient` ``; a place that no definition names is somewhere in its
-/// role, and the marks say where.
+/// `` at the start of `Guest` ``, `` in `Active` of `McpClient` ``; a place that no definition names is somewhere in
+/// its role, and the marks say where.
 pub(super) fn within(machine: &Machine<'_>, locations: &[StateIndex], at_start: bool) -> String {
     let role = &machine.automaton().name;
     let named = locations.iter().all(|&location| machine.state(location).is_some_and(|state| state.named));
