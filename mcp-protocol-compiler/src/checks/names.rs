@@ -68,7 +68,7 @@ impl<'a> Clashes<'a> {
         let markers = plan
             .markers
             .iter()
-            .filter_map(|marker| marker.states.first().map(|(_, state)| (marker.name, state.span)));
+            .filter_map(|marker| marker.places.first().map(|place| (marker.name, place.state.span)));
         let roles = plan.roles.iter().map(|role| (role.automaton.name.as_str(), role.automaton.span));
         let mut wrong: Vec<(&str, Span)> = Vec::new();
         for (name, span) in messages.chain(markers).chain(roles) {
@@ -98,7 +98,7 @@ impl<'a> Clashes<'a> {
             (name, Named { span: role.automaton.span, thing: Thing::Role(name) })
         });
         let markers = plan.markers.iter().filter_map(|marker| {
-            let (_, state) = marker.states.first()?;
+            let state = marker.places.first()?.state;
             Some((marker.name, Named { span: state.span, thing: Thing::State(marker.name) }))
         });
         for (name, named) in roles.chain(markers) {
