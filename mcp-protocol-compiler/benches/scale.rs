@@ -2,7 +2,7 @@
 //!
 //! Each shape is compiled at growing sizes: the text parsed, both roles checked and related, and the code generated.
 //! The table gives milliseconds (the best of several runs) and microseconds a state; where the latter stays level the
-//! work grows linearly. Name a shape behind `--` to run that one only.
+//! work grows linearly. Name a shape behind `--` to run that one only, and numbers for sizes of one's own.
 #![allow(
     clippy::print_stdout,
     clippy::panic,
@@ -32,11 +32,15 @@ const SHAPES: &[Shape] = &[
     Shape { name: "definitions", write: definitions, sizes: &[100, 1_000, 10_000, 100_000] },
 ];
 
-/// From this many states on the code is not generated: nobody reads or compiles that much of it.
-const MOST_GENERATED: usize = 10_000;
+/// With more states than this the code is not generated: it would take gigabytes.
+const MOST_GENERATED: usize = 100_001;
 
 fn main() {
-    let only: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let sizes: Vec<usize> = arguments.iter().filter_map(|argument| argument.parse().ok()).collect();
+    let only: Vec<&String> =
+        arguments.iter().filter(|argument| argument.parse::<usize>().is_err()).collect();
     println!(
         "{:<14} {:>8} {:>9} {:>10} {:>10} {:>10} {:>10}",
         "shape", "size", "states", "parse ms", "check ms", "code ms", "µs/state"
@@ -45,7 +49,7 @@ fn main() {
         .iter()
         .filter(|shape| only.is_empty() || only.iter().any(|name| shape.name.contains(name.as_str())))
     {
-        for size in shape.sizes {
+        for size in if sizes.is_empty() { shape.sizes } else { &sizes } {
             measure(shape, *size);
         }
     }

@@ -14,6 +14,7 @@ pub mod dual;
 pub mod explain;
 pub mod format;
 pub mod generate;
+mod hash;
 pub mod lexer;
 pub mod parser;
 pub mod relation;

@@ -13,6 +13,7 @@ use super::head::{ChoiceHead, Head, Heads, Reached};
 use super::raw::{Open, Raw, RawEdge, RawState};
 use crate::checks::{channels, choices, replies};
 use crate::diagnostic::Diagnostic;
+use crate::hash::Map;
 use crate::resolve::Resolution;
 use crate::source::Span;
 
@@ -36,7 +37,7 @@ pub(super) struct Explorer<'a> {
     resolution: &'a Resolution,
     diagnostics: &'a mut Vec<Diagnostic>,
     states: Vec<RawState>,
-    keys: HashMap<Key, usize>,
+    keys: Map<Key, usize>,
     /// States that are numbered and not yet looked at.
     waiting: Vec<(usize, Key)>,
     /// Sets of `*` bodies, each once; the first is empty.
@@ -74,7 +75,7 @@ pub(super) fn explore(
         resolution,
         diagnostics,
         states: Vec::new(),
-        keys: HashMap::new(),
+        keys: Map::default(),
         waiting: Vec::new(),
         running: vec![Vec::new()],
         running_numbers: HashMap::from([(Vec::new(), 0)]),
@@ -269,7 +270,7 @@ impl Explorer<'_> {
     /// The edges of a choice.
     fn edges(&mut self, choice: &ChoiceHead, key: &Key) -> Vec<RawEdge> {
         let mut edges: Vec<RawEdge> = Vec::new();
-        let mut seen: HashMap<(Direction, MessageIndex), Span> = HashMap::new();
+        let mut seen: Map<(Direction, MessageIndex), Span> = Map::default();
         for action in &choice.actions {
             let Some(messages) = self.messages(action, &key.open) else { continue };
             for message in messages {

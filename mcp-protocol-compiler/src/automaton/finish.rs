@@ -1,13 +1,12 @@
 //! The stages in order, and the automaton as later stages see it.
 
-use std::collections::HashMap;
-
-use mcp_protocol_machine::protocol::{Action, Level, StateIndex, StateKind, Strictness};
+use mcp_protocol_machine::protocol::{Action, Kind, Level, StateIndex, StateKind, Strictness};
 
 use super::names::name;
-use super::raw::{Raw, RawState};
+use super::raw::{Raw, RawEdge, RawState};
 use super::{Automaton, Edge, State, copies, explore, loops, lower, minimise, refuse};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::hash::Map;
 use crate::resolve::{Resolution, Role};
 
 /// Builds the automaton of one role; `None` if something is wrong with it.
@@ -28,12 +27,20 @@ fn build_raw(resolution: &Resolution, role: &Role, diagnostics: &mut Vec<Diagnos
     let raw = explore::explore(&graph, start, resolution, diagnostics)?;
     let written = minimise::minimise(&raw);
     let complete = refuse::refuse(&written, &resolution.declarations, diagnostics);
-    Some(in_order(&minimise::minimise(&complete)))
+    // Only a request has refusals and cancels: without one nothing was added, and nothing came apart.
+    let asked = |edge: &RawEdge| {
+        let message = resolution.declarations.message(edge.message);
+        message.is_some_and(|message| message.table.kind == Kind::Request)
+    };
+    match written.states.iter().flat_map(|state| &state.edges).any(asked) {
+        true => Some(in_order(&minimise::minimise(&complete))),
+        false => Some(in_order(&complete)),
+    }
 }
 
 /// Renumbers the states in order of appearance, those of `*` bodies last, and leaves out what cannot be reached.
 fn in_order(raw: &Raw) -> Raw {
-    let mut numbers: HashMap<usize, usize> = HashMap::new();
+    let mut numbers: Map<usize, usize> = Map::default();
     let mut order: Vec<usize> = Vec::new();
     let mut bodies: Vec<usize> = Vec::new();
     let mut waiting = vec![raw.start];
@@ -134,7 +141,7 @@ fn edges(place: &RawState, index: &dyn Fn(usize) -> StateIndex) -> Vec<Edge> {
 
 /// Which states can come to `End`, or to a bare `End` branch, along their channel.
 fn reaches_end(raw: &Raw) -> Vec<bool> {
-    let mut backwards: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut backwards: Map<usize, Vec<usize>> = Map::default();
     let mut waiting = Vec::new();
     for (state, place) in raw.states.iter().enumerate() {
         for edge in place.edges.iter().filter(|edge| !edge.spawn) {

@@ -14,9 +14,9 @@ pub(super) struct Graph {
     nodes: Vec<Node>,
     /// Which definition a node stands for, as an index into the resolution's definitions, and whether `dual` turned it
     /// round.
-    definitions: std::collections::HashMap<NodeId, (usize, bool)>,
+    definitions: crate::hash::Map<NodeId, (usize, bool)>,
     /// The recursion variable that a node stands for.
-    variables: std::collections::HashMap<NodeId, Name>,
+    variables: crate::hash::Map<NodeId, Name>,
 }
 
 /// One place of a session type.

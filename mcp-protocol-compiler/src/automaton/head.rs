@@ -2,13 +2,13 @@
 //!
 //! In: a node of the graph. Out: its [`Head`]. Refuses loops that come back without an action.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use crate::ast::Operator;
 use crate::checks::{choices, recursion};
 use crate::diagnostic::Diagnostic;
+use crate::hash::Map;
 use crate::resolve::Resolution;
 use crate::source::Span;
 
@@ -68,12 +68,12 @@ pub(super) struct Reached {
 pub(super) struct Heads<'a> {
     pub(super) graph: &'a Graph,
     resolution: &'a Resolution,
-    memory: HashMap<NodeId, Head>,
+    memory: Map<NodeId, Head>,
 }
 
 impl<'a> Heads<'a> {
     pub(super) fn new(graph: &'a Graph, resolution: &'a Resolution) -> Self {
-        Heads { graph, resolution, memory: HashMap::new() }
+        Heads { graph, resolution, memory: Map::default() }
     }
 
     /// Follows references.

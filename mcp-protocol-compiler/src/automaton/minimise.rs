@@ -4,11 +4,10 @@
 //! told apart by what they are and offer, then by where it leads, splitting on the smaller half each time, so that a
 //! chain of a hundred thousand states takes no more than n log n steps. Refuses nothing.
 
-use std::collections::HashMap;
-
 use mcp_protocol_machine::protocol::{Direction, Level, MessageIndex, Origin, StateKind};
 
 use super::raw::{Raw, RawState};
+use crate::hash::{Map, Set};
 
 /// What an edge looks like from outside, whatever it leads to.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -54,7 +53,7 @@ pub(super) fn minimise(raw: &Raw) -> Raw {
                     *part = class(*part);
                 }
                 // Two `*` bodies that behave alike are one, wherever they stand in the text.
-                let mut seen = std::collections::HashSet::new();
+                let mut seen = Set::default();
                 place
                     .edges
                     .retain(|edge| seen.insert((edge.direction, edge.message, edge.spawn, edge.target)));
@@ -67,14 +66,14 @@ pub(super) fn minimise(raw: &Raw) -> Raw {
 
 /// The class of each state; classes are numbered by their first state.
 pub(super) fn classes(raw: &Raw) -> Vec<usize> {
-    let mut labels: HashMap<Label, usize> = HashMap::new();
+    let mut labels: Map<Label, usize> = Map::default();
     let mut number = |label: Label| {
         let next = labels.len();
         *labels.entry(label).or_insert(next)
     };
     // Who leads to a state, and by which label.
     let mut incoming: Vec<Vec<(usize, usize)>> = vec![Vec::new(); raw.states.len()];
-    let mut looks: HashMap<Look, usize> = HashMap::new();
+    let mut looks: Map<Look, usize> = Map::default();
     let mut partition = Partition::default();
     for (state, place) in raw.states.iter().enumerate() {
         let mut own = Vec::with_capacity(place.edges.len() + place.parts.len());
@@ -193,7 +192,7 @@ impl Partition {
     }
 
     fn numbered_by_first(&self) -> Vec<usize> {
-        let mut numbers: HashMap<usize, usize> = HashMap::new();
+        let mut numbers: Map<usize, usize> = Map::default();
         self.places
             .iter()
             .map(|(block, _)| {

@@ -4,7 +4,7 @@
 //! implies. A refusal undoes its request, so a state that waits for a reply remembers who sent the request: it is one
 //! state per sender. Refuses refusals that would undo something else, and cancels after which the sides could part.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateKind};
 
@@ -12,6 +12,7 @@ use super::minimise::classes;
 use super::raw::{Raw, RawEdge, RawState, sign};
 use crate::checks::refusals;
 use crate::diagnostic::Diagnostic;
+use crate::hash::Map;
 use crate::resolve::Declarations;
 use crate::source::Span;
 
@@ -39,7 +40,7 @@ struct Refuser<'a> {
     raw: &'a Raw,
     declarations: &'a Declarations,
     states: Vec<RawState>,
-    keys: HashMap<Key, usize>,
+    keys: Map<Key, usize>,
     waiting: Vec<(usize, Key)>,
     /// Where each state's open requests lead when they are refused, for the cancel edges.
     senders: Vec<Vec<(Open, Sender)>>,
@@ -54,7 +55,7 @@ pub(super) fn refuse(raw: &Raw, declarations: &Declarations, diagnostics: &mut V
         raw,
         declarations,
         states: Vec::new(),
-        keys: HashMap::new(),
+        keys: Map::default(),
         waiting: Vec::new(),
         senders: Vec::new(),
         reported: BTreeSet::new(),

@@ -1,5 +1,7 @@
 //! Names and declarations: undefined, declared twice, misplaced.
 
+use mcp_protocol_machine::protocol::Kind;
+
 use crate::ast::{GroupMember, Name, RustPath};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::resolve::{Message, Resolution, Role};
@@ -43,6 +45,14 @@ pub fn undefined_message(name: &Name, resolution: &Resolution) -> Diagnostic {
             "`{0}` is a definition: write `{0}` without `!` or `?` to go on as it",
             name.text
         ));
+    }
+    if matches!(name.text.as_str(), "Error" | "Err" | "Refusal" | "Refused") {
+        let refusal = |message: &&Message| matches!(message.table.kind, Kind::Refusal { .. });
+        if let Some(refusal) = resolution.declarations.messages.iter().find(refusal) {
+            let example = &refusal.table.name;
+            return diagnostic
+                .help(format!("an error reply has its request's name in front, for instance `{example}`"));
+        }
     }
     match nearest(&name.text, sorted(known)) {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")),

@@ -35,9 +35,13 @@ pub fn without_request(
         diagnostic = diagnostic.also(place, format!("`{written}` leads here"));
     }
     match request {
-        Some(request) if other_way => diagnostic.help(format!(
-            "the reply to `{request}` goes the other way than the request: turn `!` and `?` round in one of them"
-        )),
+        Some(request) if other_way => {
+            let sign = if action.starts_with('!') { '?' } else { '!' };
+            let reply = action.trim_start_matches(['!', '?']);
+            diagnostic
+                .with_note(format!("the reply to `{request}` goes the other way than the request"))
+                .help(format!("write `{sign}{reply}`"))
+        }
         Some(request) => diagnostic.help(format!("send the request first: `{request} . {action} . …`")),
         None => diagnostic.help("put the request before it: `!Request . ?reply . …`"),
     }

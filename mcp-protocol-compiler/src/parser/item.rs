@@ -178,6 +178,14 @@ impl Parser<'_> {
             return Some(span);
         }
         let equals = self.eat(Kind::Equals);
+        if let Some(first) =
+            equals.filter(|first| self.kind() == Kind::Equals && self.span().start == first.end)
+        {
+            let finding =
+                Diagnostic::error(MALFORMED_DECLARATION, first.to(self.span()), "`==` where `=` is meant");
+            self.report(finding.help("write `=`"));
+            self.bump();
+        }
         if equals.is_none() {
             self.expected(MALFORMED_DECLARATION, "`=`", help);
         }
@@ -219,7 +227,12 @@ impl Parser<'_> {
             return None;
         }
         let role = self.take_word();
-        self.equals(example)?;
+        if self.kind() == Kind::Word && self.kind_at(1) == Kind::Dot && !self.token().starts_line {
+            let help = format!("write `capabilities {} = {}.…`", shorten(&role.text), shorten(self.word()));
+            self.expected(MALFORMED_DECLARATION, "`=`", &help);
+        } else {
+            self.equals(example)?;
+        }
         Some(ItemKind::Capabilities { role, field: self.message_field("Message.capabilities")? })
     }
 

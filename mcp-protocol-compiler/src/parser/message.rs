@@ -18,8 +18,8 @@ const PAYLOAD_HELP: &str =
 
 impl Parser<'_> {
     pub(super) fn request(&mut self) -> Option<ItemKind> {
-        let name = self.name("the request", "write `request Name \"method\" (Params) -> Reply (Result)`")?;
-        let method = self.method("request", &name);
+        let help = "write `request Name \"method\" (Params) -> Reply (Result)`";
+        let (name, method) = self.name_and_method("request", help)?;
         let condition = self.condition();
         let payload = self.payload();
         let mut replies = Vec::new();
@@ -43,17 +43,48 @@ impl Parser<'_> {
     }
 
     pub(super) fn notification(&mut self) -> Option<ItemKind> {
-        let name = self.name("the notification", "write `notification Name \"method\" (Params)`")?;
-        let method = self.method("notification", &name);
+        let help = "write `notification Name \"method\" (Params)`";
+        let (name, method) = self.name_and_method("notification", help)?;
         let condition = self.condition();
         let payload = self.payload();
         let modifiers = self.modifiers(&mut Vec::new(), false);
         Some(ItemKind::Notification(Notification { name, method, condition, payload, modifiers }))
     }
 
+    /// The name and the method, which may stand in the wrong order.
+    fn name_and_method(&mut self, word: &str, help: &str) -> Option<(Name, Name)> {
+        if self.kind() == Kind::Text && self.kind_at(1) == Kind::Word && !self.token_at(1).starts_line {
+            let (index, written) = (self.index(), self.found());
+            let method = self.take_text();
+            let name = self.name(&format!("the {word}"), help)?;
+            let finding = Diagnostic::error(
+                MALFORMED_DECLARATION,
+                method.span,
+                format!("the method of the {word} stands before its name"),
+            );
+            let suggestion = format!("write `{word} {} {}`", shorten(&name.text), written.trim_matches('`'));
+            self.report_at(index, finding.help(suggestion));
+            return Some((name, method));
+        }
+        let name = self.name(&format!("the {word}"), help)?;
+        let method = self.method(word, &name);
+        Some((name, method))
+    }
+
     fn method(&mut self, word: &str, name: &Name) -> Name {
         if self.kind() == Kind::Text {
             return self.take_text();
+        }
+        if self.kind() == Kind::Open && self.kind_at(1) == Kind::Text && self.kind_at(2) == Kind::Close {
+            let (index, open) = (self.index(), self.bump());
+            let written = self.found();
+            let method = self.take_text();
+            let all = open.to(self.bump());
+            let finding =
+                Diagnostic::error(MALFORMED_DECLARATION, all, "the method stands without parentheses");
+            let written = written.trim_matches('`');
+            self.report_at(index, finding.help(format!("write `{word} {} {written}`", shorten(&name.text))));
+            return method;
         }
         let shown = shorten(&name.text);
         let named =
@@ -247,6 +278,13 @@ impl Parser<'_> {
                 Kind::Word if words::MODIFIERS.contains(&self.word()) => {
                     let word = self.word();
                     modifiers.extend(self.modifier(word));
+                }
+                Kind::Word if self.word() == "or" && self.kind_at(1) == Kind::Word && !replies.is_empty() => {
+                    let finding =
+                        Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`or` between alternatives");
+                    self.report(finding.help("write `|`"));
+                    self.bump();
+                    self.replies(replies);
                 }
                 Kind::Word if self.word() == "if" => {
                     let finding = Diagnostic::error(

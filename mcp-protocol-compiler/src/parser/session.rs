@@ -188,6 +188,24 @@ impl Parser<'_> {
             }
             return false;
         }
+        let adjacent = self.kind() == Kind::Open && self.span().start == action.span.end;
+        if adjacent && self.kind_at(1) == Kind::Word && self.kind_at(2) == Kind::Close {
+            let open = self.span();
+            let all = open.to(self.token_at(2).span(self.file));
+            let finding = Diagnostic::error(MISSING_DOT, all, format!("parentheses behind `{shown}`"));
+            self.report(
+                finding
+                    .label("the payload is said where the message is declared")
+                    .help(format!("write `{shown} . …`, the name alone")),
+            );
+            for _ in 0..3 {
+                self.bump();
+            }
+            return match self.eat(Kind::Dot) {
+                Some(_) => !self.at_end_of_term(),
+                None => false,
+            };
+        }
         if self.starts_sequence() {
             let finding =
                 Diagnostic::error(MISSING_DOT, action.span.after(), format!("no `.` behind `{shown}`"))

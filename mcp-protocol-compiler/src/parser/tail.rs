@@ -29,6 +29,22 @@ impl Parser<'_> {
                 "rec" => self.recursion(),
                 "dual" => {
                     let word = self.bump();
+                    if self.kind() == Kind::Open
+                        && self.kind_at(1) == Kind::Word
+                        && self.kind_at(2) == Kind::Close
+                    {
+                        let shown = shorten(self.word_at(1));
+                        let finding = Diagnostic::error(
+                            MALFORMED_CHOICE,
+                            self.span(),
+                            "`dual` takes a name without parentheses",
+                        );
+                        self.report(finding.help(format!("write `dual {shown}`")));
+                        self.bump();
+                        let name = self.take_word();
+                        let span = word.to(self.bump());
+                        return Tail::Dual { name, span };
+                    }
                     match self
                         .name("a definition or a role", "give it a name, `Name = …`, and write `dual Name`")
                     {

@@ -7,12 +7,13 @@
 //! which is what keeps channels side by side from multiplying. Where the roles group messages differently the
 //! product of the channels of that group is walked, up to [`PRODUCT_LIMIT`].
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use mcp_protocol_machine::protocol::{Action, StateIndex};
 
 use super::machine::{Event, Locations, Machine, Move};
+use crate::hash::{Map, Set};
 
 /// How many pairs with several channels at once are looked at.
 pub(super) const PRODUCT_LIMIT: usize = 100_000;
@@ -75,7 +76,7 @@ pub(super) struct TooMany {
 #[derive(Default)]
 struct Configurations {
     list: Vec<Configuration>,
-    indexes: HashMap<Configuration, usize>,
+    indexes: Map<Configuration, usize>,
 }
 
 impl Configurations {
@@ -90,7 +91,7 @@ impl Configurations {
 /// Which pairs need not be looked at again.
 enum Seen {
     /// Those that were looked at.
-    Pairs(HashSet<(usize, usize)>),
+    Pairs(Set<(usize, usize)>),
     /// Those that follow from others because the relation is an equivalence. What is found first is still on a
     /// shortest way: if a pair left out can be told apart by some continuation, so can one of the pairs it follows
     /// from, and they were reached no later.
@@ -160,7 +161,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         server: &'b Machine<'a>,
         grouping: Grouping,
     ) -> Result<Self, TooMany> {
-        Self::start(client, server, Seen::Pairs(HashSet::new()), grouping)
+        Self::start(client, server, Seen::Pairs(Set::default()), grouping)
     }
 
     /// At the start of a session, for a relation that is an equivalence: near-linear.

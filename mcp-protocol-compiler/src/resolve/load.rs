@@ -113,7 +113,10 @@ impl Loader<'_> {
                         Diagnostic::error(CYCLIC_IMPORT, import.span, "this import leads back to itself")
                             .label("this file is being read already")
                             .with_note(format!("the circle is {}", circle.join(" imports ")))
-                            .help("move what both need into a third file and import that one"),
+                            .help(match circle.len() {
+                                0..=2 => "delete this import: a file has what it declares",
+                                _ => "move what both need into a third file and import that one",
+                            }),
                     );
                 }
                 None => match (self.read)(&path) {

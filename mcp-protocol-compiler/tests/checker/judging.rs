@@ -120,6 +120,10 @@ impl<'a> Pair<'a> {
                     return Err(format!("the blame goes to {:?}", violation.sender));
                 }
                 if kind.split('|').all(|kind| kind != found) {
+                    if self.estranged {
+                        counts.estranged += 1;
+                        return Ok(None);
+                    }
                     return Err(format!("wrong because of {kind}, refused because of {found}"));
                 }
                 if self.checker.states() != before {
@@ -285,6 +289,10 @@ fn random_protocols(seeds: std::ops::Range<u64>) -> Counts {
 #[test]
 fn the_checker_is_sound_prompt_and_transparent() {
     let counts = random_protocols(budget("CHECKER_CASES", 150));
+    // A few cases are asked for to look into them, not to count what they see.
+    if counts.protocols < 100 {
+        return;
+    }
     assert!(
         counts.most_copies >= 2 && counts.advised > 100 && counts.late > 300 && counts.endings > 100,
         "{counts:?}"

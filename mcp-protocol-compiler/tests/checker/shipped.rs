@@ -11,7 +11,7 @@ fn files() -> Vec<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut found = Vec::new();
     let mut waiting: Vec<PathBuf> =
-        ["protocols", "tests/examples", "tests/protocols", "mcp-protocol-compiler/tests"]
+        ["protocols", "tests/examples", "tests/protocols", "mcp-protocol-compiler/tests/generate"]
             .iter()
             .map(|folder| root.join(folder))
             .collect();

@@ -327,7 +327,7 @@ impl Engine {
     }
 
     /// When the engine wants to know the time.
-    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+    pub(crate) fn next_deadline(&mut self) -> Option<Instant> {
         let own = match self.phase {
             Phase::Open | Phase::HalfClosed(_) => self.unattended_deadline(),
             // The time of the last input is past, so the transport tells the time at once.
@@ -338,12 +338,14 @@ impl Engine {
             Phase::Closing(Grace::Over) => None,
             Phase::Abandoned(Grace::Over) | Phase::Closed | Phase::Ended(_) => return None,
         };
-        own.into_iter().chain(self.timers.first()).min()
+        let due = own.into_iter().chain(self.timers.first()).min();
+        self.timers.promise(due)
     }
 
     /// Takes note of the time.
     pub(crate) fn tick(&mut self, now: Instant) {
         self.now = Some(now);
+        self.timers.kept(now);
         self.ring(now);
         match self.phase {
             Phase::Open | Phase::HalfClosed(_) => self.refuse_unattended(now),

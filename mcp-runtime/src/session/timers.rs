@@ -74,6 +74,8 @@ pub(crate) struct AlarmKey(Instant, u64);
 pub(crate) struct Timers {
     alarms: BTreeMap<AlarmKey, Alarm>,
     next: u64,
+    /// When the transport comes back, for all it was told.
+    promised: Option<Instant>,
 }
 
 impl Timers {
@@ -87,6 +89,19 @@ impl Timers {
     /// When the first one is due.
     pub(super) fn first(&self) -> Option<Instant> {
         self.alarms.first_key_value().map(|(key, _)| key.0)
+    }
+
+    /// Notes when the transport comes back, if anything is to be done at all, and says when that is. Once it was told
+    /// an instant it keeps that, also if what was due then is done already: waking it for every call that comes and
+    /// goes would cost more than one idle turn.
+    pub(super) fn promise(&mut self, due: Option<Instant>) -> Option<Instant> {
+        self.promised = due.into_iter().chain(self.promised).min();
+        self.promised
+    }
+
+    /// The transport has come back.
+    pub(super) fn kept(&mut self, now: Instant) {
+        self.promised = self.promised.filter(|promised| *promised > now);
     }
 
     fn take_due(&mut self, now: Instant) -> Option<Alarm> {
@@ -114,12 +129,11 @@ impl Timers {
 
 impl Engine {
     fn set(&mut self, at: Instant, alarm: Alarm) -> AlarmKey {
-        let key = self.timers.set(at, alarm);
-        if self.timers.first() == Some(at) {
-            // The transport may have gone to sleep until later.
+        if self.timers.promised.is_none_or(|promised| at < promised) {
+            // The transport has gone to sleep until later.
             self.wake_driver();
         }
-        key
+        self.timers.set(at, alarm)
     }
 
     /// Asks for the task that polls the alarm to be woken at an instant.

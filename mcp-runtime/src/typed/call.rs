@@ -123,7 +123,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         self
     }
 
-    /// Asks for reports, to be taken with [`Pending::progress`].
+    /// Asks for reports, to be taken with [`Pending::progress`](super::Pending::progress).
     pub fn with_progress(mut self) -> Self {
         self.progress = true;
         self

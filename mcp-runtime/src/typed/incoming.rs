@@ -5,9 +5,11 @@
 //! error, a notification is reported, and the consumer hears of neither.
 
 use std::future::{Future, poll_fn};
+use std::task::Poll;
 
 use mcp_protocol_machine::protocol::{Message, MessageIndex};
 use serde::de::DeserializeOwned;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::JoinSet;
 
 use super::inputs::Unread;
@@ -53,6 +55,10 @@ impl IncomingQueue {
         F: Fn(Arrival) -> Fut + Send,
         Fut: Future<Output = ()> + Send + 'static,
     {
+        // Tasks of their own run side by side only where there are several threads. Where there is one, a handler that
+        // need not wait is done sooner without.
+        let alone = Handle::try_current()
+            .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::CurrentThread);
         let mut requests = JoinSet::new();
         // One at a time.
         let mut notifications = JoinSet::new();
@@ -61,17 +67,23 @@ impl IncomingQueue {
         loop {
             let (handlers, notified) = (requests.len(), !notifications.is_empty());
             tokio::select! {
+                biased;
                 Some(_) = requests.join_next(), if handlers > 0 => {}
                 Some(_) = notifications.join_next(), if notified => {}
                 Some(_) = copies.join_next(), if !copies.is_empty() => {}
                 arrival = self.served(handlers, notified) => {
                     let Some(arrival) = arrival else { break };
-                    if arrival.opens() {
-                        copies.spawn(dispatch(arrival));
+                    let tasks = if arrival.opens() {
+                        &mut copies
                     } else if arrival.is_request() {
-                        requests.spawn(dispatch(arrival));
+                        &mut requests
                     } else {
-                        notifications.spawn(dispatch(arrival));
+                        &mut notifications
+                    };
+                    if alone {
+                        begin(tasks, dispatch(arrival)).await;
+                    } else {
+                        tasks.spawn(dispatch(arrival));
                     }
                 }
             }
@@ -87,6 +99,15 @@ impl IncomingQueue {
             poll_fn(|context| self.link.with(|engine| engine.poll_served(context, handlers, notified)))
                 .await?;
         Some(Arrival { link: self.link.clone(), arrived: Some(arrived) })
+    }
+}
+
+/// Runs a handler as far as it comes, and gives it a task of its own if it has to wait.
+async fn begin(tasks: &mut JoinSet<()>, handler: impl Future<Output = ()> + Send + 'static) {
+    let mut handler = Box::pin(handler);
+    let done = poll_fn(|context| Poll::Ready(handler.as_mut().poll(context).is_ready())).await;
+    if !done {
+        tasks.spawn(handler);
     }
 }
 

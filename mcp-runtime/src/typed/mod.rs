@@ -23,9 +23,9 @@ mod handle;
 mod incoming;
 mod inputs;
 mod panics;
-mod pending;
 #[doc(hidden)]
 pub mod payload;
+mod pending;
 mod reply;
 mod responder;
 mod session;

@@ -136,14 +136,9 @@ impl Session {
 }
 
 /// A step that is taken by a session, and what is made of what it gives.
-fn then<T, U, E: NotTaken>(
+fn then<T: 'static, U: 'static, E: NotTaken + 'static>(
     taken: impl Future<Output = Result<T, StepError<Session>>> + Send + 'static,
     made: fn(T) -> U,
-) -> Step<U, E>
-where
-    T: 'static,
-    U: 'static,
-    E: 'static,
-{
+) -> Step<U, E> {
     Step::new(async move { taken.await.map(made).map_err(E::of) })
 }

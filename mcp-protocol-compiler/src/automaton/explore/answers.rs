@@ -3,20 +3,21 @@
 //! In: the states that were explored, with the requests open in each. Out: a finding for each request that nothing
 //! answers. Refuses nothing else.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{Kind, StateKind};
 
 use super::Explorer;
 use crate::automaton::raw::Open;
 use crate::checks::replies;
+use crate::hash::Map;
 
 impl Explorer<'_> {
     /// Every open request must have a reply ahead, on every way.
     pub(super) fn unanswered(&mut self) {
         let declarations = &self.resolution.declarations;
         let mut answered: BTreeSet<(usize, Open)> = BTreeSet::new();
-        let mut backwards: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut backwards: Map<usize, Vec<usize>> = Map::default();
         let mut waiting = Vec::new();
         for (state, place) in self.states.iter().enumerate() {
             for edge in place.edges.iter().filter(|edge| !edge.spawn) {

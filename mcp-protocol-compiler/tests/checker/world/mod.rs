@@ -305,6 +305,10 @@ impl<'a> World<'a> {
                 if after.is_empty() {
                     return (Verdict::Stale, None);
                 }
+                // Too late is no excuse for what was never negotiated.
+                if !self.gates(event) {
+                    return (Verdict::Wrong("NotNegotiated"), None);
+                }
                 self.copies[number].configs = after;
                 (Verdict::Late, None)
             }

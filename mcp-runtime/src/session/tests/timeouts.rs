@@ -44,7 +44,7 @@ fn progress(client: &End, id: i64) {
 }
 
 fn is_idle(client: &End) -> bool {
-    client.link.next_deadline().is_none() && client.link.with(|engine| engine.timers.is_empty())
+    client.link.with(|engine| engine.timers.is_empty())
 }
 
 #[test]
@@ -214,6 +214,39 @@ fn the_reason_can_be_left_out() {
     let id = call(&client, within(5));
     client.later(SECOND * 5);
     assert_eq!(client.said()[0]["params"], json!({ "requestId": id }));
+}
+
+#[test]
+fn the_transport_is_woken_for_a_time_only_if_it_sleeps_longer() {
+    let woken = std::sync::Arc::new(Count::default());
+    let waker = Waker::from(std::sync::Arc::clone(&woken));
+    let mut client = End::ready_client(Options::default());
+    let count = |client: &End, seconds: u32| {
+        // The transport goes to sleep, and a call comes and goes.
+        let _ = client.link.poll_output(&mut Context::from_waker(&waker), &mut Vec::new(), 0);
+        let until = client.link.next_deadline();
+        let before = woken.0.load(std::sync::atomic::Ordering::SeqCst);
+        let alarm = client.link.with(|engine| engine.set_alarm(client.now + SECOND * seconds));
+        client.link.with(|engine| engine.clear_alarm(alarm));
+        (until.is_some(), woken.0.load(std::sync::atomic::Ordering::SeqCst) - before)
+    };
+    assert_eq!(count(&client, 5), (false, 1));
+    let alarm = client.link.with(|engine| engine.set_alarm(client.now + SECOND * 5));
+    assert_eq!(count(&client, 6), (true, 0));
+    client.link.with(|engine| engine.clear_alarm(alarm));
+    assert_eq!(count(&client, 6), (true, 0), "it comes back anyway");
+    assert_eq!(count(&client, 4), (true, 1));
+    client.later(SECOND * 5);
+    assert_eq!(count(&client, 6), (false, 1), "it has come back");
+}
+
+#[derive(Default)]
+struct Count(std::sync::atomic::AtomicUsize);
+
+impl std::task::Wake for Count {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    }
 }
 
 #[test]
