@@ -55,6 +55,10 @@ pub struct Options {
     /// How long a session that this side closes lets handlers go on that are working on requests of the peer, whose
     /// replies are still sent. Zero drops them at once. Default: 1 second.
     pub close_grace: Duration,
+    /// How long handlers may go on working for a peer that has said everything and closed its side. It may still wait
+    /// for its answers, or be gone for good, which not every transport can tell. Then the session ends. Default: 5
+    /// minutes.
+    pub answer_grace: Duration,
     /// How long a call, or a request of a linear channel, may wait for its reply where nothing else is said by
     /// [`Call::timeout`](crate::typed::Call::timeout), where `Duration::MAX` is without end. Default: without end.
     pub timeout: Option<Duration>,
@@ -85,6 +89,7 @@ impl Default for Options {
             unattended_after: Duration::from_secs(10),
             abandon_grace: Duration::from_secs(1),
             close_grace: Duration::from_secs(1),
+            answer_grace: Duration::from_secs(300),
             timeout: None,
             max_timeout: None,
             cancel_reason: true,
@@ -198,6 +203,13 @@ impl Options {
         self
     }
 
+    /// Sets [`answer_grace`](Self::answer_grace).
+    #[must_use]
+    pub fn answer_grace(mut self, grace: Duration) -> Options {
+        self.answer_grace = grace;
+        self
+    }
+
     /// Sets [`timeout`](Self::timeout).
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Options {
@@ -259,6 +271,7 @@ impl fmt::Debug for Options {
             .field("unattended_after", &self.unattended_after)
             .field("abandon_grace", &self.abandon_grace)
             .field("close_grace", &self.close_grace)
+            .field("answer_grace", &self.answer_grace)
             .field("timeout", &self.timeout)
             .field("max_timeout", &self.max_timeout)
             .field("cancel_reason", &self.cancel_reason)

@@ -87,6 +87,8 @@ pub(crate) struct Engine {
     pub(super) output_waiting: Waiting,
 
     pub(super) phase: Phase,
+    /// How long what is owed to a peer that has said everything is waited for.
+    pub(super) answering: Grace,
     /// The transport has been told that everything was written.
     pub(super) finished: bool,
     pub(super) outcome: Option<Outcome>,
@@ -190,6 +192,7 @@ impl Engine {
             direct_used: false,
             output_waiting: Waiting::default(),
             phase: Phase::Open,
+            answering: Grace::Unknown,
             finished: false,
             outcome: None,
             closing_waiting: Waiting::default(),

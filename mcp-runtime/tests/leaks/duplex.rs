@@ -93,7 +93,10 @@ async fn one(way: usize, settings: &Settings) {
             let (visitor, clerk) = open(settings).await;
             let serving = tokio::spawn(clerk.incoming().serve(Sometimes));
             let handle = visitor.handle();
-            let call = tokio::spawn(async move { handle.ask("never".into()).timeout(Duration::from_millis(1)).await });
+            let call =
+                tokio::spawn(
+                    async move { handle.ask("never".into()).timeout(Duration::from_millis(1)).await },
+                );
             call.await.unwrap().unwrap_err();
             serving.abort();
             let (closed, next) = tokio::join!(visitor.close(), clerk.next());
@@ -147,7 +150,7 @@ fn a_thousand_sessions_in_memory_leave_nothing() {
         for way in 0..WAYS {
             one(way, &settings).await;
         }
-        let before = Count { tasks: 0, sessions: 0, ..Count::now(&settings) };
+        let before = Count::at_rest(&settings).await;
         for session in 0..1000 {
             one(session % WAYS, &settings).await;
         }

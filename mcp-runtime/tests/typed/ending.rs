@@ -134,3 +134,52 @@ async fn a_client_that_serves_nothing_leaves_no_server_hanging() {
     let error = clerk.approve("?".into()).await.unwrap_err();
     assert!(matches!(error, Error::Refused(error) if error.code == -32601));
 }
+
+/// Works until nobody wants the answer any more.
+struct Endless;
+
+impl server::Handler for Endless {
+    async fn ask(&self, context: server::Context, _: String) -> Result<String, mcp_runtime::RpcError> {
+        context.cancelled().await;
+        Ok("for nobody".to_owned())
+    }
+}
+
+#[tokio::test]
+async fn a_peer_that_is_gone_for_good_is_worked_for_no_longer() {
+    let (visitor, clerk) = open().await;
+    let serving = tokio::spawn(clerk.incoming().serve(Endless));
+    let mut call = std::pin::pin!(visitor.handle().look(None));
+    let mut asking = std::pin::pin!(visitor.handle().ask("?".into()));
+    tokio::select! {
+        biased;
+        _ = &mut asking => panic!("nobody has answered"),
+        answer = &mut call => assert!(answer.is_err(), "there is no handler for it"),
+    }
+    visitor.abort();
+    serving.await.unwrap();
+    drop(clerk);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_has_said_everything_is_worked_for_as_long_as_the_settings_say() {
+    let (wire, mut peer) = raw();
+    let options = mcp_runtime::Options::new().answer_grace(std::time::Duration::from_secs(5));
+    let clerk = Clerk::with_options(wire, options);
+    let serving = tokio::spawn(clerk.incoming().serve(Endless));
+    let shaking = async {
+        peer.ask(json!({"jsonrpc":"2.0","id":"a","method":"hello","params":{}})).await;
+    };
+    let welcome = async {
+        let (_, clerk) = clerk.recv_hello().await.unwrap();
+        clerk.send_welcome(json!({"capabilities":{"questions":1}})).await.unwrap()
+    };
+    let (clerk, ()) = tokio::join!(welcome, shaking);
+    peer.say(json!({"jsonrpc":"2.0","id":"b","method":"ask","params":"?"})).await;
+    peer.hush().await;
+    let before = tokio::time::Instant::now();
+    serving.await.unwrap();
+    assert!(before.elapsed() >= std::time::Duration::from_secs(5));
+    assert_eq!(peer.hear().await, None);
+    drop(clerk);
+}
