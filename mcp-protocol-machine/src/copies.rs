@@ -125,6 +125,9 @@ pub(crate) struct Running {
     /// The request that opened it, and who sent that.
     pub(crate) opener: Option<(Direction, RequestId)>,
     keys: Vec<(KeyIndex, KeyValue)>,
+    /// A copy before it had one of its values, and a message in this direction ended that and took the value anew.
+    /// What comes the other way may be late for the one before, until something has come that way for this one.
+    after: Option<Direction>,
     /// Its later requests that await a reply.
     pub(crate) open: Vec<(Direction, RequestId)>,
 }
@@ -133,6 +136,11 @@ impl Running {
     /// The body that it is a copy of.
     pub(crate) fn channel(&self) -> u32 {
         self.channel
+    }
+
+    /// Whether what this copy does not accept in a direction may have been under way to the one before it.
+    pub(crate) fn has_late(&self, direction: Direction) -> bool {
+        self.after.is_some_and(|ended| ended != direction)
     }
 }
 
@@ -211,38 +219,50 @@ impl Copies {
         running.keys.iter().find(|(held, _)| *held == key).map(|(_, value)| value)
     }
 
-    /// A copy starts.
+    /// A copy starts, by a message in a direction.
     pub(crate) fn start(
         &mut self,
         channel: u32,
         state: StateIndex,
+        by: Direction,
         opener: Option<(Direction, RequestId)>,
         keys: &[(KeyIndex, KeyValue)],
     ) -> CopyNumber {
         let copy = CopyNumber(self.next);
         self.next = self.next.wrapping_add(1);
-        self.running.insert(copy, Running { state, channel, opener, keys: Vec::new(), open: Vec::new() });
-        self.hold(copy, keys);
+        let running = Running { state, channel, opener, keys: Vec::new(), after: None, open: Vec::new() };
+        self.running.insert(copy, running);
+        self.hold(copy, by, keys);
         copy
     }
 
-    /// A copy moves on, and holds the values that it did not hold before.
-    pub(crate) fn advance(&mut self, copy: CopyNumber, state: StateIndex, keys: &[(KeyIndex, KeyValue)]) {
+    /// A copy moves on by a message in a direction, and holds the values that it did not hold before.
+    pub(crate) fn advance(
+        &mut self,
+        copy: CopyNumber,
+        state: StateIndex,
+        by: Direction,
+        keys: &[(KeyIndex, KeyValue)],
+    ) {
         if let Some(running) = self.running.get_mut(&copy) {
             running.state = state;
+            if running.has_late(by) {
+                running.after = None;
+            }
         }
-        self.hold(copy, keys);
+        self.hold(copy, by, keys);
     }
 
-    fn hold(&mut self, copy: CopyNumber, keys: &[(KeyIndex, KeyValue)]) {
+    fn hold(&mut self, copy: CopyNumber, by: Direction, keys: &[(KeyIndex, KeyValue)]) {
         let Some(running) = self.running.get_mut(&copy) else { return };
         for (key, value) in keys {
             if running.keys.iter().any(|(held, _)| held == key) {
                 continue;
             }
             running.keys.push((*key, value.clone()));
-            if let Some(past) = self.past.get_mut(&(running.channel, *key)) {
-                past.remove(value);
+            let past = self.past.get_mut(&(running.channel, *key));
+            if past.and_then(|past| past.remove(value)) == Some(by) {
+                running.after = Some(by);
             }
             self.holders.insert((running.channel, *key, value.clone()), copy);
         }

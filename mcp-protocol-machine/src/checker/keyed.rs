@@ -4,7 +4,8 @@
 //! what carries no key, a value under which nothing ever ran, and a value that something runs under already.
 //!
 //! A value is held from the first message of a copy that carries it until the copy is over. What comes for it later
-//! is swallowed where it may have been under way: in the direction that did not end the copy.
+//! is swallowed where it may have been under way: in the direction that did not end the copy. That is so, too, where
+//! whoever ended the copy has taken the value for a new one at once, until the other side speaks of the new one.
 
 use crate::capability::Capabilities;
 use crate::copies::{CopyNumber, Holder, KeyValue, Ties};
@@ -81,6 +82,8 @@ impl Checker {
         let edge = self.state(from).and_then(|table| table.edge(direction, message));
         match edge.map(|edge| edge.action) {
             Some(Action::Step(to)) => Ok(Later::Copy { copy, from, to }),
+            // The values were taken anew before all that belongs to the copy before this one had come.
+            _ if self.copies.get(copy).is_some_and(|running| running.has_late(direction)) => Ok(Later::Late),
             _ => Err(self.violation_in(from, direction, message, id)),
         }
     }
@@ -205,7 +208,7 @@ impl Checker {
             Later::Copy { copy, from, to } => {
                 let id = request.as_ref().map(|(id, _)| *id);
                 let advice = self.advice(direction, message, from, id);
-                self.copies.advance(copy, to, ties.keys);
+                self.copies.advance(copy, to, direction, ties.keys);
                 if let Some((id, token)) = request {
                     self.asked_mut(direction).open_exchange(id, message, Place::Keyed(copy), token, &limits);
                     self.copies.asked(copy, direction, id);
@@ -293,7 +296,7 @@ impl Checker {
         }
         self.copies.answered(copy, asker, id);
         match to {
-            Some(to) => self.copies.advance(copy, to, ties.keys),
+            Some(to) => self.copies.advance(copy, to, direction, ties.keys),
             None => self.end_copy(copy, direction),
         }
         Ok(Step {

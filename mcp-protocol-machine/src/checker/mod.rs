@@ -234,7 +234,8 @@ impl Checker {
                 let ended = self.is_end(state);
                 let opener = || Some((direction, id.clone()));
                 let channel = self.copies.starts(state);
-                copy = channel.map(|channel| self.copies.start(channel, state, opener(), ties.keys));
+                copy =
+                    channel.map(|channel| self.copies.start(channel, state, direction, opener(), ties.keys));
                 let place = copy.map_or(Place::Copy(state), Place::Keyed);
                 let asked = self.asked_mut(direction);
                 asked.open_exchange(id, message, place, token, &limits);
@@ -309,10 +310,10 @@ impl Checker {
     }
 
     /// Opens the copy of a notification, if a key ties together what follows.
-    fn open_copy(&mut self, found: Found, ties: Ties<'_>) -> Option<CopyNumber> {
+    fn open_copy(&mut self, found: Found, direction: Direction, ties: Ties<'_>) -> Option<CopyNumber> {
         let Action::Spawn(state) = found.action else { return None };
         let channel = self.copies.starts(state)?;
-        Some(self.copies.start(channel, state, None, ties.keys))
+        Some(self.copies.start(channel, state, direction, None, ties.keys))
     }
 
     /// Moves a linear channel.

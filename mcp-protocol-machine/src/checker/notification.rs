@@ -65,7 +65,7 @@ impl Checker {
                     }
                 };
                 let advice = self.advice(direction, message, found.state, None);
-                let copy = self.open_copy(found, ties);
+                let copy = self.open_copy(found, direction, ties);
                 let kind = self.take(found);
                 Ok(Step { kind, message: Some(message), copy, advice })
             }
@@ -160,7 +160,7 @@ impl Checker {
         let limits = self.limits;
         self.asked_mut(direction).cancel(id, &limits);
         self.copies.answered(copy, direction, id);
-        self.copies.advance(copy, to, &[]);
+        self.copies.advance(copy, to, direction, &[]);
         let ended = self.is_end(to);
         if ended {
             self.end_copy(copy, direction);

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text};
+use mcp_protocol_machine::protocol::{
+    Direction, Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text,
+};
 use mcp_protocol_machine::{
     Capabilities, Checker, CopyNumber, IdState, IdTable, ProtocolRef, RequestId, Step, TableError, Token,
     Violation,
@@ -211,6 +213,11 @@ impl Engine {
 
     pub(crate) fn checker(&self) -> &Checker {
         &self.checker
+    }
+
+    /// How many requests of this side wait for their replies, and how many of the peer's.
+    pub(crate) fn open_requests(&self) -> (usize, usize) {
+        (self.checker.running(Direction::Send), self.owed.len())
     }
 
     pub(super) fn role(&self) -> Option<&Role> {

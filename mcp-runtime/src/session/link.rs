@@ -65,11 +65,16 @@ impl Link {
 
 impl fmt::Debug for Link {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let states = self.lock().checker().state_names();
+        let engine = self.lock();
+        let states = engine.checker().state_names();
+        let (running, unanswered) = engine.open_requests();
+        drop(engine);
         formatter
             .debug_struct("Session")
             .field("protocol", &self.0.protocol.name)
             .field("state", &states)
+            .field("running", &running)
+            .field("unanswered", &unanswered)
             .finish()
     }
 }

@@ -259,3 +259,34 @@ fn a_notification_opens_a_copy_and_its_memory_is_bounded() {
     let full = tell(opened, 10).0.unwrap_err();
     assert_eq!(full.kind, ViolationKind::TooManyRunning { limit: 10 });
 }
+
+#[test]
+fn what_is_late_for_a_copy_is_no_mistake_of_the_next_one_under_its_value() {
+    let mut watching = watching();
+    let first = watching.subscribe(1, "a");
+    let about = About::Request(&id(1));
+    accepted(watching.checker.notification(Send, watching.cancelled, about, never));
+    assert!(watching.checker.copy_state(first).is_none());
+    let second = accepted(watching.ask(watching.subscribe.request, 2, "a")).copy.unwrap();
+    // The peer has not read of the cancel; the second copy would accept nothing but its reply.
+    for _ in 0..2 {
+        assert_eq!(accepted(watching.updated("a")).kind, StepKind::Swallowed);
+    }
+    accepted(watching.checker.reply(Receive, &id(2), watching.subscribe.reply));
+    assert_eq!(accepted(watching.updated("a")).copy, Some(second));
+    // A value that the peer has seen given back is not late any more.
+    watching.unsubscribe(3, "a");
+    accepted(watching.ask(watching.subscribe.request, 4, "a"));
+    assert_eq!(watching.updated("a").unwrap_err().kind, ViolationKind::NotPermitted);
+    // Nor is one of which the peer has spoken again.
+    let mut watching = self::watching();
+    watching.subscribe(1, "a");
+    accepted(watching.checker.notification(Send, watching.cancelled, About::Request(&id(1)), never));
+    watching.subscribe(2, "a");
+    accepted(watching.checker.notification(Send, watching.cancelled, About::Request(&id(2)), never));
+    accepted(watching.ask(watching.subscribe.request, 3, "a"));
+    assert_eq!(accepted(watching.updated("a")).kind, StepKind::Swallowed);
+    accepted(watching.checker.reply(Receive, &id(3), watching.subscribe.reply));
+    accepted(watching.ask(watching.unsubscribe.request, 4, "a"));
+    accepted(watching.updated("a"));
+}
