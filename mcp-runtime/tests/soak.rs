@@ -44,13 +44,27 @@ fn number(variable: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number: `{text}`")))
 }
 
+/// Says how to see a failure again.
+struct Told {
+    name: &'static str,
+    seed: u64,
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("again: SOAK_SEED={} SOAK_ROUNDS=1, test {}", self.seed, self.name);
+        }
+    }
+}
+
 fn main() {
     if let Some(seed) = number("SOAK_CHILD") {
         return child::play(seed);
     }
     let (seed, rounds) = (number("SOAK_SEED").unwrap_or(SEED), number("SOAK_ROUNDS").unwrap_or(ROUNDS));
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let tests: [(&str, fn(u64)); 2] = [("memory", memory::round), ("child", child::round)];
+    let tests: [(&'static str, fn(u64)); 2] = [("memory", memory::round), ("child", child::round)];
     println!("SOAK_SEED={seed} SOAK_ROUNDS={rounds}");
     for (name, round) in tests {
         if filter.as_ref().is_some_and(|filter| !name.contains(filter.as_str())) {
@@ -59,8 +73,7 @@ fn main() {
         // A child takes its time to start.
         let rounds = if name == "child" { rounds.div_ceil(4) } else { rounds };
         for seed in (0..rounds).map(|round| seed.wrapping_add(round)) {
-            // Printed first, so that the last one printed is the one that failed.
-            println!("{name} SOAK_SEED={seed} SOAK_ROUNDS=1");
+            let _told = Told { name, seed };
             round(seed);
         }
         println!("test {name} ... ok");

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use mcp_runtime::{Cause, Options, Report};
 
@@ -33,6 +34,8 @@ pub(crate) struct Ledger {
     pub(crate) garbage: [AtomicUsize; 2],
     /// What each side noticed of the other's mistakes.
     pub(crate) noticed: [AtomicUsize; 2],
+    /// Answers to such lines, which say that they could not be read.
+    pub(crate) complaints: AtomicUsize,
     pub(crate) bells_sent: AtomicU32,
     pub(crate) bells_heard: AtomicU32,
     pub(crate) notes_sent: AtomicU32,
@@ -82,16 +85,20 @@ impl Ledger {
     /// Settings that keep the accounts.
     pub(crate) fn options(self: &Arc<Self>, whose: Whose) -> Options {
         let ledger = Arc::clone(self);
-        let options = Options::new().max_message_bytes(64 * 1024).on_report(move |report| match report {
-            Report::Violation(_) | Report::Malformed { .. } => {
-                Ledger::add(&ledger.noticed[whose as usize]);
-                ledger.reports.lock().unwrap().push(format!("{whose:?}: {report:.100}"));
-            }
-            // What comes for a copy that was let go of.
-            Report::Dropped { cause: Cause::Abandoned, .. } => {}
-            Report::Dropped { cause: Cause::QueueFull | Cause::TooMany, .. } if ledger.is_tight() => {}
-            other => ledger.problem(format!("{whose:?} was told: {other}")),
-        });
+        let options = Options::new()
+            .max_message_bytes(64 * 1024)
+            .answer_grace(Duration::from_secs(1))
+            .on_report(move |report| match report {
+                Report::Violation(_) | Report::Malformed { .. } => {
+                    Ledger::add(&ledger.noticed[whose as usize]);
+                    ledger.reports.lock().unwrap().push(format!("{whose:?}: {report:.100}"));
+                }
+                Report::Complaint { .. } => Ledger::add(&ledger.complaints),
+                // What comes for a copy that was let go of.
+                Report::Dropped { cause: Cause::Abandoned, .. } => {}
+                Report::Dropped { cause: Cause::QueueFull | Cause::TooMany, .. } if ledger.is_tight() => {}
+                other => ledger.problem(format!("{whose:?} was told: {other}")),
+            });
         if self.is_tight() {
             options.max_incoming(4).max_handlers(2).max_requests(8).output_high_water(300).max_progress(2)
         } else {

@@ -24,17 +24,18 @@ pub(crate) fn round(seed: u64) {
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     let ledger = Arc::new(Ledger::default());
     let noise = Noise::new(seed);
-    let played = runtime.block_on(async {
-        tokio::time::timeout(Duration::from_secs(3600), play(&ledger, noise)).await
-    });
+    let played = runtime
+        .block_on(async { tokio::time::timeout(Duration::from_secs(3600), play(&ledger, noise)).await });
     let ending = played.unwrap_or_else(|_| panic!("seed {seed} hangs: {ledger:#?}"));
     assert_eq!(ledger.problems(), Vec::<String>::new(), "seed {seed}, {ending:?}: {ledger:#?}");
     let count = |count: &std::sync::atomic::AtomicUsize| count.load(Ordering::SeqCst);
     assert_eq!(count(&ledger.made), count(&ledger.settled) + count(&ledger.dropped), "seed {seed}");
     assert_eq!(count(&ledger.begun), count(&ledger.ended), "seed {seed}, {ending:?}");
+    assert_eq!(count(&ledger.complaints), 0, "whoever is in the middle keeps these to himself");
     for side in 0..2 {
         let (noticed, said) = (count(&ledger.noticed[side]), count(&ledger.garbage[side]));
-        let right = if ending == Ending::InOrder { noticed == said } else { noticed <= said };
+        // An end out of the blue may leave a line behind that is cut, too, and garbage that nobody reads.
+        let right = if ending == Ending::InOrder { noticed == said } else { noticed <= said + 1 };
         assert!(
             right,
             "seed {seed}, {ending:?}: {noticed} of {said} lines of garbage were noticed: {ledger:#?}"
@@ -46,7 +47,7 @@ pub(crate) fn round(seed: u64) {
         let (sent, heard) = (&ledger.bells_sent, &ledger.bells_heard);
         let lost = sent.load(Ordering::SeqCst) - heard.load(Ordering::SeqCst);
         assert!(lost == 0 || ledger.is_tight(), "seed {seed}: {lost} bells were lost");
-        assert!(count(&ledger.answered) > TASKS * CALLS / 10, "seed {seed}: {ledger:#?}");
+        assert!(count(&ledger.answered) > TASKS * CALLS / 20, "seed {seed}: {ledger:#?}");
     }
 }
 
@@ -83,7 +84,12 @@ async fn play(ledger: &Arc<Ledger>, mut noise: Noise) -> Ending {
                     tokio::spawn(ask(buyer.handle(), Arc::clone(ledger), noise.fork(), stall, CALLS))
                 })
                 .collect();
-            let steps = if ending == Ending::InOrder { CALLS } else { noise.below(CALLS) };
+            let steps = match ending {
+                Ending::InOrder => CALLS,
+                // Until it ends.
+                Ending::SellerAborts => usize::MAX,
+                _ => noise.below(CALLS),
+            };
             let buyer = trade(buyer, ledger, &mut noise, steps).await;
             match (ending, buyer) {
                 (Ending::BuyerCloses, Some(buyer)) => {
