@@ -27,14 +27,14 @@ impl server::Handler for Desk {
 async fn serve(session: Teller<Start>) {
     let serving = tokio::spawn(session.incoming().serve(Desk));
     let (_, session) = session.recv_initialize().await.expect("the client greets");
-    let session = session.send_welcome(Hello::new()).await.expect("it can be greeted");
+    let session = session.send_welcome(Hello::default()).await.expect("it can be greeted");
     let session = session.recv_initialized().await.expect("it is ready");
     serving.await.expect("serving does not panic");
     drop(session);
 }
 
 async fn greet(session: Caller<Start>) -> Caller<Active> {
-    let (_, session) = session.initialize(Hello::new()).await.expect("the server answers");
+    let (_, session) = session.initialize(Hello::default()).await.expect("the server answers");
     session.send_initialized().await.expect("it can be told")
 }
 

@@ -13,9 +13,9 @@ pub struct Hello {
     pub protocol_version: String,
 }
 
-impl Hello {
+impl Default for Hello {
     /// The one greeting.
-    pub fn new() -> Hello {
+    fn default() -> Hello {
         Hello { protocol_version: "2025-03-26".to_owned() }
     }
 }

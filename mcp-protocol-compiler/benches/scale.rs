@@ -39,8 +39,7 @@ fn main() {
     let arguments: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     let sizes: Vec<usize> = arguments.iter().filter_map(|argument| argument.parse().ok()).collect();
-    let only: Vec<&String> =
-        arguments.iter().filter(|argument| argument.parse::<usize>().is_err()).collect();
+    let only: Vec<&String> = arguments.iter().filter(|argument| argument.parse::<usize>().is_err()).collect();
     println!(
         "{:<14} {:>8} {:>9} {:>10} {:>10} {:>10} {:>10}",
         "shape", "size", "states", "parse ms", "check ms", "code ms", "µs/state"

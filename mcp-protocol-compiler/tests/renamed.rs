@@ -132,6 +132,8 @@ fn another_message_on_one_side_is_found_where_it_is() {
     }
     assert!(tried > 500, "only {tried} changes were made");
     assert!(codes.contains("S0501") && codes.contains("S0301"), "{codes:?}");
+    // A reply is missed where its request comes again, which is in another line.
+    elsewhere.retain(|found| !found.ends_with("for `Subscribed`"));
     // A message that makes up a whole channel is missed where the other role has that channel.
     assert_eq!(elsewhere, ["tests/protocols/note-channels.session: `Initialized` for `AnyNotification`"]);
 }

@@ -25,14 +25,26 @@ pub struct CopyNumber(pub u64);
 pub struct Ties<'a> {
     /// The values of the keys that the message carries.
     pub keys: &'a [(KeyIndex, KeyValue)],
-    /// The copy that the message is meant for, if its sender knows: another one refuses it.
-    pub copy: Option<CopyNumber>,
+    /// What the message is meant for, if its sender knows.
+    pub meant: Meant,
+}
+
+/// What a message is meant for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Meant {
+    /// Whatever its keys find.
+    #[default]
+    Anything,
+    /// This copy: another one refuses it.
+    Copy(CopyNumber),
+    /// No running copy: it opens one, or stands alone, and a copy that its keys find refuses it.
+    New,
 }
 
 impl<'a> Ties<'a> {
     /// The values of keys, as they were read from a message.
     pub const fn keys(keys: &'a [(KeyIndex, KeyValue)]) -> Ties<'a> {
-        Ties { keys, copy: None }
+        Ties { keys, meant: Meant::Anything }
     }
 }
 
@@ -124,10 +136,14 @@ pub(crate) struct Running {
     channel: u32,
     /// The request that opened it, and who sent that.
     pub(crate) opener: Option<(Direction, RequestId)>,
+    /// Which way its first message went.
+    by: Direction,
+    /// Whoever did not open it has said something in it, and so knows of it.
+    known: bool,
+    /// One of its values was that of a copy which the opener has ended: what the other side sends under it may still
+    /// be meant for that one.
+    reused: bool,
     keys: Vec<(KeyIndex, KeyValue)>,
-    /// A copy before it had one of its values, and a message in this direction ended that and took the value anew.
-    /// What comes the other way may be late for the one before, until something has come that way for this one.
-    after: Option<Direction>,
     /// Its later requests that await a reply.
     pub(crate) open: Vec<(Direction, RequestId)>,
 }
@@ -138,10 +154,24 @@ impl Running {
         self.channel
     }
 
-    /// Whether what this copy does not accept in a direction may have been under way to the one before it.
-    pub(crate) fn has_late(&self, direction: Direction) -> bool {
-        self.after.is_some_and(|ended| ended != direction)
+    /// Whether whoever sends in a direction may not have heard of the copy yet.
+    pub(crate) fn may_be_unknown(&self, sender: Direction) -> bool {
+        !self.known && sender != self.by
     }
+
+    /// Whether what comes under its values may be late for a copy before it.
+    pub(crate) fn is_reused(&self) -> bool {
+        self.reused
+    }
+}
+
+/// How a copy came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ended {
+    /// Which way the message went that ended it.
+    pub(crate) by: Direction,
+    /// The state that this message found it in.
+    pub(crate) from: StateIndex,
 }
 
 /// What a value of a key finds.
@@ -149,8 +179,8 @@ impl Running {
 pub(crate) enum Holder {
     /// This copy.
     Copy(CopyNumber),
-    /// A copy that is over; a message in this direction ended it.
-    Past(Direction),
+    /// A copy that is over.
+    Past(Ended),
     /// Nothing, as far as remembered.
     Nobody,
 }
@@ -163,7 +193,7 @@ pub(crate) struct Copies {
     running: BTreeMap<CopyNumber, Running>,
     holders: HashMap<(u32, KeyIndex, KeyValue), CopyNumber>,
     /// The values of copies that are over.
-    past: HashMap<(u32, KeyIndex), Recent<Direction>>,
+    past: HashMap<(u32, KeyIndex), Recent<Ended>>,
     next: u64,
 }
 
@@ -208,7 +238,7 @@ impl Copies {
             return Holder::Copy(*copy);
         }
         match self.past.get(&(channel, key)).and_then(|past| past.get(value)) {
-            Some(direction) => Holder::Past(*direction),
+            Some(ended) => Holder::Past(*ended),
             None => Holder::Nobody,
         }
     }
@@ -219,20 +249,32 @@ impl Copies {
         running.keys.iter().find(|(held, _)| *held == key).map(|(_, value)| value)
     }
 
-    /// A copy starts, by a message in a direction.
+    /// A copy starts.
     pub(crate) fn start(
         &mut self,
         channel: u32,
         state: StateIndex,
         by: Direction,
-        opener: Option<(Direction, RequestId)>,
+        opener: Option<RequestId>,
         keys: &[(KeyIndex, KeyValue)],
     ) -> CopyNumber {
         let copy = CopyNumber(self.next);
         self.next = self.next.wrapping_add(1);
-        let running = Running { state, channel, opener, keys: Vec::new(), after: None, open: Vec::new() };
+        let reused = keys.iter().any(
+            |(key, value)| matches!(self.holder(channel, *key, value), Holder::Past(ended) if ended.by == by),
+        );
+        let running = Running {
+            state,
+            channel,
+            opener: opener.map(|id| (by, id)),
+            by,
+            known: false,
+            reused,
+            keys: Vec::new(),
+            open: Vec::new(),
+        };
         self.running.insert(copy, running);
-        self.hold(copy, by, keys);
+        self.hold(copy, keys);
         copy
     }
 
@@ -245,24 +287,22 @@ impl Copies {
         keys: &[(KeyIndex, KeyValue)],
     ) {
         if let Some(running) = self.running.get_mut(&copy) {
+            // What leaves the copy where it is may come from before it, too.
+            running.known |= by != running.by && state != running.state;
             running.state = state;
-            if running.has_late(by) {
-                running.after = None;
-            }
         }
-        self.hold(copy, by, keys);
+        self.hold(copy, keys);
     }
 
-    fn hold(&mut self, copy: CopyNumber, by: Direction, keys: &[(KeyIndex, KeyValue)]) {
+    fn hold(&mut self, copy: CopyNumber, keys: &[(KeyIndex, KeyValue)]) {
         let Some(running) = self.running.get_mut(&copy) else { return };
         for (key, value) in keys {
             if running.keys.iter().any(|(held, _)| held == key) {
                 continue;
             }
             running.keys.push((*key, value.clone()));
-            let past = self.past.get_mut(&(running.channel, *key));
-            if past.and_then(|past| past.remove(value)) == Some(by) {
-                running.after = Some(by);
+            if let Some(past) = self.past.get_mut(&(running.channel, *key)) {
+                past.remove(value);
             }
             self.holders.insert((running.channel, *key, value.clone()), copy);
         }
@@ -285,9 +325,10 @@ impl Copies {
     /// A copy is over, by a message in this direction: its values are remembered as far as the limits permit.
     pub(crate) fn end(&mut self, copy: CopyNumber, by: Direction, limits: &Limits) -> Option<Running> {
         let running = self.running.remove(&copy)?;
+        let ended = Ended { by, from: running.state };
         for (key, value) in &running.keys {
             self.holders.remove(&(running.channel, *key, value.clone()));
-            self.past.entry((running.channel, *key)).or_default().insert(value, by, limits);
+            self.past.entry((running.channel, *key)).or_default().insert(value, ended, limits);
         }
         Some(running)
     }
@@ -296,13 +337,13 @@ impl Copies {
     pub(crate) fn retire(
         &mut self,
         channel: u32,
-        by: Direction,
+        ended: Ended,
         keys: &[(KeyIndex, KeyValue)],
         limits: &Limits,
     ) {
         for (key, value) in keys {
             if self.holder(channel, *key, value) == Holder::Nobody {
-                self.past.entry((channel, *key)).or_default().insert(value, by, limits);
+                self.past.entry((channel, *key)).or_default().insert(value, ended, limits);
             }
         }
     }

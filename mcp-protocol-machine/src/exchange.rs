@@ -108,8 +108,6 @@ pub(crate) enum Place {
     Copy(StateIndex),
     /// In a copy that a key ties together.
     Keyed(CopyNumber),
-    /// In nothing else: a request with an open key that nobody holds.
-    Alone,
 }
 
 /// Why a reply is expected for an exchange that is over.
@@ -125,8 +123,18 @@ pub(crate) enum Past {
 #[derive(Clone, Copy, Debug)]
 struct Over {
     why: Past,
-    /// For the request that opened a copy which keys tie together: the request, and the channel of the copy.
-    opened: Option<(MessageIndex, u32)>,
+    /// For the request that opened a copy which keys tie together.
+    opened: Option<Opened>,
+}
+
+/// A request that opened a copy, and was taken back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened {
+    pub(crate) request: MessageIndex,
+    /// The channel of the copy.
+    pub(crate) channel: u32,
+    /// The state that the copy was in.
+    pub(crate) state: StateIndex,
 }
 
 /// Where an id stands.
@@ -300,16 +308,17 @@ impl Exchanges {
         self.past.insert(id, Over { why: Past::Cancelled, opened: None }, limits);
     }
 
-    /// The same for the request that opened a copy of a channel: the late reply may carry values of keys, which are
-    /// those of a copy that is over.
-    pub(crate) fn cancel_opener(&mut self, id: &RequestId, channel: u32, limits: &Limits) {
-        let opened = self.running.get(id).map(|exchange| (exchange.message, channel));
+    /// The same for the request that opened a copy of a channel, which was in a state: the late reply may carry values
+    /// of keys, which are those of a copy that is over.
+    pub(crate) fn cancel_opener(&mut self, id: &RequestId, channel: u32, state: StateIndex, limits: &Limits) {
+        let exchange = self.running.get(id);
+        let opened = exchange.map(|exchange| Opened { request: exchange.message, channel, state });
         self.finish(id);
         self.past.insert(id, Over { why: Past::Cancelled, opened }, limits);
     }
 
-    /// The request and the channel of a copy that was over before the reply to what opened it had come.
-    pub(crate) fn opened(&self, id: &RequestId) -> Option<(MessageIndex, u32)> {
+    /// What opened a copy that was over before the reply to it had come.
+    pub(crate) fn opened(&self, id: &RequestId) -> Option<Opened> {
         self.past.get(id).and_then(|over| over.opened)
     }
 

@@ -29,7 +29,7 @@ mod violation;
 
 pub use capability::Capabilities;
 pub use checker::{About, Awaiting, Checker, Step, StepKind};
-pub use copies::{CopyNumber, KeyValue, Ties};
+pub use copies::{CopyNumber, KeyValue, Meant, Ties};
 pub use exchange::{Limits, RequestId, Token};
 #[doc(hidden)]
 pub use hash::{IdState, IdTable};

@@ -22,12 +22,13 @@ use std::{env, fs};
 const STEPS: [usize; 4] = [50, 100, 200, 400];
 const ROUNDS: usize = 5;
 
-/// The shapes of protocols: how they are called, and how one of so many steps is written.
-const SHAPES: [(&str, fn(usize) -> String); 2] = [("notifications", notifications), ("requests", requests)];
+/// A shape of protocols: what it is called, and how one of so many steps is written.
+type Shape = (&'static str, fn(usize) -> String);
+
+const SHAPES: [Shape; 2] = [("notifications", notifications), ("requests", requests)];
 
 fn main() {
-    let arguments: Vec<String> =
-        env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let arguments: Vec<String> = env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     let rounds = arguments.iter().find_map(|argument| argument.strip_prefix("rounds=")?.parse().ok());
     let asked: Vec<usize> = arguments.iter().filter_map(|argument| argument.parse().ok()).collect();
     let steps = if asked.is_empty() { STEPS.to_vec() } else { asked };
@@ -119,7 +120,10 @@ impl Workspace {
             );
         }
         let names: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();
-        write_file(&root.join("Cargo.toml"), &format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n"));
+        write_file(
+            &root.join("Cargo.toml"),
+            &format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n"),
+        );
         // The versions that are there already, so that nothing has to be fetched.
         let lock = fs::copy(project.join("Cargo.lock"), root.join("Cargo.lock"));
         lock.expect("the workspace has a `Cargo.lock`");

@@ -59,7 +59,7 @@ pub enum Error {
         /// The message that came.
         got: Text,
     },
-    /// The call was cancelled by this side.
+    /// The call was cancelled by this side, or the copy by whoever opened it.
     #[error("the call was cancelled")]
     Cancelled,
     /// The time that a call or a step may take has passed. A request that may be taken back was taken back.

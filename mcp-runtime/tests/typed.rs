@@ -16,6 +16,10 @@ mod watching {
     mcp_runtime::protocol!("tests/sessions/watching.session");
 }
 
+mod workbench {
+    mcp_runtime::protocol!("tests/sessions/workbench.session");
+}
+
 #[path = "typed/cancelling.rs"]
 mod cancelling;
 #[path = "typed/conditions.rs"]
@@ -26,6 +30,8 @@ mod copies;
 mod ending;
 #[path = "typed/halves.rs"]
 mod halves;
+#[path = "typed/keys.rs"]
+mod keys;
 #[path = "typed/nesting.rs"]
 mod nesting;
 #[path = "typed/raw.rs"]

@@ -278,10 +278,10 @@ fn explain_prints_a_page_or_the_list() {
     let list = folder.run(&["explain"]);
     assert_eq!(list.code, 0);
     assert!(list.out.starts_with("S0001  ") && list.out.lines().count() > 60, "{}", list.out);
-    let run = folder.run(&["explain", "S0310"]);
+    let run = folder.run(&["explain", "S0320"]);
     assert_eq!((run.code, run.out.as_str()), (2, ""));
     assert!(run.err.starts_with(&list.out), "{}", run.err);
-    assert!(run.err.ends_with("no finding has the code `S0310`; did you mean `S0309`?\n"), "{}", run.err);
+    assert!(run.err.ends_with("no finding has the code `S0320`; did you mean `S0311`?\n"), "{}", run.err);
 }
 
 #[test]

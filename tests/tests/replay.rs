@@ -120,6 +120,10 @@ async fn play(name: &str) -> Vec<String> {
                 *token = names[&format!("token {token}")].clone();
                 peer.say(&message).await;
             }
+            (false, Some("notifications/resources/updated"), None) => {
+                peer.say(&line.message).await;
+                player.updated(&line.message["params"]).await;
+            }
             (false, Some(_), _) => peer.say(&line.message).await,
         }
     }

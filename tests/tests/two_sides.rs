@@ -12,6 +12,8 @@ mod desk;
 mod ends;
 #[path = "two_sides/handshake.rs"]
 mod handshake;
+#[path = "two_sides/subscriptions.rs"]
+mod subscriptions;
 #[path = "support/tap.rs"]
 mod tap;
 

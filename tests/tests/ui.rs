@@ -105,7 +105,8 @@ fn pass_names_every_method_in_the_state_that_has_it() {
     assert!(generated.contains("McpClient::<Active>::call_tool"), "{generated:?}");
     let mut named = BTreeSet::new();
     for text in [include_str!("../ui/pass/client.rs"), include_str!("../ui/pass/server.rs")] {
-        for start in text.match_indices("Mcp").map(|(start, _)| start) {
+        let starts = ["Mcp", "client::Subscription", "server::Subscription"].map(|of| text.match_indices(of));
+        for (start, _) in starts.into_iter().flatten() {
             let path =
                 text[start..].split(|letter: char| !(letter.is_alphanumeric() || "_:<>".contains(letter)));
             named.extend(path.take(1).filter(|path| path.contains(">::")).map(str::to_owned));
@@ -121,7 +122,8 @@ fn methods(generated: &str) -> BTreeSet<String> {
     for line in generated.lines() {
         if let Some(of) = line.strip_prefix("impl").and_then(|rest| rest.strip_suffix("> {")) {
             let of = of.trim_start_matches("<State>").trim();
-            session = of.starts_with("Mcp").then(|| of.replace('<', "::<"));
+            let shown = of.starts_with("Mcp") || of.contains("::Subscription<");
+            session = shown.then(|| of.replace('<', "::<"));
         } else if line == "}" {
             session = None;
         }

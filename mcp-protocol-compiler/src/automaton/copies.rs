@@ -6,19 +6,37 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex, StateIndex};
+use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex, StateIndex, StateKind};
 
-use super::CopyType;
 use super::raw::{Raw, RawEdge, RawState, sign};
-use crate::checks::{channels, unsupported::not_supported};
+use super::{CopyType, alone};
+use crate::checks::{channels, exchanges, refusals};
 use crate::diagnostic::Diagnostic;
 use crate::resolve::{Declarations, Resolution};
 use crate::source::Span;
 
-/// Reports later steps that nothing ties to their copy, and bodies that could end in silence.
+/// Reports notifications that belong to a request, where they are written as steps.
+pub(super) fn no_steps(states: &[RawState], declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) {
+    let mut seen: BTreeSet<Span> = BTreeSet::new();
+    for edge in states.iter().flat_map(|place| &place.edges) {
+        let Some(message) = declarations.message(edge.message) else { continue };
+        let action = format!("{}{}", sign(edge.direction), message.table.name);
+        let (cancels, reports) = (message.table.cancels.is_some(), message.table.reports.is_some());
+        if (cancels || reports) && seen.insert(edge.span) {
+            diagnostics.push(match cancels {
+                true => exchanges::cancel_is_no_step(edge.span, &action),
+                false => exchanges::report_is_no_step(edge.span, &action),
+            });
+        }
+    }
+}
+
+/// Reports later steps that nothing ties to their copy, or that could be taken for another one's, bodies that could
+/// end in silence, and refusals that have their meaning already.
 pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) {
     let held = held(states, declarations);
     let openers = openers(states);
+    let unanswered = unanswered(states, declarations);
     let mut opened = None;
     let mut seen: BTreeSet<Span> = BTreeSet::new();
     for (state, place) in states.iter().enumerate().filter(|(_, place)| place.body.is_some()) {
@@ -27,7 +45,19 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnosti
         }
         for edge in place.edges.iter().filter(|edge| !edge.spawn) {
             let Some(message) = declarations.message(edge.message) else { continue };
+            if let Kind::Refusal { request } = message.table.kind
+                && place.body == Some(Some(request))
+                && openers.contains_key(&(edge.direction.flip(), request))
+                && unanswered.contains(&state)
+                && seen.insert(edge.span)
+            {
+                let action = format!("{}{}", sign(edge.direction), message.table.name);
+                let request = declarations.message_name(request);
+                diagnostics.push(refusals::ends_the_copy(edge.span, &action, request));
+            }
             if matches!(message.table.kind, Kind::Reply { .. } | Kind::Refusal { .. })
+                || message.table.cancels.is_some()
+                || message.table.reports.is_some()
                 || seen.contains(&edge.span)
             {
                 continue;
@@ -35,10 +65,7 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnosti
             let action = format!("{}{}", sign(edge.direction), message.table.name);
             let carried = keys(declarations, edge.message);
             let held = held.get(&state);
-            if message.table.cancels.is_some() || message.table.reports.is_some() {
-                seen.insert(edge.span);
-                diagnostics.push(not_supported(edge.span, "cancels and reports as steps of a `*` body"));
-            } else if !carried.iter().any(|key| held.is_some_and(|held| held.contains(key))) {
+            if !carried.iter().any(|key| held.is_some_and(|held| held.contains(key))) {
                 seen.insert(edge.span);
                 let known: Vec<&str> =
                     held.into_iter().flatten().map(|key| declarations.key_name(*key)).collect();
@@ -46,11 +73,22 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnosti
                 let first = opened.map(|opener| (declarations.message_name(opener.message), opener.span));
                 diagnostics.push(channels::untied_step(edge.span, &action, &known, first));
             } else if let Some(first) = openers.get(&(edge.direction, edge.message)) {
-                seen.insert(edge.span);
-                diagnostics.push(channels::step_opens_too(edge.span, &action, *first));
+                let open = alone::is_open(declarations, edge.message);
+                let stands_alone = alone::stands_alone(states, declarations, first);
+                let fine = match stands_alone {
+                    true => open,
+                    false => !may_be_over(states, place, edge.direction, unanswered.contains(&state)),
+                };
+                if !fine {
+                    seen.insert(edge.span);
+                    let key = carried.first().map(|key| declarations.key_name(*key));
+                    let key = key.filter(|_| stands_alone);
+                    diagnostics.push(channels::step_opens_too(edge.span, &action, first.span, key));
+                }
             }
         }
     }
+    confused(states, declarations, diagnostics);
 }
 
 /// The keys that every way into each state of a body has carried.
@@ -103,9 +141,92 @@ fn keys(declarations: &Declarations, message: MessageIndex) -> BTreeSet<KeyIndex
     message.into_iter().flat_map(|message| message.table.keys.iter().map(|carried| carried.key)).collect()
 }
 
-fn openers(states: &[RawState]) -> BTreeMap<(Direction, MessageIndex), Span> {
+fn openers(states: &[RawState]) -> BTreeMap<(Direction, MessageIndex), &RawEdge> {
     let spawns = states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn));
-    spawns.map(|edge| ((edge.direction, edge.message), edge.span)).collect()
+    spawns.map(|edge| ((edge.direction, edge.message), edge)).collect()
+}
+
+/// Reports steps that a copy may take before whoever sends them can know of the copy, and that move it: they may be
+/// meant for a copy before it, or stand alone.
+fn confused(states: &[RawState], declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) {
+    let mut seen: BTreeSet<Span> = BTreeSet::new();
+    let mut starts: BTreeSet<(usize, Direction, MessageIndex)> = BTreeSet::new();
+    for edge in states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn)) {
+        starts.insert((edge.target, edge.direction, edge.message));
+    }
+    for (start, by, opener) in starts {
+        let cancellable = declarations.message(opener).is_some_and(|message| message.table.cancellable);
+        // What the other side may still be sending when the opener ends a copy.
+        let ending = walk(states, start, |_| true).into_iter().filter(|state| {
+            cancellable
+                || states.get(*state).is_some_and(|place| {
+                    place.edges.iter().any(|edge| edge.direction == by && is_end(states, edge.target))
+                })
+        });
+        let late: BTreeSet<MessageIndex> = ending
+            .flat_map(|state| walk(states, state, |edge| edge.direction != by))
+            .filter_map(|state| states.get(state))
+            .flat_map(|place| place.edges.iter().filter(|edge| edge.direction != by))
+            .map(|edge| edge.message)
+            .collect();
+        for state in walk(states, start, |edge| edge.direction == by) {
+            let edges = states.get(state).map_or(&[][..], |place| &place.edges);
+            for edge in edges.iter().filter(|edge| edge.direction != by && edge.target != state) {
+                let Some(message) = declarations.message(edge.message) else { continue };
+                let open = alone::is_open(declarations, edge.message);
+                let own = matches!(message.table.kind, Kind::Request | Kind::Notification);
+                if own && (open || late.contains(&edge.message)) && seen.insert(edge.span) {
+                    let action = format!("{}{}", sign(edge.direction), message.table.name);
+                    diagnostics.push(channels::could_be_another(edge.span, &action, open));
+                }
+            }
+        }
+    }
+}
+
+fn is_end(states: &[RawState], state: usize) -> bool {
+    states.get(state).is_some_and(|place| place.kind == StateKind::End)
+}
+
+/// The states that certain edges lead to from one, itself included.
+fn walk(states: &[RawState], start: usize, along: impl Fn(&RawEdge) -> bool) -> BTreeSet<usize> {
+    let mut seen = BTreeSet::new();
+    let mut waiting = vec![start];
+    while let Some(state) = waiting.pop() {
+        if seen.insert(state)
+            && let Some(place) = states.get(state)
+        {
+            let edges = place.edges.iter().filter(|edge| !edge.spawn && along(edge));
+            waiting.extend(edges.map(|edge| edge.target));
+        }
+    }
+    seen
+}
+
+/// The states of copies in which the request that opened them has no reply yet.
+fn unanswered(states: &[RawState], declarations: &Declarations) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    for opener in states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn)) {
+        let message = declarations.message(opener.message);
+        if message.is_none_or(|message| message.table.kind != Kind::Request) {
+            continue;
+        }
+        let answers = |edge: &RawEdge| {
+            let kind = declarations.message(edge.message).map(|message| message.table.kind);
+            edge.direction != opener.direction
+                && matches!(kind, Some(Kind::Reply { request } | Kind::Refusal { request })
+                    if request == opener.message)
+        };
+        found.extend(walk(states, opener.target, |edge| !answers(edge)));
+    }
+    found
+}
+
+/// Whether a copy may be over by a message of the other side while a message is on its way to a state: what goes on
+/// with the copy here would open one there. The refusal of what opened it ends it as long as it has no reply.
+fn may_be_over(states: &[RawState], place: &RawState, direction: Direction, unanswered: bool) -> bool {
+    let mut others = place.edges.iter().filter(|edge| edge.direction != direction);
+    unanswered || others.any(|edge| is_end(states, edge.target))
 }
 
 /// The states that a copy can be in from one of them on, the end left out.
@@ -114,7 +235,7 @@ fn reach(raw: &Raw, start: usize) -> BTreeSet<usize> {
     let mut waiting = vec![start];
     while let Some(state) = waiting.pop() {
         let Some(place) = raw.states.get(state) else { continue };
-        if place.kind == mcp_protocol_machine::protocol::StateKind::End || !seen.insert(state) {
+        if place.kind == StateKind::End || !seen.insert(state) {
             continue;
         }
         waiting.extend(place.edges.iter().filter(|edge| !edge.spawn).map(|edge| edge.target));

@@ -95,12 +95,14 @@ pub(super) fn explore(
     }
     if errors(explorer.diagnostics) == 0 {
         explorer.unanswered();
+        super::copies::no_steps(&explorer.states, &resolution.declarations, explorer.diagnostics);
         super::copies::untied(&explorer.states, &resolution.declarations, explorer.diagnostics);
         let missing = super::replies::missing(&explorer.states, &explorer.open, &resolution.declarations);
         explorer.diagnostics.extend(missing);
         explorer.overlaps();
     }
-    let states = std::mem::take(&mut explorer.states);
+    let mut states = std::mem::take(&mut explorer.states);
+    super::alone::add(&mut states, &resolution.declarations);
     (errors(diagnostics) == before).then_some(Raw { states, start })
 }
 

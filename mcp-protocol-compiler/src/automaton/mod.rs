@@ -10,6 +10,7 @@ use mcp_protocol_machine::protocol::{
 
 use crate::source::Span;
 
+mod alone;
 mod copies;
 mod explore;
 mod finish;

@@ -279,7 +279,8 @@ fn an_undefined_channel_hides_nothing_and_adds_nothing() {
 #[test]
 fn what_ties_the_steps_of_a_copy() {
     let declarations = "request A \"a\" (_) -> R (_)\nrequest B \"b\" (_) -> S\nnotification M \"m\" (_)\n\
-                        notification N \"n\" (_)\nnotification P \"p\" (_) reports t of u\nclient C\n";
+                        notification N \"n\" (_)\nnotification P \"p\" (_) reports t of u\n\
+                        notification Q \"q\" (_) cancels id\nclient C\n";
     for (name, body) in [
         ("tied by path", "key k = A.x | M.y  C = *D  D = !A . ?R . rec w . ( ?M . w & !N . End )"),
         ("tied by id", "key k = id of A | M.y | N.y  C = *D  D = !A . ?R . rec w . ( ?M . w & !N . End )"),
@@ -295,6 +296,38 @@ fn what_ties_the_steps_of_a_copy() {
         ("goes on and opens", "key k = A.x | M.x  C = *D  D = ?M . rec w . ?M . w"),
         ("stops in silence", "key k = A.x | M.x  C = *D  D = !A . ?R . rec w . ( ?M . w & End )"),
         ("reports in a copy", "key k = A.x | P.x  C = *D  D = !A . ?R . ?P . End"),
+        ("cancel in a copy", "key k = A.x | M.x  C = *D  D = !A . ?R . !Q . End"),
+        ("report in a channel", "C = !A . rec w . ( ?P . w & ?R . End )"),
+        (
+            "refusal of the opener",
+            "key k = A.x | M.x  C = *D  D = !A . ( ?R . ?M . End & ?AError . ?M . End )",
+        ),
+        (
+            "stands alone wherever copies open",
+            "open key k = A.x | M.x | B.x  C = (E, *D)  E = !N . End  D = !A . ?R . rec w . ( ?M . w & !B . ?S . End )",
+        ),
+        (
+            "stands alone where it is written",
+            "open key k = A.x | M.x  C = (E, *D)  E = !N . F  F = *( ?M . End )  D = !A . ?R . rec w . ?M . w",
+        ),
+        (
+            "stands alone twice",
+            "open key k = A.x | M.x  C = (*( ?M . End ), *D, *( ?M . End ))  D = !A . ?R . rec w . ?M . w",
+        ),
+        (
+            "stands alone and in a channel",
+            "open key k = A.x | M.x  C = (rec x . ?M . x, *D)  D = !A . ?R . rec w . ?M . w",
+        ),
+        (
+            "stands alone with a key that is not open",
+            "key k = A.x | M.x  C = (*( ?M . End ), *D)  D = !A . ?R . rec w . ?M . w",
+        ),
+        ("goes on or opens", "key k = A.x | M.x  C = *D  D = !A . ?R . rec w . ( ?M . w & !A . ?R . w )"),
+        (
+            "goes on where it may be over",
+            "key k = A.x | M.x  C = *D  D = !A . ?R . rec w . ( ?M . End & !A . ?R . w )",
+        ),
+        ("could be meant for another", "open key k = A.x | M.x  C = *D  D = !A . ?M . ?R . End"),
         ("key of nothing", "key k = A.x | Nothing.x | id of Neither  C = !N . End"),
         ("key twice", "key k = A.x  key k = B.x  C = !N . End"),
     ] {

@@ -15,6 +15,9 @@ pub const CHANNELS_IN_BODY: Code = Code("S0404");
 /// A later step of a copy that nothing ties to it.
 pub const UNTIED_STEP: Code = Code("S0406");
 
+/// A later step of a copy that could be meant for something before it.
+pub const COULD_BE_ANOTHER: Code = Code("S0407");
+
 /// Two channels that run side by side and share messages in one direction.
 pub fn overlap(action: &str, first: Span, second: Span) -> Diagnostic {
     Diagnostic::error(OVERLAP, second, format!("two channels side by side both have `{action}`"))
@@ -84,10 +87,31 @@ pub fn untied_step(span: Span, action: &str, held: &[&str], first: Option<(&str,
     }
 }
 
-/// `*( !A . ?reply . !A . … )`
-pub fn step_opens_too(span: Span, action: &str, first: Span) -> Diagnostic {
-    Diagnostic::error(UNTIED_STEP, span, format!("`{action}` goes on with a copy, and opens one"))
-        .label("goes on with a copy here")
-        .also(first, "opens a copy here")
-        .help("use a message of its own for one of them")
+/// `*( !A . ?reply . !A . … )` where it could be either; `key` is the one that, were it open, would make the
+/// difference.
+pub fn step_opens_too(span: Span, action: &str, first: Span, key: Option<&str>) -> Diagnostic {
+    let found =
+        Diagnostic::error(UNTIED_STEP, span, format!("`{action}` goes on with a copy, and opens one"))
+            .label("goes on with a copy here")
+            .also(first, "opens a copy here");
+    match key {
+        Some(key) => found.help(format!("if it may come where nothing runs, say `open key {key} = …`")),
+        None => found
+            .with_note(
+                "the peer may just have ended the copy here, and would take it for the start of another",
+            )
+            .help("use a message of its own for one of them"),
+    }
+}
+
+/// `*( !Open . ?Begun . … )`: a `?Begun` under way when the copy is taken back, and opened again.
+pub fn could_be_another(span: Span, action: &str, open: bool) -> Diagnostic {
+    let before = match open {
+        true => "it may be meant to stand alone, for its sender may not know of the copy yet",
+        false => "it may be late for a copy before this one, for its sender may not know of this copy yet",
+    };
+    Diagnostic::error(COULD_BE_ANOTHER, span, format!("`{action}` could be taken for this copy's by mistake"))
+        .label(before)
+        .with_note("a key finds the copy that holds its value now; whoever sends the step may think of what was there before")
+        .help("let the other side answer first: open the copy with a request and await its reply, or let the step lead back to where it is")
 }

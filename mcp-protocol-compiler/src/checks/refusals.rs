@@ -10,6 +10,17 @@ pub const STATES_COULD_PART: Code = Code("S0307");
 /// `cancellable` with no notification that cancels.
 pub const NOTHING_CANCELS: Code = Code("S0308");
 
+/// A refusal of the request that opens a copy, written as a branch.
+pub const ENDS_THE_COPY: Code = Code("S0311");
+
+/// `*( !M . ( ?MResult . … & ?MError . … ) )`
+pub fn ends_the_copy(span: Span, action: &str, request: &str) -> Diagnostic {
+    Diagnostic::error(ENDS_THE_COPY, span, format!("`{action}` ends the copy, and cannot lead anywhere"))
+        .label(format!("`{request}` opens the copy: if it is refused, there is none"))
+        .with_note("whoever opened the copy gets the error; so it is without a word")
+        .help(format!("leave the branch `{action} . …` out; if refusals are a matter of course, give `{request}` a reply that says so, `-> Yes | No if refused`"))
+}
+
 /// `!M . !N . ?MResult`, where `?MError` would have to take back N.
 pub fn would_undo(request: &str, refusal: &str, undone: &str, reply: Span, at: Span) -> Diagnostic {
     let name = refusal.trim_start_matches(['!', '?']);

@@ -4,14 +4,13 @@
 //! type, and each copy of a `*` body that is longer than a request and its reply. Refuses to judge the protocol: all
 //! of these can be checked, drawn and traced as they are.
 
-use mcp_protocol_machine::protocol::{Action, Direction, Kind, StateIndex};
+use mcp_protocol_machine::protocol::{Action, Direction};
 
 use crate::Compiled;
-use crate::automaton::{Automaton, Edge};
-use crate::checks::unsupported::not_supported;
+use crate::automaton::Edge;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::generate::plan::{Body, body, indices, state};
-use crate::resolve::{Declarations, PayloadType};
+use crate::generate::plan::{Body, body, indices};
+use crate::resolve::PayloadType;
 
 /// A message that no declaration binds to the wire.
 pub const UNDECLARED: Code = Code("S0603");
@@ -57,52 +56,18 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
                     .messages
                     .get(usize::from(edge.message.0))
                     .map_or("", |message| &message.table.name);
-                if goes_on(automaton, declarations, target) {
-                    found.push(
-                        Diagnostic::error(LONG_COPY, edge.span, "a copy with a life of its own needs a name")
-                            .label(format!("what `{name}` opens is more than a request and its reply"))
-                            .help(format!(
-                                "make it a definition: `Name = {}{name} . …`, and write `*Name` here",
-                                sign(edge)
-                            )),
-                    );
-                    continue;
-                }
                 found.push(
-                    Diagnostic::error(
-                        LONG_COPY,
-                        edge.span,
-                        "a copy that goes on after its reply is not supported yet",
-                    )
-                    .label(format!("what `{name}` opens is more than a request and its reply"))
-                    .help("write it as plain requests and notifications for now"),
+                    Diagnostic::error(LONG_COPY, edge.span, "a copy with a life of its own needs a name")
+                        .label(format!("what `{name}` opens is more than a request and its reply"))
+                        .help(format!(
+                            "make it a definition: `Name = {}{name} . …`, and write `*Name` here",
+                            sign(edge)
+                        )),
                 );
             }
         }
     }
-    for key in declarations.keys.iter().filter(|key| key.table.open) {
-        found.push(not_supported(key.span, "open keys in the typed API"));
-    }
     found
-}
-
-/// Whether a copy has later steps that are no replies.
-fn goes_on(automaton: &Automaton, declarations: &Declarations, start: StateIndex) -> bool {
-    let mut seen = vec![start];
-    let mut next = 0;
-    while let Some(index) = seen.get(next).copied() {
-        next += 1;
-        for edge in state(automaton, index).into_iter().flat_map(|state| &state.edges) {
-            let kind = declarations.message(edge.message).map(|message| message.table.kind);
-            if matches!(kind, Some(Kind::Request | Kind::Notification)) {
-                return true;
-            }
-            if !seen.contains(&edge.action.target()) {
-                seen.push(edge.action.target());
-            }
-        }
-    }
-    false
 }
 
 fn sign(edge: &Edge) -> char {

@@ -115,7 +115,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 78] = pages! {
+static PAGES: [Page; 80] = pages! {
     source::NOT_UTF8, "S0001", "the file is not UTF-8";
     source::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::findings::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -178,11 +178,14 @@ static PAGES: [Page; 78] = pages! {
     checks::refusals::STATES_COULD_PART, "S0307", "`cancellable` where the two sides could part";
     checks::refusals::NOTHING_CANCELS, "S0308", "`cancellable`, and no notification that cancels";
     checks::alternatives::NOT_ACCEPTED, "S0309", "a reply that may come is not accepted";
+    checks::exchanges::NO_STEP, "S0310", "a cancel or a report as a step";
+    checks::refusals::ENDS_THE_COPY, "S0311", "the refusal of what opens a copy, as a branch";
     checks::channels::OVERLAP, "S0401", "channels side by side that share a message";
     checks::channels::BODY_STARTS_WITH_REPLY, "S0402", "a `*` body that starts with a reply";
     checks::channels::BODY_MAY_BE_EMPTY, "S0403", "a copy that may do nothing";
     checks::channels::CHANNELS_IN_BODY, "S0404", "channels in the body of a `*`";
     checks::channels::UNTIED_STEP, "S0406", "a later step of a copy that nothing ties to it";
+    checks::channels::COULD_BE_ANOTHER, "S0407", "a step that could be meant for a copy before it";
     relation::NOT_DUAL, "S0501", "the server is not the dual of the client";
     relation::NOT_COMPATIBLE, "S0502", "the client is not compatible with the server";
     relation::RACE, "S0503", "a race";
@@ -192,6 +195,5 @@ static PAGES: [Page; 78] = pages! {
     checks::names::NOT_A_NAME, "S0602", "a name that Rust does not take";
     checks::typed_api::UNDECLARED, "S0603", "a message without a declaration";
     checks::typed_api::NOT_A_TYPE, "S0604", "a payload that is no Rust type";
-    checks::unsupported::NOT_SUPPORTED, "S0901", "not supported yet";
     checks::typed_api::LONG_COPY, "S0902", "a copy that is more than a request and its reply";
 };

@@ -154,9 +154,12 @@ pub(crate) fn needs(plan: &Plan<'_>, index: MessageIndex, sender: Side) -> Optio
 pub(crate) fn type_of(plan: &Plan<'_>, role: &Role<'_>, what: &What) -> String {
     let message = |index: MessageIndex| plan.message_name(index);
     let state = |index: StateIndex| role.state_name(index);
+    let inputs = |inputs: &[(MessageIndex, StateIndex)]| -> Vec<String> {
+        inputs.iter().map(|(input, target)| format!("?{} . {}", message(*input), state(*target))).collect()
+    };
     match what {
         What::Send { message: sent, target } => format!("!{} . {}", message(*sent), state(*target)),
-        What::Exchange { request, replies, target } => {
+        What::Exchange { request, replies, target, .. } => {
             format!("!{} . {}", message(*request), received(plan, replies, state(*target)))
         }
         What::Choose { request, waiting } => format!("!{} . {}", message(*request), state(*waiting)),
@@ -164,9 +167,7 @@ pub(crate) fn type_of(plan: &Plan<'_>, role: &Role<'_>, what: &What) -> String {
             format!("?{} . {}", message(*received), state(*target))
         }
         What::Next(next) => {
-            let inputs = next.inputs.iter();
-            let mut branches: Vec<String> =
-                inputs.map(|(input, target)| format!("?{} . {}", message(*input), state(*target))).collect();
+            let mut branches = inputs(&next.inputs);
             if next.closed {
                 branches.push("End".into());
             }

@@ -3,7 +3,7 @@
 //! In: the plan of a role. Out: `pub mod client`. Refuses to be empty: a role that neither replicates nor chooses
 //! has no module.
 
-use mcp_protocol_machine::protocol::MessageIndex;
+use mcp_protocol_machine::protocol::{self as machine, MessageIndex};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 
@@ -12,6 +12,7 @@ use super::docs::{attributes, described, link, links, needs};
 use super::names::ident;
 use super::plan::{Next, Opening, Replicated, Role, What, notify_name, open_names, role_module};
 use super::types::Scope;
+use crate::automaton::CopyType;
 
 impl Generator<'_> {
     /// Whether the role can do anything at any time.
@@ -201,6 +202,14 @@ impl Generator<'_> {
             format!("`{}`, {place}.", written.name),
         ];
         let documentation = attributes(&super::docs::after(&written.documentation, own));
+        let request_id = self.is_known_by_id(role, written).then(|| {
+            quote! {
+                /// The id of the request that opened it, which later messages carry; nothing once it is over.
+                pub fn request_id(&self) -> Option<typed::RequestId> {
+                    self.session.request_id()
+                }
+            }
+        });
         quote! {
             #documentation
             #[must_use = "dropping a copy abandons it"]
@@ -231,8 +240,22 @@ impl Generator<'_> {
                 pub async fn readable(&self) {
                     self.session.readable().await
                 }
+
+                #request_id
             }
         }
+    }
+
+    /// Whether the id of what opens a copy is a key, so that programs have to write it.
+    fn is_known_by_id(&self, role: &Role<'_>, copy: &CopyType) -> bool {
+        let edges = role.automaton.states.iter().flat_map(|state| &state.edges);
+        let mut openers = edges.filter(
+            |edge| matches!(edge.action, machine::Action::Spawn(start) if copy.starts.contains(&start)),
+        );
+        openers.any(|edge| {
+            let carried = self.plan.message(edge.message).map_or(&[][..], |message| &message.table.keys);
+            carried.iter().any(|carried| carried.place == machine::KeyPlace::Id)
+        })
     }
 
     /// The enum of what may come at a choice.

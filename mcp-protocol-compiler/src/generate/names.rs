@@ -6,7 +6,7 @@
 use proc_macro2::{Ident, Span};
 
 /// Methods of every session value; nothing else may be called so.
-pub(crate) const SESSION_METHODS: [&str; 13] = [
+pub(crate) const SESSION_METHODS: [&str; 14] = [
     "new",
     "with_options",
     "at",
@@ -20,6 +20,7 @@ pub(crate) const SESSION_METHODS: [&str; 13] = [
     "close",
     "next",
     "split",
+    "request_id",
 ];
 
 /// Methods of a role's handle.

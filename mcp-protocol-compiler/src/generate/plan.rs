@@ -5,17 +5,23 @@
 //! print one and the same list.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 
-use mcp_protocol_machine::protocol::{
-    Action, Direction, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
-};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, Side, StateIndex, StateKind};
 
+use self::copies::lives;
+use self::methods::Planner;
 use super::names::snake;
 use crate::Compiled;
-use crate::automaton::{Automaton, CopyType, Edge, State};
+use crate::automaton::{Automaton, CopyType, State};
 use crate::resolve::{Declarations, Message};
 use crate::source::Span;
+
+mod copies;
+mod methods;
+
+pub(crate) use copies::{copy_states, open_names};
+pub(crate) use methods::notify_name;
 
 /// Everything that is generated.
 #[derive(Debug)]
@@ -107,8 +113,14 @@ pub(crate) struct Method {
 pub(crate) enum What {
     /// A linear output: notification, request or reply.
     Send { message: MessageIndex, target: StateIndex },
-    /// A linear request together with its reply, or with one of its replies.
-    Exchange { request: MessageIndex, replies: Vec<MessageIndex>, target: StateIndex },
+    /// A linear request together with its reply, or with one of its replies; `refused` is where the session is when a
+    /// refusal comes instead.
+    Exchange {
+        request: MessageIndex,
+        replies: Vec<MessageIndex>,
+        target: StateIndex,
+        refused: Option<StateIndex>,
+    },
     /// A linear request together with one of its replies, which lead to different states; `waiting` is the state in
     /// between, whose choice it is.
     Choose { request: MessageIndex, waiting: StateIndex },
@@ -316,29 +328,6 @@ fn by_name<'a>(states: &[StatePlan<'a>]) -> HashMap<String, Holders<'a>> {
     methods
 }
 
-/// The states of copies that have a session type, by number.
-fn lives(automaton: &Automaton) -> BTreeSet<usize> {
-    automaton.copies.iter().flat_map(|copy| copy_states(automaton, copy)).collect()
-}
-
-/// The states that copies of a type can be in, in order; the end is no such state.
-pub(crate) fn copy_states(automaton: &Automaton, copy: &CopyType) -> BTreeSet<usize> {
-    let mut seen = BTreeSet::new();
-    let mut waiting: Vec<StateIndex> = copy.starts.clone();
-    while let Some(index) = waiting.pop() {
-        let Some(state) = state(automaton, index).filter(|state| state.kind != StateKind::End) else {
-            continue;
-        };
-        if usize::try_from(index.0).is_ok_and(|index| seen.insert(index)) {
-            waiting.extend(state.edges.iter().filter_map(|edge| match edge.action {
-                Action::Step(target) => Some(target),
-                Action::Spawn(_) => None,
-            }));
-        }
-    }
-    seen
-}
-
 /// The requests of a role that are answered by one of several replies where nothing else depends on which it is.
 fn answers<'p>(
     states: impl Iterator<Item = &'p StatePlan<'p>>,
@@ -414,281 +403,4 @@ pub(crate) fn body(automaton: &Automaton, declarations: &Declarations, target: S
 
 fn kind(declarations: &Declarations, message: MessageIndex) -> Option<Kind> {
     declarations.messages.get(usize::from(message.0)).map(|message| message.table.kind)
-}
-
-/// Finds the methods of one role.
-struct Planner<'a> {
-    automaton: &'a Automaton,
-    declarations: &'a Declarations,
-}
-
-impl<'a> Planner<'a> {
-    fn methods(&self, index: StateIndex, state: &'a State) -> Vec<Method> {
-        let mut methods = Vec::new();
-        if state.kind == StateKind::Fork {
-            let what = What::Split { parts: state.parts.clone() };
-            methods.push(Method { name: "split".into(), what, span: state.span });
-        }
-        let refused = self.refused(state, |_| true);
-        for edge in &state.edges {
-            self.methods_of_edge(index, refused, edge, &mut methods);
-        }
-        methods.extend(self.next(index, state));
-        if state.may_close || matches!(state.kind, StateKind::End | StateKind::Replicated) {
-            methods.push(Method { name: "close".into(), what: What::Close, span: state.span });
-        }
-        methods
-    }
-
-    fn methods_of_edge(
-        &self,
-        here: StateIndex,
-        refused: Option<StateIndex>,
-        edge: &Edge,
-        methods: &mut Vec<Method>,
-    ) {
-        let Some(kind) = kind(self.declarations, edge.message) else { return };
-        let mut add = |name: String, what: What| methods.push(Method { name, what, span: edge.span });
-        let message = edge.message;
-        let snake_name = snake(self.name(message));
-        match (edge.action, edge.direction, kind) {
-            // A refusal sent is `refuse`, a refusal received comes through `StepError` or `next`.
-            (Action::Step(target), Direction::Send, Kind::Refusal { request }) => {
-                add("refuse".into(), What::Refuse { request, target });
-            }
-            (_, _, Kind::Refusal { .. }) => {}
-            // What the compiler added is on the wire and in the checker only.
-            _ if edge.origin != Origin::Written => {}
-            (Action::Step(target), Direction::Send, _) => {
-                add(format!("send_{snake_name}"), What::Send { message, target });
-                if let Some(what) = self.exchange(here, message, target) {
-                    add(call_name(self.declarations, message), what);
-                }
-            }
-            (Action::Step(target), Direction::Receive, _) => {
-                add(format!("recv_{snake_name}"), What::Receive { message, target, refused });
-            }
-            (Action::Spawn(target), Direction::Send, _) if self.opening(message, target).is_some() => {
-                let Some(opening) = self.opening(message, target) else { return };
-                let step = match kind {
-                    Kind::Request => format!("send_{snake_name}"),
-                    _ => notify_name(self.declarations, message),
-                };
-                add(step, What::Open { message, opening });
-                if let Some((reply, target)) = opening.answer {
-                    let what = What::OpenExchange { request: message, reply, target, opening };
-                    add(call_name(self.declarations, message), what);
-                }
-            }
-            (Action::Spawn(target), Direction::Send, Kind::Request) => {
-                if let Body::Reply(replies) = body(self.automaton, self.declarations, target) {
-                    add(
-                        call_name(self.declarations, message),
-                        What::Call(Exchange { request: message, replies }),
-                    );
-                }
-            }
-            (Action::Spawn(_), Direction::Send, _) => {
-                add(notify_name(self.declarations, message), What::Notify { message });
-            }
-            (Action::Spawn(_), Direction::Receive, _) => {}
-        }
-    }
-
-    fn name(&self, message: MessageIndex) -> &'a str {
-        self.declarations.messages.get(usize::from(message.0)).map_or("", |message| &message.table.name)
-    }
-
-    /// Where the session goes when the reply awaited in a state is a refusal.
-    fn refused(&self, state: &State, wanted: impl Fn(&Edge) -> bool) -> Option<StateIndex> {
-        let refusal = |edge: &&Edge| {
-            edge.direction == Direction::Receive
-                && matches!(kind(self.declarations, edge.message), Some(Kind::Refusal { .. }))
-                && matches!(edge.action, Action::Step(_))
-                && matches!(edge.origin, Origin::Written | Origin::Refusal)
-        };
-        state.edges.iter().filter(refusal).find(|edge| wanted(edge)).map(|edge| edge.action.target())
-    }
-
-    /// The combined form of a linear request: only where nothing but its reply can happen in between, and where a
-    /// refusal undoes it.
-    fn exchange(&self, here: StateIndex, request: MessageIndex, waiting: StateIndex) -> Option<What> {
-        self.exchange_from(Some(here), request, waiting)
-    }
-
-    fn exchange_from(
-        &self,
-        here: Option<StateIndex>,
-        request: MessageIndex,
-        waiting: StateIndex,
-    ) -> Option<What> {
-        if kind(self.declarations, request) != Some(Kind::Request) {
-            return None;
-        }
-        let state = state(self.automaton, waiting)?;
-        if state.may_close
-            || state.peer_may_close
-            || self.refused(state, |_| true).is_some_and(|to| here.is_some_and(|here| to != here))
-        {
-            return None;
-        }
-        let mut replies = Vec::new();
-        let mut targets = Vec::new();
-        let mut others = false;
-        for edge in state.edges.iter().filter(|edge| edge.origin == Origin::Written) {
-            let Action::Step(target) = edge.action else { continue };
-            match kind(self.declarations, edge.message)? {
-                Kind::Refusal { .. } => {}
-                _ if target == waiting => others |= edge.direction == Direction::Receive,
-                Kind::Reply { request: of } if of == request => {
-                    replies.push(edge.message);
-                    targets.push(target);
-                }
-                _ => return None,
-            }
-        }
-        match targets.as_slice() {
-            [] => None,
-            [target, more @ ..] if more.iter().all(|other| other == target) => {
-                Some(What::Exchange { request, replies, target: *target })
-            }
-            // What else may come in between would be a choice of its own.
-            _ => (!others).then_some(What::Choose { request, waiting }),
-        }
-    }
-
-    /// The reply to a request and the state after it, where nothing but that reply can happen in a state.
-    fn answer(&self, request: MessageIndex, waiting: StateIndex) -> Option<(MessageIndex, StateIndex)> {
-        // A refusal ends the copy, so it leads nowhere that would have to be compared.
-        match self.exchange_from(None, request, waiting)? {
-            What::Exchange { replies, target, .. } => match replies.as_slice() {
-                [reply] => Some((*reply, target)),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// What the first message of a copy opens, if that has a session type of its own.
-    fn opening(&self, message: MessageIndex, start: StateIndex) -> Option<Opening> {
-        let copy = self.automaton.copies.iter().position(|copy| copy.starts.contains(&start))?;
-        let answer = match kind(self.declarations, message) {
-            Some(Kind::Request) => self.answer(message, start),
-            _ => None,
-        };
-        Some(Opening { copy, start, answer })
-    }
-
-    /// The session types of copies.
-    fn copies(&self) -> Vec<Role<'a>> {
-        let automaton = self.automaton;
-        let mut shared: BTreeMap<usize, usize> = BTreeMap::new();
-        for state in automaton.copies.iter().flat_map(|copy| copy_states(automaton, copy)) {
-            *shared.entry(state).or_default() += 1;
-        }
-        let plan = |copy: &'a CopyType| {
-            let states = copy_states(automaton, copy).into_iter().filter_map(|number| {
-                let index = StateIndex(u32::try_from(number).ok()?);
-                let state = state(automaton, index)?;
-                let mut methods = self.methods(index, state);
-                for method in &mut methods {
-                    // A state of two types of copies has a choice in each.
-                    if let What::Next(next) = &mut method.what
-                        && shared.get(&number).is_some_and(|types| *types > 1)
-                    {
-                        next.name = format!("{}{}", copy.name, next.name);
-                    }
-                }
-                Some(StatePlan { index, state, methods })
-            });
-            let states: Vec<StatePlan<'a>> = states.collect();
-            Role {
-                automaton,
-                methods: by_name(&states),
-                states,
-                outputs: Vec::new(),
-                inputs: Vec::new(),
-                answers: Vec::new(),
-                copies: Vec::new(),
-                copy: Some(copy),
-            }
-        };
-        automaton.copies.iter().map(plan).collect()
-    }
-
-    fn next(&self, here: StateIndex, state: &State) -> Option<Method> {
-        let inputs: Vec<(MessageIndex, StateIndex)> = state
-            .edges
-            .iter()
-            .filter(|edge| edge.direction == Direction::Receive && edge.origin == Origin::Written)
-            .filter_map(|edge| match edge.action {
-                Action::Step(target) => Some((edge.message, target)),
-                Action::Spawn(_) => None,
-            })
-            .collect();
-        if inputs.is_empty() || inputs.len() + usize::from(state.peer_may_close) < 2 {
-            return None;
-        }
-        let next = Next {
-            name: next_name(state),
-            here: inputs.iter().all(|(_, target)| *target == here),
-            inputs,
-            closed: state.peer_may_close,
-            refused: self.refused(state, |edge| edge.origin == Origin::Refusal),
-        };
-        Some(Method { name: "next".into(), what: What::Next(next), span: state.span })
-    }
-
-    fn replicated(&self, direction: Direction, wanted: impl Fn(&Message) -> bool) -> Vec<Replicated<'a>> {
-        let mut found: Vec<Replicated<'a>> = Vec::new();
-        for state in self.automaton.states.iter().filter(|state| !state.body) {
-            for edge in state.edges.iter().filter(|edge| edge.direction == direction) {
-                let Action::Spawn(target) = edge.action else { continue };
-                let Some(message) = self.declarations.messages.get(usize::from(edge.message.0)) else {
-                    continue;
-                };
-                if edge.origin != Origin::Written || !wanted(message) {
-                    continue;
-                }
-                if let Some(known) = found.iter_mut().find(|known| known.message == edge.message) {
-                    known.states.push(&state.name);
-                    continue;
-                }
-                let opening = self.opening(edge.message, target);
-                let replies = match (body(self.automaton, self.declarations, target), message.table.kind) {
-                    (Body::Reply(replies), Kind::Request) => replies,
-                    (Body::Over, Kind::Notification) => Vec::new(),
-                    _ if opening.is_some() => Vec::new(),
-                    _ => continue,
-                };
-                let states = vec![state.name.as_str()];
-                found.push(Replicated { message: edge.message, replies, opening, span: edge.span, states });
-            }
-        }
-        found
-    }
-}
-
-/// The name of a replicated notification's method: the one after `as`, else like every other step.
-pub(crate) fn notify_name(declarations: &Declarations, message: MessageIndex) -> String {
-    match declarations.messages.get(usize::from(message.0)) {
-        Some(Message { call_name: Some(name), .. }) => name.text.clone(),
-        Some(message) => format!("send_{}", snake(&message.table.name)),
-        None => String::new(),
-    }
-}
-
-/// The names of the methods that open a copy: the one that only sends, and the one that takes the reply, too.
-pub(crate) fn open_names(
-    plan: &Plan<'_>,
-    message: MessageIndex,
-    opening: &Opening,
-) -> (String, Option<String>) {
-    match kind(plan.declarations, message) {
-        Some(Kind::Request) => (
-            format!("send_{}", snake(plan.message_name(message))),
-            opening.answer.map(|_| plan.call_name(message)),
-        ),
-        _ => (notify_name(plan.declarations, message), None),
-    }
 }

@@ -21,7 +21,7 @@ impl Generator<'_> {
         let here = state.index;
         let body = match &method.what {
             What::Send { message, target } => self.send(role, &name, *message, here, *target),
-            What::Exchange { request, replies, target } => {
+            What::Exchange { request, replies, target, .. } => {
                 self.exchange(role, &name, (*request, replies), here, *target)
             }
             What::Choose { request, waiting } => self.choose(role, &name, *request, *waiting),
@@ -117,9 +117,8 @@ impl Generator<'_> {
         }];
         let (message, refusable) = match &method.what {
             What::Send { message, .. } | What::Notify { message } => (Some(*message), None),
-            What::Exchange { request, .. } | What::Choose { request, .. } => {
-                (Some(*request), Some(state.index))
-            }
+            What::Exchange { request, refused, .. } => (Some(*request), *refused),
+            What::Choose { request, .. } => (Some(*request), Some(state.index)),
             What::Receive { refused, .. } => (None, *refused),
             What::Next(next) => (None, next.refused),
             What::Call(call) => (Some(call.request), None),
@@ -127,9 +126,15 @@ impl Generator<'_> {
             What::OpenExchange { request, .. } => (Some(*request), None),
             What::Refuse { .. } | What::Split { .. } | What::Close => (None, None),
         };
-        if let Some(back) = refusable.filter(|back| !role.is_over(*back)) {
-            let back = link(role.state_name(back), Scope::Top);
-            lines.push(format!("If the peer refuses, the {subject} is {back}."));
+        match refusable {
+            Some(back) if role.is_over(back) => {
+                lines.push(format!("If the peer refuses, the {subject} is over, too."));
+            }
+            Some(back) => {
+                let back = link(role.state_name(back), Scope::Top);
+                lines.push(format!("If the peer refuses, the {subject} is {back}."));
+            }
+            None => {}
         }
         lines.extend(message.and_then(|message| needs(plan, message, role.automaton.side)));
         let place = self.docs.place(method.span);

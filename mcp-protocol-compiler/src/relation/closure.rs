@@ -6,8 +6,9 @@
 //! Where a message of either direction returns to the same pair of places, and a message of the other direction
 //! leads from there to another pair, the first may still be on its way when the second is sent: both roles get it as
 //! a self-loop at the other pair, too. That is repeated until nothing changes. Channels at `End` are closed like any
-//! other, for a session lives on while it is not closed. What is already there under that name is left alone; if it
-//! does not fit, [`super::races`] says so.
+//! other, for a session lives on while it is not closed; a copy that is over is not, for its id or its key swallows
+//! what is late for it. What is already there under that name is left alone; if it does not fit, [`super::races`] says
+//! so.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -206,6 +207,9 @@ impl Planner<'_, '_, '_> {
             return;
         }
         let machine = if side == Side::Client { self.walk.client } else { self.walk.server };
+        if machine.is_over(locations) {
+            return;
+        }
         // The channel that moved is the one that had the loop; if it forks, its first part takes it on.
         let reached = machine.expand(crossing.arrow.action.target());
         let Some(&state) = reached.iter().min() else { return };

@@ -201,6 +201,11 @@ fn fault(
 ) -> Option<Fault> {
     let (client, server) = (walk.client, walk.server);
     let (sent, answered) = (from_client.event(), from_server.event());
+    // A copy that the one message ends swallows the other, which would have changed nothing.
+    let over = |after: &(Locations, Locations)| client.is_over(&after.0) && server.is_over(&after.1);
+    if over(after_client) && from_server.is_loop() || over(after_server) && from_client.is_loop() {
+        return None;
+    }
     let Some(client_accepts) = client.find(&after_client.0, answered) else {
         return Some(Fault::Refuses(Side::Client));
     };

@@ -154,6 +154,12 @@ impl<'a> Machine<'a> {
         moves
     }
 
+    /// Whether a copy is over there. What comes for it later is swallowed by its id or its key and finds no state.
+    pub(super) fn is_over(&self, locations: &[StateIndex]) -> bool {
+        let mut states = locations.iter().filter_map(|state| self.automaton().states.get(position(*state)));
+        !locations.is_empty() && states.all(|state| state.body && state.kind == StateKind::End)
+    }
+
     /// The configuration after a move.
     pub(super) fn step(&self, locations: &Locations, step: &Move) -> Locations {
         if step.is_loop() {

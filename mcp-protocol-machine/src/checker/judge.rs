@@ -11,7 +11,7 @@ use crate::protocol::{Action, Condition, Direction, Holder, Kind, MessageIndex, 
 use crate::violation::{Violation, ViolationKind};
 
 use super::Checker;
-use super::keyed::Later;
+use super::keyed::{Later, Otherwise};
 
 /// An edge of the state of a linear channel.
 #[derive(Clone, Copy, Debug)]
@@ -108,15 +108,26 @@ impl Checker {
         ties: Ties<'_>,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<Judged, Violation> {
-        let fits = self.protocol.message(message).is_some_and(|table| table.kind == kind);
-        // An edge that takes a request back is for the notification that names the request.
-        let stands_alone = |found: &Found| fits && found.origin != Origin::Cancel;
-        let Some(found) = self.find(direction, message).filter(stands_alone) else {
-            if let Some(later) = self.judge_later(direction, message, id, ties, applies).filter(|_| fits) {
-                return later.map(Judged::Later);
-            }
-            return Err(self.violation(direction, message, id, ViolationKind::NotPermitted));
+        let not_permitted = || Err(self.violation(direction, message, id, ViolationKind::NotPermitted));
+        let Some(table) = self.protocol.message(message).filter(|table| table.kind == kind) else {
+            return not_permitted();
         };
+        // An edge that takes a request back is for the notification that names the request.
+        let found = self.find(direction, message).filter(|found| found.origin != Origin::Cancel);
+        let otherwise = match found.map(|found| found.action) {
+            Some(Action::Step(_)) => None,
+            // What goes on with a copy carries a key; most messages carry none, and no table is asked for them.
+            Some(Action::Spawn(_)) if table.keys.is_empty() => None,
+            Some(Action::Spawn(start)) if self.copies.starts(start).is_some() => Some(Otherwise::Opens),
+            Some(Action::Spawn(_)) => Some(Otherwise::Alone),
+            None => Some(Otherwise::Refused),
+        };
+        if let Some(otherwise) = otherwise
+            && let Some(later) = self.judge_later(direction, message, id, ties, otherwise, applies)
+        {
+            return later.map(Judged::Later);
+        }
+        let Some(found) = found else { return not_permitted() };
         self.gates(direction, message, &Capabilities::unknown(), applies)
             .map_err(|kind| self.violation(direction, message, id, kind))?;
         if let Action::Spawn(start) = found.action {

@@ -4,11 +4,10 @@
 //! what carries no key, a value under which nothing ever ran, and a value that something runs under already.
 //!
 //! A value is held from the first message of a copy that carries it until the copy is over. What comes for it later
-//! is swallowed where it may have been under way: in the direction that did not end the copy. That is so, too, where
-//! whoever ended the copy has taken the value for a new one at once, until the other side speaks of the new one.
+//! is swallowed where it may have been under way: in the direction that did not end the copy, if the copy had it ahead.
 
 use crate::capability::Capabilities;
-use crate::copies::{CopyNumber, Holder, KeyValue, Ties};
+use crate::copies::{CopyNumber, Holder, KeyValue, Meant, Ties};
 use crate::exchange::{Place, RequestId};
 use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Origin, StateIndex, Text};
 use crate::violation::{Violation, ViolationKind};
@@ -22,26 +21,38 @@ pub(super) enum Later {
     Copy { copy: CopyNumber, from: StateIndex, to: StateIndex },
     /// Its copy is over, and the message may have been under way.
     Late,
-    /// `open key`: nobody holds the value, and nobody needs to.
+}
+
+/// What a message may do that can be a later step of a copy, if no copy holds its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Otherwise {
+    /// Open a copy that its keys tie together.
+    Opens,
+    /// Stand alone, where its key is open.
     Alone,
+    /// Nothing.
+    Refused,
 }
 
 impl Checker {
-    /// Judges a message as a later step of a copy; nothing if no copy has it as one.
+    /// Judges a message as a later step of a copy; nothing if no copy has it as one, or none holds its values and it
+    /// may do what it may do otherwise.
     pub(super) fn judge_later(
         &self,
         direction: Direction,
         message: MessageIndex,
         id: Option<&RequestId>,
         ties: Ties<'_>,
+        otherwise: Otherwise,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Option<Result<Later, Violation>> {
         let channel = self.copies.later(direction, message)?;
-        Some(self.find_later(channel, direction, message, id, ties).and_then(|later| {
+        let found = self.find_later(channel, direction, message, id, ties, otherwise).and_then(|later| {
             self.gates(direction, message, &Capabilities::unknown(), applies)
                 .map_err(|kind| self.violation(direction, message, id, kind))?;
             Ok(later)
-        }))
+        });
+        found.transpose()
     }
 
     fn find_later(
@@ -51,7 +62,8 @@ impl Checker {
         message: MessageIndex,
         id: Option<&RequestId>,
         ties: Ties<'_>,
-    ) -> Result<Later, Violation> {
+        otherwise: Otherwise,
+    ) -> Result<Option<Later>, Violation> {
         let refuse = |kind| Err(self.violation(direction, message, id, kind));
         let Some((key, value)) = ties.keys.first() else {
             return refuse(ViolationKind::KeyMissing { key: self.first_key(message) });
@@ -62,30 +74,68 @@ impl Checker {
             Holder::Copy(copy) => Some(*copy),
             _ => None,
         });
+        let open = ties.keys.iter().any(|(key, _)| self.protocol.key(*key).is_some_and(|key| key.open));
+        let alone = open && otherwise == Otherwise::Alone;
         let Some(copy) = holder else {
-            let ended = holders.iter().find_map(|holder| match holder {
-                Holder::Past(ended) => Some(*ended),
-                _ => None,
+            let late = holders.iter().any(|holder| match holder {
+                Holder::Past(ended) => {
+                    ended.by != direction && self.under_way(ended.from, direction, message)
+                }
+                _ => false,
             });
-            let open = ties.keys.iter().any(|(key, _)| self.protocol.key(*key).is_some_and(|key| key.open));
-            return match ended {
-                Some(by) if by != direction => Ok(Later::Late),
-                _ if open => Ok(Later::Alone),
+            let new = !matches!(ties.meant, Meant::Copy(_));
+            return match otherwise {
+                Otherwise::Opens if new => Ok(None),
+                _ if late => Ok(Some(Later::Late)),
+                _ if alone && new => Ok(None),
                 _ => refuse(ViolationKind::UnknownKey { key: self.key_name(*key), value: value.clone() }),
             };
         };
-        if ties.copy.is_some_and(|meant| meant != copy) {
-            return refuse(ViolationKind::WrongKey { key: self.key_name(*key), value: value.clone() });
+        match ties.meant {
+            Meant::Copy(meant) if meant != copy => {
+                return refuse(ViolationKind::WrongKey { key: self.key_name(*key), value: value.clone() });
+            }
+            Meant::New => {
+                return refuse(ViolationKind::KeyInUse { key: self.key_name(*key), value: value.clone() });
+            }
+            _ => {}
         }
         self.fitting(copy, direction, message, id, ties)?;
-        let from = self.copies.get(copy).map(|running| running.state).unwrap_or(StateIndex(u32::MAX));
+        let Some(running) = self.copies.get(copy) else { return Ok(None) };
+        let from = running.state;
         let edge = self.state(from).and_then(|table| table.edge(direction, message));
         match edge.map(|edge| edge.action) {
-            Some(Action::Step(to)) => Ok(Later::Copy { copy, from, to }),
-            // The values were taken anew before all that belongs to the copy before this one had come.
-            _ if self.copies.get(copy).is_some_and(|running| running.has_late(direction)) => Ok(Later::Late),
+            Some(Action::Step(to)) => Ok(Some(Later::Copy { copy, from, to })),
+            // It crosses the message that opened the copy, and is meant for what was before.
+            _ if ties.meant == Meant::Anything
+                && running.may_be_unknown(direction)
+                && running.is_reused() =>
+            {
+                Ok(Some(Later::Late))
+            }
+            _ if ties.meant == Meant::Anything && running.may_be_unknown(direction) && alone => Ok(None),
             _ => Err(self.violation_in(from, direction, message, id)),
         }
+    }
+
+    /// Whether a message may have been sent by who knew a copy in a state and not yet that the other side ended it
+    /// there.
+    fn under_way(&self, from: StateIndex, direction: Direction, message: MessageIndex) -> bool {
+        let mut seen = vec![from];
+        let mut next = 0;
+        while let Some(state) = seen.get(next).copied() {
+            next += 1;
+            let edges = self.state(state).map_or(&[][..], |table| &table.edges);
+            for edge in edges.iter().filter(|edge| edge.direction == direction) {
+                if edge.message == message {
+                    return true;
+                }
+                if !seen.contains(&edge.action.target()) {
+                    seen.push(edge.action.target());
+                }
+            }
+        }
+        false
     }
 
     /// Whether the values that a message carries are those of its copy, or free.
@@ -199,16 +249,9 @@ impl Checker {
                 }
                 Step::plain(StepKind::Swallowed, message)
             }
-            Later::Alone => {
-                if let Some((id, token)) = request {
-                    self.asked_mut(direction).open_exchange(id, message, Place::Alone, token, &limits);
-                }
-                Step::plain(StepKind::Alone, message)
-            }
             Later::Copy { copy, from, to } => {
                 let id = request.as_ref().map(|(id, _)| *id);
                 let advice = self.advice(direction, message, from, id);
-                self.copies.advance(copy, to, direction, ties.keys);
                 if let Some((id, token)) = request {
                     self.asked_mut(direction).open_exchange(id, message, Place::Keyed(copy), token, &limits);
                     self.copies.asked(copy, direction, id);
@@ -216,6 +259,8 @@ impl Checker {
                 let ended = self.is_end(to);
                 if ended {
                     self.end_copy(copy, direction);
+                } else {
+                    self.copies.advance(copy, to, direction, ties.keys);
                 }
                 Step { kind: StepKind::Copy { ended }, message: Some(message), copy: Some(copy), advice }
             }
@@ -233,7 +278,7 @@ impl Checker {
             let asked = self.asked_mut(*asker);
             match asked.running_under(id) {
                 Some(exchange) if exchange.answered => asked.finish(id),
-                Some(_) => asked.cancel_opener(id, running.channel(), &limits),
+                Some(_) => asked.cancel_opener(id, running.channel(), running.state, &limits),
                 None => {}
             }
         }
@@ -254,6 +299,11 @@ impl Checker {
             Place::Keyed(copy) => Some(copy),
             _ => None,
         }
+    }
+
+    /// The id of the request that opened a running copy, of those that a key ties together.
+    pub fn copy_opener(&self, copy: CopyNumber) -> Option<&RequestId> {
+        self.copies.get(copy)?.opener.as_ref().map(|(_, id)| id)
     }
 
     /// The state of a running copy that a key ties together.

@@ -115,8 +115,6 @@ pub enum StepKind {
     },
     /// Nothing: the message belongs to a running exchange whose state does not mind it.
     Reported,
-    /// Nothing: it carries an open key that nobody holds, and stands alone.
-    Alone,
     /// Nothing: the message comes too late for its exchange and is to be dropped.
     Swallowed,
     /// Nothing: the session is closed and the message is to be dropped.
@@ -232,7 +230,7 @@ impl Checker {
             }
             Action::Spawn(state) => {
                 let ended = self.is_end(state);
-                let opener = || Some((direction, id.clone()));
+                let opener = || Some(id.clone());
                 let channel = self.copies.starts(state);
                 copy =
                     channel.map(|channel| self.copies.start(channel, state, direction, opener(), ties.keys));

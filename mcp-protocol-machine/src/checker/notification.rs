@@ -122,11 +122,6 @@ impl Checker {
                 let kind = StepKind::Copy { ended: true };
                 Ok(Step { kind, message: Some(message), copy: Some(copy), advice })
             }
-            Place::Alone => {
-                self.judge_gates(direction, message, applies)?;
-                self.asked_mut(direction).cancel(id, &limits);
-                Ok(Step::plain(StepKind::Alone, message))
-            }
             Place::Linear(channel) => {
                 let found = self.find_in(channel, direction, message);
                 let Some((found, Action::Step(to))) = found.map(|found| (found, found.action)) else {
@@ -160,10 +155,11 @@ impl Checker {
         let limits = self.limits;
         self.asked_mut(direction).cancel(id, &limits);
         self.copies.answered(copy, direction, id);
-        self.copies.advance(copy, to, direction, &[]);
         let ended = self.is_end(to);
         if ended {
             self.end_copy(copy, direction);
+        } else {
+            self.copies.advance(copy, to, direction, &[]);
         }
         Ok(Step { kind: StepKind::Copy { ended }, message: Some(message), copy: Some(copy), advice })
     }
@@ -203,7 +199,7 @@ impl Checker {
                 Ok(Step { kind, message: Some(message), copy: None, advice })
             }
             // The state of a copy with a life of its own does not mind reports on the request that opened it.
-            Place::Keyed(_) | Place::Alone => reported,
+            Place::Keyed(_) => reported,
             Place::Copy(state) => {
                 let edge = self.state(state).and_then(|table| table.edge(direction, message)).copied();
                 let (Some(edge), Some(holder)) = (edge, holder.cloned()) else { return reported };

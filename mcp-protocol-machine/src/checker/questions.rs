@@ -97,7 +97,6 @@ impl Checker {
                 let mut places = others.filter(|(awaiting, _)| *awaiting == request).map(|(_, place)| place);
                 places.any(|place| match place {
                     Place::Linear(channel) => self.find_in(channel, direction, message).is_some(),
-                    Place::Alone => true,
                     Place::Keyed(copy) => self.copies.get(copy).is_some_and(|running| {
                         // Which of its requests it is does not matter: its opener's refusal needs no edge.
                         let opener = refusal && self.opens(running, direction.flip(), request);
@@ -132,7 +131,7 @@ impl Checker {
         own.any(|(request, place)| {
             cancellable(request)
                 && match place {
-                    Place::Copy(_) | Place::Keyed(_) | Place::Alone => true,
+                    Place::Copy(_) | Place::Keyed(_) => true,
                     Place::Linear(channel) => self
                         .find_in(channel, direction, message)
                         .is_some_and(|found| matches!(found.action, Action::Step(_))),

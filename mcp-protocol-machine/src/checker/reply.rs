@@ -3,7 +3,7 @@
 //! In: a direction, an id, and what the reply was decoded as. Out: a step or a violation. Refuses to guess: the caller
 //! asks [`Checker::awaiting`] which request it is that the reply belongs to, and decodes by that.
 
-use crate::copies::Ties;
+use crate::copies::{Ended, Ties};
 use crate::exchange::{Past, Place, RequestId, Standing};
 use crate::protocol::{Direction, Kind, MessageIndex};
 use crate::violation::{Violation, ViolationKind};
@@ -75,10 +75,6 @@ impl Checker {
                 Ok(Step { kind, message: Some(message), copy: None, advice })
             }
             Place::Keyed(copy) => self.reply_keyed(copy, direction, id, message, ties),
-            Place::Alone => {
-                self.asked_mut(asker).finish(id);
-                Ok(Step::plain(StepKind::Alone, message))
-            }
             Place::Copy(state) => {
                 let advice = self.advice(direction, message, state, Some(id));
                 let edge = self.state(state).and_then(|table| table.edge(direction, message)).copied();
@@ -123,7 +119,7 @@ impl Checker {
     /// The request that a late reply in this direction belongs to, where that reply may carry keys: the request would
     /// have opened a copy, and was taken back.
     pub fn retired(&self, direction: Direction, id: &RequestId) -> Option<MessageIndex> {
-        self.asked(direction.flip()).opened(id).map(|(request, _)| request)
+        self.asked(direction.flip()).opened(id).map(|opened| opened.request)
     }
 
     fn stray(
@@ -139,8 +135,9 @@ impl Checker {
             Standing::Past(_) => {
                 let opened = asked.opened(id);
                 asked.swallow(id);
-                if let Some((_, channel)) = opened {
-                    self.copies.retire(channel, direction.flip(), ties.keys, &limits);
+                if let Some(opened) = opened {
+                    let ended = Ended { by: direction.flip(), from: opened.state };
+                    self.copies.retire(opened.channel, ended, ties.keys, &limits);
                 }
                 Ok(Step { kind: StepKind::Swallowed, message, copy: None, advice: None })
             }

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::task::{Context, Poll};
 
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
-use mcp_protocol_machine::{CopyNumber, RequestId, StepKind};
+use mcp_protocol_machine::{About, CopyNumber, Meant, RequestId, StepKind};
 
 use super::arrivals::{LinearInput, Verdict};
 use super::engine::{Engine, Phase};
@@ -52,10 +52,10 @@ impl Engine {
         request: bool,
     ) -> Result<(CopyNumber, StateIndex), Error> {
         let (id, step) = if request {
-            let (id, step) = self.ask(message, written, false, false, None)?;
+            let (id, step) = self.ask(message, written, false, false, Meant::New)?;
             (Some((message, id)), step)
         } else {
-            (None, self.tell(message, written, mcp_protocol_machine::About::Nothing, None)?)
+            (None, self.tell(message, written, About::Nothing, Meant::New)?)
         };
         match (step.copy, step.kind) {
             (Some(copy), StepKind::Spawned { state }) => {

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Text};
-use mcp_protocol_machine::{About, Awaiting, CopyNumber, RequestId, Step, Ties, Token, Violation};
+use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token, Violation};
 
 use super::alternatives::applies;
 use super::batches::BatchKey;
@@ -42,17 +42,17 @@ impl Engine {
         progress: bool,
         call: bool,
     ) -> Result<i64, Error> {
-        self.ask(message, written, progress, call, None).map(|(id, _)| id)
+        self.ask(message, written, progress, call, Meant::New).map(|(id, _)| id)
     }
 
-    /// The same for a request of a copy, if one is named; tells what it did as well.
+    /// The same for a request that is meant for a copy, or for none; tells what it did as well.
     pub(crate) fn ask(
         &mut self,
         message: MessageIndex,
         written: &str,
         progress: bool,
         call: bool,
-        copy: Option<CopyNumber>,
+        meant: Meant,
     ) -> Result<(i64, Step), Error> {
         if let Some(error) = self.closed() {
             return Err(error);
@@ -75,7 +75,7 @@ impl Engine {
         // A refused request has used its id up as far as the checker is concerned.
         self.next_id = self.next_id.wrapping_add(1);
         let keys = Names::keys(&protocol, message, Some(&id), params);
-        let ties = Ties { keys: &keys, copy };
+        let ties = Ties { keys: &keys, meant };
         let mut step =
             self.checker.request_tied(Direction::Send, message, &id, token, ties, applies(params))?;
         if step.kind.is_dropped() {
@@ -101,16 +101,16 @@ impl Engine {
         written: &str,
         about: About<'_>,
     ) -> Result<bool, Error> {
-        self.tell(message, written, about, None).map(|step| !step.kind.is_dropped())
+        self.tell(message, written, about, Meant::New).map(|step| !step.kind.is_dropped())
     }
 
-    /// The same for a notification of a copy, if one is named; tells what it did.
+    /// The same for a notification that is meant for a copy, or for none; tells what it did.
     pub(crate) fn tell(
         &mut self,
         message: MessageIndex,
         written: &str,
         about: About<'_>,
-        copy: Option<CopyNumber>,
+        meant: Meant,
     ) -> Result<Step, Error> {
         // Once one side has said everything, replies may still be owed to the peer, and so may be reports on them.
         let answering = match self.phase {
@@ -128,7 +128,7 @@ impl Engine {
         let params = on_the_wire(table, written);
         self.check_told_apart(message, params)?;
         let keys = Names::keys(&protocol, message, None, params);
-        let ties = Ties { keys: &keys, copy };
+        let ties = Ties { keys: &keys, meant };
         let mut step =
             self.checker.notification_tied(Direction::Send, message, about, ties, applies(params))?;
         self.accepted(&mut step, message, params, false);

@@ -72,6 +72,12 @@ impl Session {
         open_exchange(self.seat.link.clone(), request, params)
     }
 
+    /// The id of the request that opened the copy; nothing once it is over.
+    pub fn request_id(&self) -> Option<RequestId> {
+        let copy = self.seat.copy?;
+        self.seat.link.with(|engine| engine.checker().copy_opener(copy).cloned())
+    }
+
     /// Answers whatever this value owes an answer to with an error, and lets go of it.
     pub fn decline(mut self, error: RpcError) {
         for (_, id) in std::mem::take(&mut self.open) {

@@ -99,7 +99,7 @@ impl Session {
                 Some(LinearInput { message, body: Body::Refusal(error), .. })
                     if matches!(wanted, Wanted::ReplyTo(_)) || self.seat.is_implied(before, message) =>
                 {
-                    return Taken::Read(Err(StepError::Refused { error, session: self }));
+                    return Taken::Read(Err(self.refused(error)));
                 }
                 taken => taken,
             };
@@ -155,7 +155,7 @@ impl Session {
         .await;
         match taken {
             Ok(payload) => Ok((payload, self)),
-            Err(Error::Refused(error)) => Err(StepError::Refused { error, session: self }),
+            Err(Error::Refused(error)) => Err(self.refused(error)),
             Err(error) => Err(StepError::Ended(error)),
         }
     }
@@ -174,6 +174,14 @@ impl Session {
             Wanted::Any => return None,
         };
         Some((request, Timer::new(link.clone(), Some(limit))))
+    }
+
+    /// The request was refused. A copy that the refusal has ended leaves nothing to go on with.
+    fn refused(self, error: RpcError) -> StepError<Session> {
+        if self.seat.is_over() {
+            return StepError::Ended(Error::Refused(error));
+        }
+        StepError::Refused { error, session: self }
     }
 
     async fn take_here<T: ReadReply>(&mut self, wanted: Wanted) -> Result<T, Error> {
@@ -293,6 +301,11 @@ impl Seat {
             .and_then(|role| role.state(state))
             .and_then(|state| state.edge(Direction::Receive, message));
         edge.is_some_and(|edge| edge.origin == Origin::Refusal)
+    }
+
+    /// Whether the value stands for a copy of which nothing is left.
+    fn is_over(&self) -> bool {
+        self.copy.is_some() && self.table().is_none_or(|state| state.kind == StateKind::End)
     }
 
     fn peer_may_close(&self) -> bool {

@@ -36,7 +36,7 @@ mod timer;
 pub use std::borrow::Cow;
 
 pub use mcp_protocol_machine::protocol::*;
-pub use mcp_protocol_machine::{Capabilities, ProtocolRef, Violation};
+pub use mcp_protocol_machine::{Capabilities, ProtocolRef, RequestId, Violation};
 pub use serde_json::{Error as JsonError, Value};
 
 pub use crate::error::{Error, StepError};

@@ -9,8 +9,8 @@
 use std::future::{Future, poll_fn};
 use std::task::{Context, Poll, ready};
 
-use mcp_protocol_machine::About;
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
+use mcp_protocol_machine::{About, Meant};
 use serde::Serialize;
 
 use super::call::written;
@@ -96,12 +96,12 @@ impl Session {
             return Err(error);
         }
         let kind = self.seat.link.protocol().message(message).map(|message| message.kind);
+        let meant = self.seat.copy.map_or(Meant::Anything, Meant::Copy);
         let link = &self.seat.link;
         let mut id = None;
         match kind {
             Some(Kind::Request) => {
-                let copy = self.seat.copy;
-                id = Some(link.with(|engine| engine.ask(message, written, false, false, copy))?.0);
+                id = Some(link.with(|engine| engine.ask(message, written, false, false, meant))?.0);
             }
             Some(Kind::Reply { request } | Kind::Refusal { request }) => {
                 let Some(place) = self.open.iter().position(|(open, _)| *open == request) else {
@@ -122,8 +122,7 @@ impl Session {
                 }
             }
             _ => {
-                let copy = self.seat.copy;
-                link.with(|engine| engine.tell(message, written, About::Nothing, copy))?;
+                link.with(|engine| engine.tell(message, written, About::Nothing, meant))?;
             }
         }
         self.seat.state = target;

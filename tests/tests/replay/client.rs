@@ -1,10 +1,10 @@
 //! The typed client, driven by the names of methods.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use mcp_protocols::mcp_2025_03_26::{
-    Active, AwaitingNotif, AwaitingResult, McpClient, McpError, Uninit, client,
+    Active, AwaitingNotif, AwaitingResult, McpClient, McpError, Uninit, Watched, client,
 };
 use mcp_runtime::typed::Canceller;
 use mcp_runtime::{Options, Report, RpcError, Transport};
@@ -19,13 +19,20 @@ pub(crate) enum Running {
     /// The handshake; the state has it.
     Step,
     Call(JoinHandle<Result<(), McpError>>, Canceller),
+    /// A subscription to a resource; the state has what comes of it.
+    Subscribe(String, JoinHandle<Result<Subscription, McpError>>),
+    /// The end of one.
+    Unsubscribe(JoinHandle<Result<(), McpError>>),
 }
+
+type Subscription = client::Subscription<Watched>;
 
 impl Running {
     pub(crate) fn cancel(&self) {
         match self {
             Running::Call(_, canceller) => canceller.cancel().unwrap(),
             Running::Step => panic!("the handshake cannot be taken back"),
+            Running::Subscribe(..) | Running::Unsubscribe(_) => panic!("no recording takes it back"),
         }
     }
 }
@@ -42,6 +49,8 @@ enum Stage {
 pub(crate) struct Player {
     stage: Option<Stage>,
     handle: client::Handle,
+    /// By the resource.
+    subscriptions: HashMap<String, Subscription>,
     reports: Arc<Mutex<Vec<Report>>>,
 }
 
@@ -53,7 +62,8 @@ impl Player {
         let options = Options::new().on_report(move |report| noted.lock().unwrap().push(report.clone()));
         let session = McpClient::with_options(transport, options);
         tokio::spawn(session.incoming().serve(Script(Mutex::new(answers.into()))));
-        Player { handle: session.handle(), stage: Some(Stage::Uninit(session)), reports }
+        let (handle, subscriptions) = (session.handle(), HashMap::new());
+        Player { handle, subscriptions, stage: Some(Stage::Uninit(session)), reports }
     }
 
     pub(crate) fn reports(&self) -> Vec<String> {
@@ -89,8 +99,20 @@ impl Player {
             "resources/list" => call!(asks.list_resources(params.map(read))),
             "resources/templates/list" => call!(asks.list_resource_templates(params.map(read))),
             "resources/read" => call!(asks.read_resource(read(needed()))),
-            "resources/subscribe" => call!(asks.subscribe(needed())),
-            "resources/unsubscribe" => call!(asks.unsubscribe(needed())),
+            "resources/subscribe" => {
+                let (asks, params) = (asks.clone(), needed());
+                let uri = params["uri"].to_string();
+                Running::Subscribe(uri, tokio::spawn(async move { asks.subscribe(params).await }))
+            }
+            "resources/unsubscribe" => {
+                let params = needed();
+                match self.subscriptions.remove(&params["uri"].to_string()) {
+                    Some(subscription) => Running::Unsubscribe(tokio::spawn(async move {
+                        Ok(subscription.unsubscribe(params).await?)
+                    })),
+                    None => call!(asks.unsubscribe(params)),
+                }
+            }
             "prompts/list" => call!(asks.list_prompts(params.map(read))),
             "prompts/get" => call!(asks.get_prompt(read(needed()))),
             "completion/complete" => call!(asks.complete(read(needed()))),
@@ -113,10 +135,21 @@ impl Player {
         });
     }
 
+    /// The server tells of a change, and who subscribed to it hears of it.
+    pub(crate) async fn updated(&mut self, params: &Value) {
+        if let Some(subscription) = self.subscriptions.get_mut(&params["uri"].to_string()) {
+            assert_eq!(subscription.recv_resource_updated().await.unwrap(), *params);
+        }
+    }
+
     /// What has come of a request.
     pub(crate) async fn outcome(&mut self, running: Running) -> Result<(), McpError> {
         match running {
-            Running::Call(task, _) => task.await.unwrap(),
+            Running::Call(task, _) | Running::Unsubscribe(task) => task.await.unwrap(),
+            Running::Subscribe(uri, task) => {
+                self.subscriptions.insert(uri, task.await.unwrap()?);
+                Ok(())
+            }
             Running::Step => {
                 let Some(Stage::AwaitingResult(session)) = self.stage.take() else { panic!("not asked") };
                 let (_, session) = session.recv_initialize_result().await?;

@@ -203,13 +203,17 @@ pub(crate) async fn resources(session: &Session, desk: &Desk) {
         other => panic!("{other:?}"),
     }
 
-    session.subscribe(json!({ "uri": uri })).await.unwrap();
+    let mut subscription = session.subscribe(json!({ "uri": uri })).await.unwrap();
     desk.diary.until(1, logged("Received Subscribe Resource request")).await;
     text(session, "toggle-subscriber-updates", json!({})).await;
-    let news = |entry: &Entry| matches!(entry, Entry::Updated(params) if params["uri"] == uri);
-    desk.diary.until(1, news).await;
-    session.unsubscribe(json!({ "uri": uri })).await.unwrap();
+    assert_eq!(subscription.recv_resource_updated().await.unwrap()["uri"], uri);
+    // The server subscribes as often as it is asked.
+    subscription.subscribe(json!({ "uri": uri })).await.unwrap();
+    desk.diary.until(2, logged("Received Subscribe Resource request")).await;
+    subscription.unsubscribe(json!({ "uri": uri })).await.unwrap();
     desk.diary.until(1, logged("Received Unsubscribe Resource request")).await;
+    // It does not mind being told so again either.
+    session.unsubscribe(json!({ "uri": uri })).await.unwrap();
     // Left on, it would keep the server from leaving at the end.
     text(session, "toggle-subscriber-updates", json!({})).await;
 }

@@ -69,7 +69,7 @@ async fn the_server_is_held_to_it_as_well() {
             of(Side::Server, "prompts.listChanged")
         );
         assert_eq!(
-            missing(server.send_resource_updated(json!({})).await),
+            missing(server.send_resource_updated(json!({ "uri": "a:b" })).await),
             of(Side::Server, "resources.subscribe")
         );
         assert_eq!(missing(server.send_log_message(read(log)).await), of(Side::Server, "logging"));

@@ -3,7 +3,9 @@
 //! Nothing here is called: it is enough that it compiles. `tests/ui.rs` holds it against the generated code, so that
 //! no method is left out.
 
-use mcp_protocols::mcp_2025_03_26::{Active, AwaitingNotif, AwaitingResult, McpClient, Uninit};
+use mcp_protocols::mcp_2025_03_26::{
+    Active, AwaitingNotif, AwaitingResult, Leaving, McpClient, Renewing, Subscribing, Uninit, Watched, client,
+};
 use mcp_runtime::Options;
 use mcp_runtime::transport::Duplex;
 
@@ -43,6 +45,7 @@ pub(crate) fn active() {
     let _ = McpClient::<Active>::list_resources;
     let _ = McpClient::<Active>::list_resource_templates;
     let _ = McpClient::<Active>::read_resource;
+    let _ = McpClient::<Active>::send_resources_subscribe;
     let _ = McpClient::<Active>::subscribe;
     let _ = McpClient::<Active>::unsubscribe;
     let _ = McpClient::<Active>::list_prompts;
@@ -51,4 +54,28 @@ pub(crate) fn active() {
     let _ = McpClient::<Active>::set_level;
     let _ = McpClient::<Active>::send_roots_list_changed;
     let _ = McpClient::<Active>::close;
+}
+
+pub(crate) fn subscribing() {
+    let _ = client::Subscription::<Subscribing>::recv_subscribed;
+}
+
+pub(crate) fn watched() {
+    let _ = client::Subscription::<Watched>::recv_resource_updated;
+    let _ = client::Subscription::<Watched>::send_resources_subscribe;
+    let _ = client::Subscription::<Watched>::subscribe;
+    let _ = client::Subscription::<Watched>::send_resources_unsubscribe;
+    let _ = client::Subscription::<Watched>::unsubscribe;
+}
+
+pub(crate) fn renewing() {
+    let _ = client::Subscription::<Renewing>::recv_resource_updated;
+    let _ = client::Subscription::<Renewing>::recv_subscribed;
+    let _ = client::Subscription::<Renewing>::next;
+}
+
+pub(crate) fn leaving() {
+    let _ = client::Subscription::<Leaving>::recv_resource_updated;
+    let _ = client::Subscription::<Leaving>::recv_unsubscribed;
+    let _ = client::Subscription::<Leaving>::next;
 }

@@ -3,7 +3,9 @@
 //! Nothing here is called: it is enough that it compiles. `tests/ui.rs` holds it against the generated code, so that
 //! no method is left out.
 
-use mcp_protocols::mcp_2025_03_26::{Active, AwaitingNotif, AwaitingResult, McpServer, Uninit};
+use mcp_protocols::mcp_2025_03_26::{
+    Active, AwaitingNotif, AwaitingResult, Leaving, McpServer, Renewing, Subscribing, Uninit, Watched, server,
+};
 use mcp_runtime::Options;
 use mcp_runtime::transport::Duplex;
 
@@ -49,4 +51,28 @@ pub(crate) fn active() {
     let _ = McpServer::<Active>::send_prompts_list_changed;
     let _ = McpServer::<Active>::send_resource_updated;
     let _ = McpServer::<Active>::close;
+}
+
+pub(crate) fn subscribing() {
+    let _ = server::Subscription::<Subscribing>::send_subscribed;
+    let _ = server::Subscription::<Subscribing>::refuse;
+}
+
+pub(crate) fn watched() {
+    let _ = server::Subscription::<Watched>::send_resource_updated;
+    let _ = server::Subscription::<Watched>::recv_resources_subscribe;
+    let _ = server::Subscription::<Watched>::recv_resources_unsubscribe;
+    let _ = server::Subscription::<Watched>::next;
+}
+
+pub(crate) fn renewing() {
+    let _ = server::Subscription::<Renewing>::send_resource_updated;
+    let _ = server::Subscription::<Renewing>::send_subscribed;
+    let _ = server::Subscription::<Renewing>::refuse;
+}
+
+pub(crate) fn leaving() {
+    let _ = server::Subscription::<Leaving>::send_resource_updated;
+    let _ = server::Subscription::<Leaving>::send_unsubscribed;
+    let _ = server::Subscription::<Leaving>::refuse;
 }

@@ -8,8 +8,29 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
 use super::Explorer;
+use crate::automaton::alone;
+use crate::automaton::graph::NodeId;
 use crate::checks::channels;
 use crate::source::Span;
+
+/// What a message is to a channel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// It opens a copy, or is a step of the linear channel.
+    Own,
+    /// It goes on with a copy, and finds it by the values of its keys.
+    Later,
+    /// It opens a copy that is nothing else: where a step of another channel's copies, whose key nobody holds, stands
+    /// alone. The two are no rivals; that the key is open is judged with the copies.
+    Alone,
+}
+
+fn with(
+    alphabet: HashMap<(Direction, MessageIndex), Span>,
+    used: Use,
+) -> HashMap<(Direction, MessageIndex), (Span, Use)> {
+    alphabet.into_iter().map(|(action, span)| (action, (span, used))).collect()
+}
 
 impl Explorer<'_> {
     /// Channels that run side by side share no message in one direction.
@@ -17,27 +38,21 @@ impl Explorer<'_> {
         let starts = std::mem::take(&mut self.starts);
         let mut reported: BTreeSet<(Span, Span)> = BTreeSet::new();
         for (linear, running) in starts {
-            let mut seen: HashMap<(Direction, MessageIndex), (usize, Span)> = HashMap::new();
+            let mut seen: HashMap<(Direction, MessageIndex), Vec<(Span, Use)>> = HashMap::new();
             let bodies = self.running.get(running).cloned().unwrap_or_default();
             let linear = linear.iter().map(|state| self.alphabet([*state]));
-            let bodies = bodies.iter().map(|body| {
-                let edges = self.bodies.get(body).map(Vec::as_slice).unwrap_or_default();
-                let mut alphabet = self.alphabet(edges.iter().map(|edge| edge.target));
-                for edge in edges {
-                    alphabet.entry((edge.direction, edge.message)).or_insert(edge.span);
-                }
-                alphabet
-            });
+            let bodies = bodies.iter().map(|body| self.uses(body));
+            let linear = linear.map(|alphabet| with(alphabet, Use::Own));
             let channels: Vec<_> = linear.chain(bodies).collect();
             let mut found = Vec::new();
-            for (channel, alphabet) in channels.into_iter().enumerate() {
-                for (action, span) in alphabet {
-                    match seen.get(&action) {
-                        Some((other, first)) if *other != channel => found.push((action, *first, span)),
-                        _ => {
-                            seen.insert(action, (channel, span));
-                        }
-                    }
+            for alphabet in channels {
+                for (action, (span, used)) in alphabet {
+                    let others = seen.entry(action).or_default();
+                    let rival = others.iter().find(|(_, other)| {
+                        !matches!((used, *other), (Use::Alone, Use::Later) | (Use::Later, Use::Alone))
+                    });
+                    found.extend(rival.map(|(first, _)| (action, *first, span)));
+                    others.push((span, used));
                 }
             }
             found.sort_unstable_by_key(|(_, first, second)| (*first, *second));
@@ -56,6 +71,30 @@ impl Explorer<'_> {
                 }
             }
         }
+    }
+
+    /// Every message that copies of a body may have, with a place each.
+    fn uses(&self, body: &NodeId) -> HashMap<(Direction, MessageIndex), (Span, Use)> {
+        let declarations = &self.resolution.declarations;
+        let edges = self.bodies.get(body).map(Vec::as_slice).unwrap_or_default();
+        let (mut uses, mut alone) = (HashMap::new(), HashMap::new());
+        for edge in edges {
+            let after = self.alphabet([edge.target]);
+            if alone::stands_alone(&self.states, declarations, edge) {
+                alone.extend(with(after, Use::Alone));
+                alone.insert((edge.direction, edge.message), (edge.span, Use::Alone));
+            } else {
+                // Whatever opens a copy is no mere step of it.
+                after.into_iter().for_each(|(action, span)| {
+                    uses.entry(action).or_insert((span, Use::Later));
+                });
+                uses.insert((edge.direction, edge.message), (edge.span, Use::Own));
+            }
+        }
+        alone.into_iter().for_each(|(action, used)| {
+            uses.entry(action).or_insert(used);
+        });
+        uses
     }
 
     /// Every message that a linear channel may have from some states on, with a place each.

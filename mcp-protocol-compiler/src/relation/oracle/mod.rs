@@ -42,9 +42,7 @@ struct Item {
 enum Life {
     Unborn,
     At(Vec<StateIndex>),
-    /// At its end, where only what closing the diamond added can still arrive.
-    Over(Vec<StateIndex>),
-    /// Taken back or refused: what still arrives is swallowed.
+    /// At its end, taken back or refused: what still arrives is swallowed.
     Ended,
 }
 
@@ -201,15 +199,7 @@ impl Oracle<'_> {
 
     fn life(&self, side: usize, at: Vec<StateIndex>) -> Life {
         let over = at.iter().all(|state| self.role(side).states[state.0 as usize].kind == StateKind::End);
-        if over { Life::Over(at) } else { Life::At(at) }
-    }
-
-    /// A copy after a refusal: over, if it is that of the request that opened it.
-    fn refused(&self, side: usize, at: Vec<StateIndex>) -> Life {
-        match self.life(side, at) {
-            Life::Over(_) => Life::Ended,
-            goes_on => goes_on,
-        }
+        if over { Life::Ended } else { Life::At(at) }
     }
 
     /// The notification that takes a copy back; it needs no edge.
@@ -263,10 +253,7 @@ impl Oracle<'_> {
                     self.copy_lag(world, side, index, edge)?;
                     let mut after = world.clone();
                     let moved = self.moved(side, at, *from, edge.action);
-                    after.copies[index].lives[side] = match edge.origin {
-                        Origin::Refusal => self.refused(side, moved),
-                        _ => self.life(side, moved),
-                    };
+                    after.copies[index].lives[side] = self.life(side, moved);
                     let item = Item { message: edge.message, tag: Tag::Copy(copy.number) };
                     after.inbox[1 - side].push_back(item);
                     next.push((format!("{who} #{} !{}", copy.number, self.name(edge.message)), after));
@@ -346,18 +333,16 @@ impl Oracle<'_> {
         if let Tag::Copy(number) = item.tag {
             let index = world.copies.iter().position(|copy| copy.number == number).unwrap();
             match world.copies[index].lives[side].clone() {
-                Life::Over(_) | Life::At(_) if item.message == self.cancel() => {
+                Life::At(_) if item.message == self.cancel() => {
                     world.copies[index].lives[side] = Life::Ended;
                 }
+                // Its id or its key swallows what is late for it.
                 Life::Ended => {}
-                Life::Over(at) | Life::At(at) => {
+                Life::At(at) => {
                     let edge = self.edge(side, &at, Direction::Receive, item.message);
                     let (from, edge) = edge.ok_or_else(unexpected)?;
                     let moved = self.moved(side, &at, from, edge.action);
-                    world.copies[index].lives[side] = match edge.origin {
-                        Origin::Refusal => self.refused(side, moved),
-                        _ => self.life(side, moved),
-                    };
+                    world.copies[index].lives[side] = self.life(side, moved);
                 }
                 Life::Unborn => {
                     let edge = self.edge(side, &world.main[side], Direction::Receive, item.message);
@@ -383,7 +368,7 @@ impl Oracle<'_> {
 fn tidy(world: &mut World) {
     let tags: Vec<Tag> = world.inbox.iter().flatten().map(|item| item.tag).collect();
     world.copies.retain(|copy| {
-        let over = |life: &Life| matches!(life, Life::Over(_) | Life::Ended);
+        let over = |life: &Life| *life == Life::Ended;
         !copy.lives.iter().all(over) || tags.contains(&Tag::Copy(copy.number))
     });
     world.exchanges.retain(|known| known.awaited || known.owed || tags.contains(&Tag::Request(known.number)));

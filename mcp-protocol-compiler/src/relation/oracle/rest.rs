@@ -49,7 +49,7 @@ impl Oracle<'_> {
         for item in &world.inbox[side] {
             self.receive(&mut ahead, side, *item)?;
             let allowed = match &ahead.copies[index].lives[side] {
-                Life::At(at) | Life::Over(at) => self.edge(side, at, Direction::Send, edge.message).is_some(),
+                Life::At(at) => self.edge(side, at, Direction::Send, edge.message).is_some(),
                 // What is too late is swallowed before it is written.
                 Life::Ended => return Ok(()),
                 Life::Unborn => false,
@@ -81,7 +81,7 @@ impl Oracle<'_> {
                         return Err("deadlock in a copy".to_owned());
                     }
                 }
-                [Life::Over(_) | Life::Ended, Life::Over(_) | Life::Ended] => {}
+                [Life::Ended, Life::Ended] => {}
                 _ => return Err("a copy is left over on one side".to_owned()),
             }
         }

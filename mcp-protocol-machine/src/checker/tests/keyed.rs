@@ -5,7 +5,8 @@ use crate::checker::tests::{accepted, id, never};
 use crate::protocol::Direction::{Receive, Send};
 use crate::protocol::{Direction, KeyIndex, MessageIndex, Side, StateKind};
 use crate::{
-    About, Awaiting, Checker, CopyNumber, KeyValue, Limits, Step, StepKind, Ties, Violation, ViolationKind,
+    About, Awaiting, Checker, CopyNumber, KeyValue, Limits, Meant, Step, StepKind, Ties, Violation,
+    ViolationKind,
 };
 
 /// `*( !subscribe . ?result . rec w . ( ?updated . w & !unsubscribe . ?result . End ) )`, from the client's side,
@@ -33,8 +34,17 @@ fn tables(open: bool) -> (Tables, Exchange, MessageIndex, Exchange, MessageIndex
 
 fn watching_with(open: bool) -> Watching {
     let (mut tables, subscribe, updated, unsubscribe, cancelled) = tables(open);
-    let opened = [(Send, subscribe.request, To::Spawn("Opening"))];
-    tables.state("Active", StateKind::Replicated, &opened);
+    let mut opened = vec![(Send, subscribe.request, To::Spawn("Opening"))];
+    if open {
+        opened.push((Receive, updated, To::Spawn("End")));
+        opened.push((Send, unsubscribe.request, To::Spawn("Alone")));
+        let alone =
+            [(Receive, unsubscribe.reply, To::Step("End")), (Receive, unsubscribe.refusal, To::Step("End"))];
+        tables.state("Active", StateKind::Replicated, &opened);
+        tables.state("Alone", StateKind::Linear, &alone);
+    } else {
+        tables.state("Active", StateKind::Replicated, &opened);
+    }
     tables.state(
         "Opening",
         StateKind::Linear,
@@ -80,6 +90,12 @@ impl Watching {
         accepted(self.ask(self.unsubscribe.request, number, uri));
         let step = accepted(self.checker.reply(Receive, &id(number), self.unsubscribe.reply));
         assert_eq!(step.kind, StepKind::Copy { ended: true });
+    }
+
+    fn cancel(&mut self, number: i64) {
+        let message = self.cancelled;
+        let step = self.checker.notification(Send, message, About::Request(&id(number)), never);
+        assert_eq!(accepted(step).kind, StepKind::Copy { ended: true });
     }
 
     fn tell(&mut self, direction: Direction, uri: &str) -> Result<Step, Violation> {
@@ -143,9 +159,9 @@ fn a_value_that_ended_is_no_longer_sent_by_who_ended_it() {
     watching.unsubscribe(2, "a");
     // The server's reply ended it: what the server sends afterwards was not under way.
     assert!(matches!(watching.updated("a").unwrap_err().kind, ViolationKind::UnknownKey { .. }));
-    // A late word of the client would be swallowed, and is not written.
-    let late = accepted(watching.ask(watching.unsubscribe.request, 3, "a"));
-    assert_eq!(late.kind, StepKind::Swallowed);
+    // Nor did the client have anything to say while it waited for that reply.
+    let again = watching.ask(watching.unsubscribe.request, 3, "a").unwrap_err();
+    assert!(matches!(again.kind, ViolationKind::UnknownKey { .. }), "{again}");
 }
 
 #[test]
@@ -208,7 +224,7 @@ fn a_sender_that_means_another_copy_is_told() {
     let mut watching = watching();
     let (a, _) = (watching.subscribe(1, "a"), watching.subscribe(2, "b"));
     let keys = [(URI, KeyValue::from("b"))];
-    let ties = Ties { keys: &keys, copy: Some(a) };
+    let ties = Ties { keys: &keys, meant: Meant::Copy(a) };
     let message = watching.unsubscribe.request;
     let wrong = watching.checker.request_tied(Send, message, &id(3), None, ties, never).unwrap_err();
     assert!(matches!(wrong.kind, ViolationKind::WrongKey { .. }));
@@ -217,13 +233,87 @@ fn a_sender_that_means_another_copy_is_told() {
 #[test]
 fn an_open_key_that_nobody_holds_lets_a_step_pass_alone() {
     let mut watching = watching_with(true);
-    assert_eq!(accepted(watching.updated("z")).kind, StepKind::Alone);
+    let alone = accepted(watching.updated("z"));
+    assert!(matches!((alone.kind, alone.copy), (StepKind::Spawned { .. }, None)), "{alone:?}");
     let step = accepted(watching.ask(watching.unsubscribe.request, 1, "z"));
-    assert_eq!(step.kind, StepKind::Alone);
+    assert!(matches!((step.kind, step.copy), (StepKind::Spawned { .. }, None)), "{step:?}");
     let step = accepted(watching.checker.reply(Receive, &id(1), watching.unsubscribe.reply));
-    assert_eq!(step.kind, StepKind::Alone);
+    assert_eq!(step.kind, StepKind::Copy { ended: true });
     let copy = watching.subscribe(2, "a");
     assert_eq!(accepted(watching.updated("a")).copy, Some(copy));
+    assert_eq!(accepted(watching.updated("b")).copy, None);
+    // The server's reply ended it; what the server says of it afterwards stands alone again.
+    watching.unsubscribe(3, "a");
+    assert!(matches!(accepted(watching.updated("a")).kind, StepKind::Spawned { .. }));
+    // What crosses the client's own end is late.
+    watching.subscribe(4, "a");
+    watching.cancel(4);
+    assert_eq!(accepted(watching.updated("a")).kind, StepKind::Swallowed);
+}
+
+#[test]
+fn what_is_to_stand_alone_is_none_of_a_copy_s() {
+    let mut watching = watching_with(true);
+    watching.subscribe(1, "a");
+    let keys = [(URI, KeyValue::from("a"))];
+    let ties = Ties { keys: &keys, meant: Meant::New };
+    let message = watching.unsubscribe.request;
+    let taken = watching.checker.request_tied(Send, message, &id(2), None, ties, never).unwrap_err();
+    assert!(matches!(taken.kind, ViolationKind::KeyInUse { .. }), "{taken}");
+}
+
+#[test]
+fn what_crosses_the_opening_of_a_copy_is_not_meant_for_it() {
+    let mut watching = watching_with(true);
+    let copy = accepted(watching.ask(watching.subscribe.request, 1, "a")).copy;
+    // The server has not heard of the subscription, and tells of the change on its own account.
+    let step = accepted(watching.updated("a"));
+    assert!(matches!((step.kind, step.copy), (StepKind::Spawned { .. }, None)), "{step:?}");
+    accepted(watching.checker.reply(Receive, &id(1), watching.subscribe.reply));
+    assert_eq!(accepted(watching.updated("a")).copy, copy);
+}
+
+#[test]
+fn what_is_late_for_a_copy_is_not_taken_for_the_next_one_of_its_value() {
+    let mut watching = watching();
+    watching.subscribe(1, "a");
+    watching.cancel(1);
+    accepted(watching.ask(watching.subscribe.request, 2, "a"));
+    // The server has heard of neither.
+    assert_eq!(accepted(watching.updated("a")).kind, StepKind::Swallowed);
+    accepted(watching.checker.reply(Receive, &id(2), watching.subscribe.reply));
+    assert!(accepted(watching.updated("a")).copy.is_some());
+    // Nothing was there before this one.
+    accepted(watching.ask(watching.subscribe.request, 3, "b"));
+    assert_eq!(watching.updated("b").unwrap_err().kind, ViolationKind::NotPermitted);
+}
+
+#[test]
+fn a_message_may_go_on_with_a_copy_or_open_one() {
+    let (mut tables, subscribe, updated, _, _) = tables(false);
+    let opened = [(Send, subscribe.request, To::Spawn("Opening"))];
+    tables.state("Active", StateKind::Replicated, &opened);
+    tables.state("Opening", StateKind::Linear, &[(Receive, subscribe.reply, To::Step("Watched"))]);
+    let again = [(Send, subscribe.request, To::Step("Again")), (Receive, updated, To::Step("Watched"))];
+    tables.state("Watched", StateKind::Linear, &again);
+    let answered =
+        [(Receive, subscribe.reply, To::Step("Watched")), (Receive, subscribe.refusal, To::Step("Watched"))];
+    tables.state("Again", StateKind::Linear, &answered);
+    let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    let mut ask = |number: i64, uri: &str, reply| {
+        let keys = [(URI, KeyValue::from(uri))];
+        let step = checker.request_tied(Send, subscribe.request, &id(number), None, Ties::keys(&keys), never);
+        let answered = checker.reply(Receive, &id(number), reply);
+        (accepted(step).kind, accepted(answered).copy)
+    };
+    let (kind, first) = ask(1, "a", subscribe.reply);
+    assert!(matches!(kind, StepKind::Spawned { .. }));
+    for (number, reply) in [(2, subscribe.reply), (3, subscribe.refusal), (4, subscribe.reply)] {
+        assert_eq!(ask(number, "a", reply), (StepKind::Copy { ended: false }, first));
+    }
+    let (kind, second) = ask(5, "b", subscribe.reply);
+    assert!(matches!(kind, StepKind::Spawned { .. }));
+    assert_ne!(first, second);
 }
 
 #[test]
@@ -261,32 +351,54 @@ fn a_notification_opens_a_copy_and_its_memory_is_bounded() {
 }
 
 #[test]
-fn what_is_late_for_a_copy_is_no_mistake_of_the_next_one_under_its_value() {
-    let mut watching = watching();
-    let first = watching.subscribe(1, "a");
-    let about = About::Request(&id(1));
-    accepted(watching.checker.notification(Send, watching.cancelled, about, never));
-    assert!(watching.checker.copy_state(first).is_none());
-    let second = accepted(watching.ask(watching.subscribe.request, 2, "a")).copy.unwrap();
-    // The peer has not read of the cancel; the second copy would accept nothing but its reply.
-    for _ in 0..2 {
-        assert_eq!(accepted(watching.updated("a")).kind, StepKind::Swallowed);
+fn each_channel_has_values_of_its_own_under_one_key() {
+    let mut tables = Tables::default();
+    let (open, change) = (tables.notification("open"), tables.notification("change"));
+    let (watch, changed) = (tables.notification("watch"), tables.notification("changed"));
+    tables.key("uri", false, &[open, change, watch, changed]);
+    let opened = [(Send, open, To::Spawn("Editing")), (Send, watch, To::Spawn("Watching"))];
+    tables.state("Active", StateKind::Replicated, &opened);
+    tables.state("Editing", StateKind::Linear, &[(Send, change, To::Step("End"))]);
+    tables.state("Watching", StateKind::Linear, &[(Receive, changed, To::Step("Watching"))]);
+    tables.state("End", StateKind::End, &[]);
+    let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    let mut tell = |direction, message| {
+        let keys = [(URI, KeyValue::from("a"))];
+        checker.notification_tied(direction, message, About::Nothing, Ties::keys(&keys), never)
+    };
+    let (editing, watching) = (accepted(tell(Send, open)).copy, accepted(tell(Send, watch)).copy);
+    assert_ne!(editing, watching);
+    assert_eq!(accepted(tell(Receive, changed)).copy, watching);
+    assert_eq!(accepted(tell(Send, change)).copy, editing);
+    // The one is over, and the other goes on under the same value.
+    assert_eq!(accepted(tell(Receive, changed)).copy, watching);
+    let unknown = tell(Send, change).unwrap_err();
+    assert!(matches!(unknown.kind, ViolationKind::UnknownKey { .. }), "{unknown}");
+    assert!(matches!(tell(Send, watch).unwrap_err().kind, ViolationKind::KeyInUse { .. }));
+}
+
+#[test]
+fn the_id_of_a_request_is_a_value_like_any_other() {
+    let mut tables = Tables::default();
+    let (run, output) = (tables.request("run"), tables.notification("output"));
+    tables.key("task", false, &[run.request, output]);
+    tables.state("Active", StateKind::Replicated, &[(Send, run.request, To::Spawn("Opening"))]);
+    tables.state("Opening", StateKind::Linear, &[(Receive, run.reply, To::Step("Running"))]);
+    tables.state("Running", StateKind::Linear, &[(Receive, output, To::Step("Running"))]);
+    tables.edit(run.request).keys.to_mut()[0].place = crate::protocol::KeyPlace::Id;
+    let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    let mut copies = Vec::new();
+    for value in [KeyValue::from(1), KeyValue::from("1")] {
+        let keys = [(URI, value.clone())];
+        let step = checker.request_tied(Send, run.request, &value, None, Ties::keys(&keys), never);
+        accepted(checker.reply(Receive, &value, run.reply));
+        let copy = accepted(step).copy.unwrap();
+        assert_eq!(checker.copy_opener(copy), Some(&value));
+        copies.push((copy, keys));
     }
-    accepted(watching.checker.reply(Receive, &id(2), watching.subscribe.reply));
-    assert_eq!(accepted(watching.updated("a")).copy, Some(second));
-    // A value that the peer has seen given back is not late any more.
-    watching.unsubscribe(3, "a");
-    accepted(watching.ask(watching.subscribe.request, 4, "a"));
-    assert_eq!(watching.updated("a").unwrap_err().kind, ViolationKind::NotPermitted);
-    // Nor is one of which the peer has spoken again.
-    let mut watching = self::watching();
-    watching.subscribe(1, "a");
-    accepted(watching.checker.notification(Send, watching.cancelled, About::Request(&id(1)), never));
-    watching.subscribe(2, "a");
-    accepted(watching.checker.notification(Send, watching.cancelled, About::Request(&id(2)), never));
-    accepted(watching.ask(watching.subscribe.request, 3, "a"));
-    assert_eq!(accepted(watching.updated("a")).kind, StepKind::Swallowed);
-    accepted(watching.checker.reply(Receive, &id(3), watching.subscribe.reply));
-    accepted(watching.ask(watching.unsubscribe.request, 4, "a"));
-    accepted(watching.updated("a"));
+    for (copy, keys) in copies.iter().rev() {
+        let ties = Ties::keys(keys);
+        let step = checker.notification_tied(Receive, output, About::Nothing, ties, never);
+        assert_eq!(accepted(step).copy, Some(*copy), "`1` is not `\"1\"`");
+    }
 }

@@ -120,7 +120,7 @@ impl Seen {
             Ok(StepKind::Copy { .. }) => self.copies += 1,
             Ok(StepKind::Reported) => self.reported += 1,
             Ok(StepKind::Swallowed) => self.swallowed += 1,
-            Ok(StepKind::Closed | StepKind::Alone) => {}
+            Ok(StepKind::Closed) => {}
             Err(kind) => {
                 let name = format!("{kind:?}").split([' ', '{', '(']).next().unwrap_or_default().to_owned();
                 *self.violations.entry(name).or_default() += 1;

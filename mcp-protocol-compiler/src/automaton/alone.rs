@@ -1,0 +1,158 @@
+//! Steps of copies that may stand alone: `open key`.
+//!
+//! In: the states of a role. Out: the same with an edge for each step that may come where no copy holds its key: a
+//! copy of its own that is over at once, or with the reply. Refuses to add one where the author has written where such
+//! a step stands alone, `*( ?Updated . End )` beside `*Subscription`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateKind};
+
+use super::raw::{RawEdge, RawState};
+use crate::resolve::Declarations;
+use crate::source::Span;
+
+/// Whether a message carries an open key.
+pub(super) fn is_open(declarations: &Declarations, message: MessageIndex) -> bool {
+    let carried = declarations.message(message).map_or(&[][..], |message| &message.table.keys);
+    carried
+        .iter()
+        .any(|carried| declarations.keys.get(usize::from(carried.key.0)).is_some_and(|key| key.table.open))
+}
+
+/// Whether an edge opens a copy in which nothing comes but, if it is a request, its reply.
+pub(super) fn stands_alone(states: &[RawState], declarations: &Declarations, edge: &RawEdge) -> bool {
+    let ends = |state: usize| states.get(state).is_some_and(|place| place.kind == StateKind::End);
+    let replies = |state: usize| {
+        states.get(state).is_some_and(|place| {
+            place.edges.iter().all(|edge| {
+                let kind = declarations.message(edge.message).map(|message| message.table.kind);
+                ends(edge.target) && matches!(kind, Some(Kind::Reply { .. } | Kind::Refusal { .. }))
+            })
+        })
+    };
+    edge.spawn && (ends(edge.target) || replies(edge.target))
+}
+
+/// Adds, wherever copies can be opened, an edge for each of their steps that may stand alone.
+pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
+    if !declarations.keys.iter().any(|key| key.table.open) {
+        return;
+    }
+    let opens: BTreeSet<(Direction, MessageIndex)> = states
+        .iter()
+        .flat_map(|place| place.edges.iter().filter(|edge| edge.spawn))
+        .map(|edge| (edge.direction, edge.message))
+        .collect();
+    let mut steps: BTreeMap<usize, Vec<RawEdge>> = BTreeMap::new();
+    let mut targets: BTreeMap<MessageIndex, usize> = BTreeMap::new();
+    for state in 0..states.len() {
+        let starts: Vec<usize> = states.get(state).map_or_else(Vec::new, |place| {
+            place.edges.iter().filter(|edge| edge.spawn).map(|edge| edge.target).collect()
+        });
+        let mut added: Vec<RawEdge> = Vec::new();
+        for start in starts {
+            let known = match steps.remove(&start) {
+                Some(known) => known,
+                None => open_steps(states, declarations, start)
+                    .into_iter()
+                    .filter(|(action, _)| !opens.contains(action))
+                    .map(|((direction, message), span)| {
+                        let target = *targets
+                            .entry(message)
+                            .or_insert_with(|| body(states, declarations, direction, message, span));
+                        edge(direction, message, target, true, span)
+                    })
+                    .collect(),
+            };
+            for step in &known {
+                let same =
+                    |known: &RawEdge| (known.direction, known.message) == (step.direction, step.message);
+                if !added.iter().any(same) {
+                    added.push(step.clone());
+                }
+            }
+            steps.insert(start, known);
+        }
+        if let Some(place) = states.get_mut(state) {
+            place.edges.append(&mut added);
+        }
+    }
+}
+
+/// The later steps of the copies that start in a state, as far as their key is open, in order of appearance.
+fn open_steps(
+    states: &[RawState],
+    declarations: &Declarations,
+    start: usize,
+) -> Vec<((Direction, MessageIndex), Span)> {
+    let mut found: Vec<((Direction, MessageIndex), Span)> = Vec::new();
+    let mut seen = vec![start];
+    let mut next = 0;
+    while let Some(place) = seen.get(next).and_then(|state| states.get(*state)) {
+        next += 1;
+        for edge in place.edges.iter().filter(|edge| !edge.spawn) {
+            let action = (edge.direction, edge.message);
+            let kind = declarations.message(edge.message).map(|message| message.table.kind);
+            if matches!(kind, Some(Kind::Request | Kind::Notification))
+                && is_open(declarations, edge.message)
+                && !found.iter().any(|(known, _)| *known == action)
+            {
+                found.push((action, edge.span));
+            }
+            if !seen.contains(&edge.target) {
+                seen.push(edge.target);
+            }
+        }
+    }
+    found.sort_by_key(|(_, span)| *span);
+    found
+}
+
+/// What a step that stands alone opens: nothing, or the wait for one of its replies.
+fn body(
+    states: &mut Vec<RawState>,
+    declarations: &Declarations,
+    direction: Direction,
+    message: MessageIndex,
+    span: Span,
+) -> usize {
+    let over = states
+        .iter()
+        .position(|place| place.body.is_some() && place.kind == StateKind::End && place.edges.is_empty())
+        .unwrap_or_else(|| push(states, StateKind::End, None, Vec::new(), span));
+    let kind = declarations.message(message).map(|message| message.table.kind);
+    if kind != Some(Kind::Request) {
+        return over;
+    }
+    let replies = declarations.replies(message);
+    let edges = replies.map(|reply| edge(direction.flip(), reply, over, false, span)).collect();
+    push(states, StateKind::Linear, Some(message), edges, span)
+}
+
+fn push(
+    states: &mut Vec<RawState>,
+    kind: StateKind,
+    request: Option<MessageIndex>,
+    edges: Vec<RawEdge>,
+    span: Span,
+) -> usize {
+    states.push(RawState {
+        kind,
+        own: edges.len(),
+        edges,
+        parts: Vec::new(),
+        may_close: false,
+        peer_may_close: false,
+        outward: None,
+        inward: None,
+        body: Some(request),
+        definitions: Vec::new(),
+        span,
+    });
+    states.len() - 1
+}
+
+fn edge(direction: Direction, message: MessageIndex, target: usize, spawn: bool, span: Span) -> RawEdge {
+    RawEdge { direction, message, target, spawn, copy: None, origin: Origin::Written, span, level: None }
+}

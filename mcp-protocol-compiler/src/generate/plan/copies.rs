@@ -1,0 +1,112 @@
+//! Copies with a life of their own: which session types there are, and how a value of one comes about.
+//!
+//! In: the automaton of a role. Out: its copies, planned as roles of their own, since what has states and steps is
+//! planned in one way. Refuses bodies that are no longer than a request and its reply: these are calls.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_protocol_machine::protocol::{Action, Kind, MessageIndex, StateIndex, StateKind};
+
+use super::methods::Planner;
+use super::{Opening, Plan, Role, StatePlan, What, by_name, kind, notify_name, state};
+use crate::automaton::{Automaton, CopyType};
+use crate::generate::names::snake;
+
+/// The states of copies that have a session type, by number.
+pub(super) fn lives(automaton: &Automaton) -> BTreeSet<usize> {
+    automaton.copies.iter().flat_map(|copy| copy_states(automaton, copy)).collect()
+}
+
+/// The states that copies of a type can be in, in order; the end is no such state.
+pub(crate) fn copy_states(automaton: &Automaton, copy: &CopyType) -> BTreeSet<usize> {
+    let mut seen = BTreeSet::new();
+    let mut waiting: Vec<StateIndex> = copy.starts.clone();
+    while let Some(index) = waiting.pop() {
+        let Some(state) = state(automaton, index).filter(|state| state.kind != StateKind::End) else {
+            continue;
+        };
+        if usize::try_from(index.0).is_ok_and(|index| seen.insert(index)) {
+            waiting.extend(state.edges.iter().filter_map(|edge| match edge.action {
+                Action::Step(target) => Some(target),
+                Action::Spawn(_) => None,
+            }));
+        }
+    }
+    seen
+}
+
+impl<'a> Planner<'a> {
+    /// The reply to a request and the state after it, where nothing but that reply can happen in a state.
+    fn answer(&self, request: MessageIndex, waiting: StateIndex) -> Option<(MessageIndex, StateIndex)> {
+        // A refusal ends the copy, so it leads nowhere that would have to be compared.
+        match self.exchange_from(None, request, waiting)? {
+            What::Exchange { replies, target, .. } => match replies.as_slice() {
+                [reply] => Some((*reply, target)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// What the first message of a copy opens, if that has a session type of its own.
+    pub(super) fn opening(&self, message: MessageIndex, start: StateIndex) -> Option<Opening> {
+        let copy = self.automaton.copies.iter().position(|copy| copy.starts.contains(&start))?;
+        let answer = match kind(self.declarations, message) {
+            Some(Kind::Request) => self.answer(message, start),
+            _ => None,
+        };
+        Some(Opening { copy, start, answer })
+    }
+
+    /// The session types of copies.
+    pub(super) fn copies(&self) -> Vec<Role<'a>> {
+        let automaton = self.automaton;
+        let mut shared: BTreeMap<usize, usize> = BTreeMap::new();
+        for state in automaton.copies.iter().flat_map(|copy| copy_states(automaton, copy)) {
+            *shared.entry(state).or_default() += 1;
+        }
+        let plan = |copy: &'a CopyType| {
+            let states = copy_states(automaton, copy).into_iter().filter_map(|number| {
+                let index = StateIndex(u32::try_from(number).ok()?);
+                let state = state(automaton, index)?;
+                let mut methods = self.methods(index, state);
+                for method in &mut methods {
+                    // A state of two types of copies has a choice in each.
+                    if let What::Next(next) = &mut method.what
+                        && shared.get(&number).is_some_and(|types| *types > 1)
+                    {
+                        next.name = format!("{}{}", copy.name, next.name);
+                    }
+                }
+                Some(StatePlan { index, state, methods })
+            });
+            let states: Vec<StatePlan<'a>> = states.collect();
+            Role {
+                automaton,
+                methods: by_name(&states),
+                states,
+                outputs: Vec::new(),
+                inputs: Vec::new(),
+                answers: Vec::new(),
+                copies: Vec::new(),
+                copy: Some(copy),
+            }
+        };
+        automaton.copies.iter().map(plan).collect()
+    }
+}
+
+/// The names of the methods that open a copy: the one that only sends, and the one that takes the reply, too.
+pub(crate) fn open_names(
+    plan: &Plan<'_>,
+    message: MessageIndex,
+    opening: &Opening,
+) -> (String, Option<String>) {
+    match kind(plan.declarations, message) {
+        Some(Kind::Request) => (
+            format!("send_{}", snake(plan.message_name(message))),
+            opening.answer.map(|_| plan.call_name(message)),
+        ),
+        _ => (notify_name(plan.declarations, message), None),
+    }
+}

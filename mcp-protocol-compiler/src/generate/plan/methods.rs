@@ -1,0 +1,229 @@
+//! Which methods a state has.
+//!
+//! In: a state of a role, or of its copies. Out: its [`Method`]s, and what the handle and the queue of the role have.
+//! Refuses to name what is not in the tables, and what the compiler added to them.
+
+use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
+
+use super::{Body, Exchange, Method, Next, Replicated, What, body, call_name, kind, next_name, state};
+use crate::automaton::{Automaton, Edge, State};
+use crate::generate::names::snake;
+use crate::resolve::{Declarations, Message};
+
+/// Finds the methods of one role.
+pub(super) struct Planner<'a> {
+    pub(super) automaton: &'a Automaton,
+    pub(super) declarations: &'a Declarations,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn methods(&self, index: StateIndex, state: &'a State) -> Vec<Method> {
+        let mut methods = Vec::new();
+        if state.kind == StateKind::Fork {
+            let what = What::Split { parts: state.parts.clone() };
+            methods.push(Method { name: "split".into(), what, span: state.span });
+        }
+        let refused = self.refused(state, |_| true);
+        for edge in &state.edges {
+            self.methods_of_edge(index, refused, edge, &mut methods);
+        }
+        methods.extend(self.next(index, state));
+        if state.may_close || matches!(state.kind, StateKind::End | StateKind::Replicated) {
+            methods.push(Method { name: "close".into(), what: What::Close, span: state.span });
+        }
+        methods
+    }
+
+    fn methods_of_edge(
+        &self,
+        here: StateIndex,
+        refused: Option<StateIndex>,
+        edge: &Edge,
+        methods: &mut Vec<Method>,
+    ) {
+        let Some(kind) = kind(self.declarations, edge.message) else { return };
+        let mut add = |name: String, what: What| methods.push(Method { name, what, span: edge.span });
+        let message = edge.message;
+        let snake_name = snake(self.name(message));
+        match (edge.action, edge.direction, kind) {
+            // A refusal sent is `refuse`, a refusal received comes through `StepError` or `next`.
+            (Action::Step(target), Direction::Send, Kind::Refusal { request }) => {
+                add("refuse".into(), What::Refuse { request, target });
+            }
+            (_, _, Kind::Refusal { .. }) => {}
+            // What the compiler added is on the wire and in the checker only.
+            _ if edge.origin != Origin::Written => {}
+            (Action::Step(target), Direction::Send, _) => {
+                add(format!("send_{snake_name}"), What::Send { message, target });
+                if let Some(what) = self.exchange(here, message, target) {
+                    add(call_name(self.declarations, message), what);
+                }
+            }
+            (Action::Step(target), Direction::Receive, _) => {
+                add(format!("recv_{snake_name}"), What::Receive { message, target, refused });
+            }
+            (Action::Spawn(target), Direction::Send, _) if self.opening(message, target).is_some() => {
+                let Some(opening) = self.opening(message, target) else { return };
+                let step = match kind {
+                    Kind::Request => format!("send_{snake_name}"),
+                    _ => notify_name(self.declarations, message),
+                };
+                add(step, What::Open { message, opening });
+                if let Some((reply, target)) = opening.answer {
+                    let what = What::OpenExchange { request: message, reply, target, opening };
+                    add(call_name(self.declarations, message), what);
+                }
+            }
+            (Action::Spawn(target), Direction::Send, Kind::Request) => {
+                if let Body::Reply(replies) = body(self.automaton, self.declarations, target) {
+                    add(
+                        call_name(self.declarations, message),
+                        What::Call(Exchange { request: message, replies }),
+                    );
+                }
+            }
+            (Action::Spawn(_), Direction::Send, _) => {
+                add(notify_name(self.declarations, message), What::Notify { message });
+            }
+            (Action::Spawn(_), Direction::Receive, _) => {}
+        }
+    }
+
+    fn name(&self, message: MessageIndex) -> &'a str {
+        self.declarations.messages.get(usize::from(message.0)).map_or("", |message| &message.table.name)
+    }
+
+    /// Where the session goes when the reply awaited in a state is a refusal.
+    fn refused(&self, state: &State, wanted: impl Fn(&Edge) -> bool) -> Option<StateIndex> {
+        let refusal = |edge: &&Edge| {
+            edge.direction == Direction::Receive
+                && matches!(kind(self.declarations, edge.message), Some(Kind::Refusal { .. }))
+                && matches!(edge.action, Action::Step(_))
+                && matches!(edge.origin, Origin::Written | Origin::Refusal)
+        };
+        state.edges.iter().filter(refusal).find(|edge| wanted(edge)).map(|edge| edge.action.target())
+    }
+
+    /// The combined form of a linear request: only where nothing but its reply can happen in between, and where a
+    /// refusal undoes it.
+    fn exchange(&self, here: StateIndex, request: MessageIndex, waiting: StateIndex) -> Option<What> {
+        self.exchange_from(Some(here), request, waiting)
+    }
+
+    pub(super) fn exchange_from(
+        &self,
+        here: Option<StateIndex>,
+        request: MessageIndex,
+        waiting: StateIndex,
+    ) -> Option<What> {
+        if kind(self.declarations, request) != Some(Kind::Request) {
+            return None;
+        }
+        let state = state(self.automaton, waiting)?;
+        let refused = self.refused(state, |_| true);
+        // A refusal takes the session back, or is the end of a copy.
+        let elsewhere = |to: StateIndex| here.is_some_and(|here| to != here) && !is_over(self.automaton, to);
+        if state.may_close || state.peer_may_close || refused.is_some_and(elsewhere) {
+            return None;
+        }
+        let mut replies = Vec::new();
+        let mut targets = Vec::new();
+        let mut others = false;
+        for edge in state.edges.iter().filter(|edge| edge.origin == Origin::Written) {
+            let Action::Step(target) = edge.action else { continue };
+            match kind(self.declarations, edge.message)? {
+                Kind::Refusal { .. } => {}
+                _ if target == waiting => others |= edge.direction == Direction::Receive,
+                Kind::Reply { request: of } if of == request => {
+                    replies.push(edge.message);
+                    targets.push(target);
+                }
+                _ => return None,
+            }
+        }
+        match targets.as_slice() {
+            [] => None,
+            [target, more @ ..] if more.iter().all(|other| other == target) => {
+                Some(What::Exchange { request, replies, target: *target, refused: refused.or(here) })
+            }
+            // What else may come in between would be a choice of its own.
+            _ => (!others).then_some(What::Choose { request, waiting }),
+        }
+    }
+
+    fn next(&self, here: StateIndex, state: &State) -> Option<Method> {
+        let inputs = self.inputs(state);
+        if inputs.is_empty() || inputs.len() + usize::from(state.peer_may_close) < 2 {
+            return None;
+        }
+        let next = Next {
+            name: next_name(state),
+            here: inputs.iter().all(|(_, target)| *target == here),
+            inputs,
+            closed: state.peer_may_close,
+            refused: self.refused(state, |edge| edge.origin == Origin::Refusal),
+        };
+        Some(Method { name: "next".into(), what: What::Next(next), span: state.span })
+    }
+
+    /// The inputs that move a value, or leave it where it is, as the author wrote them.
+    fn inputs(&self, state: &State) -> Vec<(MessageIndex, StateIndex)> {
+        let written = state
+            .edges
+            .iter()
+            .filter(|edge| edge.direction == Direction::Receive && edge.origin == Origin::Written);
+        written
+            .filter_map(|edge| match edge.action {
+                Action::Step(target) => Some((edge.message, target)),
+                Action::Spawn(_) => None,
+            })
+            .collect()
+    }
+
+    pub(super) fn replicated(
+        &self,
+        direction: Direction,
+        wanted: impl Fn(&Message) -> bool,
+    ) -> Vec<Replicated<'a>> {
+        let mut found: Vec<Replicated<'a>> = Vec::new();
+        for state in self.automaton.states.iter().filter(|state| !state.body) {
+            for edge in state.edges.iter().filter(|edge| edge.direction == direction) {
+                let Action::Spawn(target) = edge.action else { continue };
+                let Some(message) = self.declarations.messages.get(usize::from(edge.message.0)) else {
+                    continue;
+                };
+                if edge.origin != Origin::Written || !wanted(message) {
+                    continue;
+                }
+                if let Some(known) = found.iter_mut().find(|known| known.message == edge.message) {
+                    known.states.push(&state.name);
+                    continue;
+                }
+                let opening = self.opening(edge.message, target);
+                let replies = match (body(self.automaton, self.declarations, target), message.table.kind) {
+                    (Body::Reply(replies), Kind::Request) => replies,
+                    (Body::Over, Kind::Notification) => Vec::new(),
+                    _ if opening.is_some() => Vec::new(),
+                    _ => continue,
+                };
+                let states = vec![state.name.as_str()];
+                found.push(Replicated { message: edge.message, replies, opening, span: edge.span, states });
+            }
+        }
+        found
+    }
+}
+
+/// Whether nothing is left of a copy in a state.
+fn is_over(automaton: &Automaton, index: StateIndex) -> bool {
+    state(automaton, index).is_some_and(|state| state.body && state.kind == StateKind::End)
+}
+
+/// The name of a replicated notification's method: the one after `as`, else like every other step.
+pub(crate) fn notify_name(declarations: &Declarations, message: MessageIndex) -> String {
+    match declarations.messages.get(usize::from(message.0)) {
+        Some(Message { call_name: Some(name), .. }) => name.text.clone(),
+        Some(message) => format!("send_{}", snake(&message.table.name)),
+        None => String::new(),
+    }
+}
