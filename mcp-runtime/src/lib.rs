@@ -22,7 +22,7 @@ pub use driver::{Outcome, Transport};
 pub use error::{Error, Mismatch, Overdue, Reason, StepError};
 pub use jsonrpc::RpcError;
 pub use mcp_protocol_machine::{RequestId, Token, Violation, ViolationKind};
-pub use options::{Cause, Options, Report};
+pub use options::{Cause, Options, Rate, Report};
 
 #[doc(hidden)]
 pub use mcp_protocol_macro as macros;

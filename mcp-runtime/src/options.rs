@@ -45,6 +45,9 @@ pub struct Options {
     /// How many requests of the peer may be unanswered at the same time, whether they wait or are worked on; a further
     /// one is refused. Default: 4096.
     pub max_requests: usize,
+    /// How fast the peer may make requests; one that comes too soon is refused, with the time to wait in its error. This
+    /// counts whatever the protocol permits, pings and handshakes included. Default: as fast as it likes.
+    pub request_rate: Option<Rate>,
     /// How many progress messages of one call may wait for the call to be polled; older ones are dropped. Default: 64.
     pub max_progress: usize,
     /// How long a request may wait while nobody holds `incoming`, before it is answered with *method not found*.
@@ -85,6 +88,7 @@ impl Default for Options {
             output_limit: 64 * 1024 * 1024,
             max_handlers: 256,
             max_requests: 4096,
+            request_rate: None,
             max_progress: 64,
             unattended_after: Duration::from_secs(10),
             abandon_grace: Duration::from_secs(1),
@@ -172,6 +176,13 @@ impl Options {
     #[must_use]
     pub fn max_requests(mut self, requests: usize) -> Options {
         self.max_requests = requests;
+        self
+    }
+
+    /// Sets [`request_rate`](Self::request_rate).
+    #[must_use]
+    pub fn request_rate(mut self, rate: Rate) -> Options {
+        self.request_rate = Some(rate);
         self
     }
 
@@ -267,6 +278,7 @@ impl fmt::Debug for Options {
             .field("output_limit", &self.output_limit)
             .field("max_handlers", &self.max_handlers)
             .field("max_requests", &self.max_requests)
+            .field("request_rate", &self.request_rate)
             .field("max_progress", &self.max_progress)
             .field("unattended_after", &self.unattended_after)
             .field("abandon_grace", &self.abandon_grace)
@@ -277,6 +289,44 @@ impl fmt::Debug for Options {
             .field("cancel_reason", &self.cancel_reason)
             .field("reveal_panics", &self.reveal_panics)
             .finish_non_exhaustive()
+    }
+}
+
+/// How often something may happen: so many times in so much time, and some of them at once.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use mcp_runtime::{Options, Rate};
+/// let options = Options::new().request_rate(Rate::new(50, Duration::from_secs(1)).burst(200));
+/// # drop(options);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rate {
+    /// How many times.
+    pub times: u32,
+    /// In how much time.
+    pub period: Duration,
+    /// How many of them may come at once, after a time in which there were none. At least one.
+    pub burst: u32,
+}
+
+impl Rate {
+    /// So many times in so much time, and as many at once.
+    pub const fn new(times: u32, period: Duration) -> Rate {
+        Rate { times, period, burst: times }
+    }
+
+    /// The same with another number that may come at once.
+    #[must_use]
+    pub const fn burst(mut self, burst: u32) -> Rate {
+        self.burst = burst;
+        self
+    }
+
+    /// The time from one to the next where they come evenly.
+    pub(crate) fn interval(self) -> Duration {
+        self.period / self.times.max(1)
     }
 }
 
@@ -331,6 +381,8 @@ pub enum Cause {
     QueueFull,
     /// Too many requests were unanswered already.
     TooMany,
+    /// The peer made too many requests in too short a time.
+    TooFast,
     /// Nobody takes `incoming`.
     Unattended,
     /// Whoever took it let go of it.
@@ -362,6 +414,7 @@ impl fmt::Display for Report {
                 formatter.write_str(match cause {
                     Cause::QueueFull => "too many messages are waiting",
                     Cause::TooMany => "too many requests are unanswered",
+                    Cause::TooFast => "too many requests in too short a time",
                     Cause::Unattended => "nobody takes incoming messages",
                     Cause::Abandoned => "whoever took it let go of it",
                 })

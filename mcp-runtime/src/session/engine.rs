@@ -22,6 +22,7 @@ use super::batches::{BatchKey, Batches};
 use super::copies::CopySeats;
 use super::names::{Names, announced};
 use super::outgoing::Answer;
+use super::rate::Bucket;
 use super::timers::{Clock, Timers};
 use super::wakers::{Effects, Waiting};
 use crate::driver::{DirectOutput, Outcome, WrittenNow};
@@ -55,6 +56,8 @@ pub(crate) struct Engine {
     pub(super) debts: Vec<i64>,
     /// The requests of the peer that have not been answered.
     pub(super) owed: IdTable<RequestId, Owed>,
+    /// What is left of the rate at which the peer may ask.
+    pub(super) rate: Bucket,
     /// Replies to them that wait for one another.
     pub(super) batches: Batches,
     /// Replicated inputs that nobody has taken.
@@ -176,6 +179,7 @@ impl Engine {
             timers: Timers::default(),
             debts: Vec::new(),
             owed: IdTable::default(),
+            rate: Bucket::default(),
             batches: Batches::default(),
             incoming: VecDeque::new(),
             incoming_waiting: Waiting::default(),

@@ -143,6 +143,13 @@ impl Engine {
             batch,
         };
         self.owed.insert(id.clone(), owed);
+        if let Some(rate) = self.options.request_rate
+            && let Err(wait) = self.rate.take(rate, now)
+        {
+            let copy = self.opened(&step);
+            let arrived = Arrived { message, id: Some(id), token, copy, payload: None, at: now };
+            return self.refuse_early(&arrived, wait);
+        }
         if self.message(message).is_some_and(|message| message.answered) {
             // The reply of an `answered` request is empty, so it cannot fail to be written.
             let _ = self.reply_result(&id, "{}");

@@ -13,6 +13,7 @@
 //! - `alternatives.rs`: what conditions tell apart is sent as what it is.
 //! - `outgoing.rs`: calls, notifications, replies, cancellations of this side.
 //! - `incoming.rs`: lines of the peer; `batches.rs`: several messages on one; `arrivals.rs`: what they become.
+//! - `rate.rs`: how fast the peer may ask.
 //! - `timers.rs`: what waits for a time; `exchanges.rs`: linear requests that nobody waits for any more.
 //! - `copies.rs`: copies with a life of their own.
 //! - `ending.rs`: closing, abandoning, ends of the transport, time.
@@ -29,6 +30,7 @@ mod incoming;
 mod link;
 mod names;
 mod outgoing;
+mod rate;
 #[cfg(test)]
 mod tests;
 mod timers;
