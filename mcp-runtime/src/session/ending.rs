@@ -35,6 +35,7 @@ impl Engine {
             return self.over(Phase::Closed);
         }
         self.phase = Phase::Closing(Grace::Unknown);
+        self.trace_end(false);
         self.fail_calls();
         self.linear.clear();
         self.end_copies(false);
@@ -130,6 +131,7 @@ impl Engine {
 
     fn over(&mut self, phase: Phase) {
         self.phase = phase;
+        self.trace_end(true);
         self.checker.close();
         self.fail_calls();
         let ended = matches!(self.phase, Phase::Ended(_));
@@ -182,6 +184,7 @@ impl Engine {
         if matches!(reason, Reason::PeerClosed) {
             // The peer may have asked and closed at once, as `echo … | server` does: it gets its answers.
             self.phase = Phase::HalfClosed(reason);
+            self.trace_end(false);
             self.end_copies(true);
             self.fail_calls();
             self.wake_everyone();

@@ -24,6 +24,7 @@ use super::names::{Names, announced};
 use super::outgoing::Answer;
 use super::rate::Bucket;
 use super::timers::{Clock, Timers};
+use super::trace::Trace;
 use super::wakers::{Effects, Waiting};
 use crate::driver::{DirectOutput, Outcome, WrittenNow};
 use crate::error::{Error, Reason};
@@ -43,6 +44,8 @@ pub(crate) struct Engine {
     pub(super) checker: Checker,
     pub(super) lines: Lines,
     pub(super) effects: Effects,
+    /// What is to be told to `tracing`, if anybody listens.
+    pub(super) traces: Vec<Trace>,
     /// The latest instant that anyone told; the engine has no other clock.
     pub(super) now: Option<Instant>,
 
@@ -173,6 +176,7 @@ impl Engine {
             options,
             checker,
             effects: Effects::default(),
+            traces: Vec::new(),
             now: None,
             next_id: 0,
             calls: Calls::default(),
@@ -244,6 +248,11 @@ impl Engine {
 
     pub(super) fn report(&mut self, report: Report) {
         self.effects.report(report);
+    }
+
+    /// What is to be told to `tracing`.
+    pub(crate) fn traces(&mut self) -> &mut Vec<Trace> {
+        &mut self.traces
     }
 
     pub(crate) fn take_effects(&mut self) -> Option<Effects> {
@@ -334,6 +343,7 @@ impl Engine {
         {
             self.report(Report::Advice(advice));
         }
+        self.trace_step(step.kind);
         let protocol = self.protocol.clone();
         for announcement in protocol.announcements.iter().filter(|place| place.field.message == message) {
             let capabilities: Capabilities = announced(&protocol, announcement, payload).collect();

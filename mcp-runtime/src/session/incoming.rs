@@ -14,6 +14,7 @@ use super::arrivals::{Arrived, Body, LinearInput};
 use super::engine::{Engine, Owed, Phase};
 use super::names::{Names, id_at, to_be_read};
 use super::outgoing::Answer;
+use super::trace::Outcome;
 use crate::error::{Error, Reason};
 use crate::jsonrpc::{Envelope, Line, Malformed, RpcError, is_batch, parse};
 use crate::options::{Cause, Report};
@@ -143,6 +144,7 @@ impl Engine {
             batch,
         };
         self.owed.insert(id.clone(), owed);
+        self.trace_asked(Direction::Receive, &id, message);
         if let Some(rate) = self.options.request_rate
             && let Err(wait) = self.rate.take(rate, now)
         {
@@ -266,6 +268,8 @@ impl Engine {
             }
         };
         self.accepted(&mut step, message, outcome.as_ref().ok().copied(), true);
+        let became = outcome.as_ref().map_or_else(|error| Outcome::Error(error.code), |_| Outcome::Result);
+        self.trace_over(Direction::Send, id, became);
         if step.kind.is_dropped() {
             return;
         }
@@ -359,6 +363,7 @@ impl Engine {
         // It gets no reply, so the replies beside it need not wait for one.
         let batch = self.owed.get_mut(id).and_then(|owed| owed.batch.take());
         self.leave_batch(batch);
+        self.trace_over(Direction::Receive, id, Outcome::Cancelled);
         if let Some(place) = self.incoming.iter().position(|arrived| arrived.id.as_ref() == Some(id)) {
             // Nobody has begun to work on it.
             let removed = self.incoming.remove(place);

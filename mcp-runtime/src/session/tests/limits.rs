@@ -141,3 +141,16 @@ fn full_queues_hold_up_no_reply() {
     assert_eq!(server.link.with(|engine| (engine.incoming.len(), engine.linear.len())), (1, 1));
     assert!(server.link.next_deadline().is_none());
 }
+
+#[test]
+fn what_nobody_listens_to_is_not_even_noted() {
+    let client = End::ready_client(Options::default());
+    let noted = client.link.with(|engine| {
+        engine.request(LOOK, "1", false, true).unwrap();
+        let about = mcp_protocol_machine::About::Nothing;
+        engine.notification(super::desk::messages::BELL, "1", about).unwrap();
+        engine.close();
+        engine.traces().capacity()
+    });
+    assert_eq!(noted, 0);
+}
