@@ -50,6 +50,8 @@ pub struct Options {
     pub request_rate: Option<Rate>,
     /// How many progress messages of one call may wait for the call to be polled; older ones are dropped. Default: 64.
     pub max_progress: usize,
+    /// How many pages a list may have that is asked for by [`Pages`](crate::typed::Pages). Default: 1000.
+    pub max_pages: usize,
     /// How long a request may wait while nobody holds `incoming`, before it is answered with *method not found*.
     /// Default: 10 seconds.
     pub unattended_after: Duration,
@@ -90,6 +92,7 @@ impl Default for Options {
             max_requests: 4096,
             request_rate: None,
             max_progress: 64,
+            max_pages: 1000,
             unattended_after: Duration::from_secs(10),
             abandon_grace: Duration::from_secs(1),
             close_grace: Duration::from_secs(1),
@@ -193,6 +196,13 @@ impl Options {
         self
     }
 
+    /// Sets [`max_pages`](Self::max_pages).
+    #[must_use]
+    pub fn max_pages(mut self, pages: usize) -> Options {
+        self.max_pages = pages;
+        self
+    }
+
     /// Sets [`unattended_after`](Self::unattended_after).
     #[must_use]
     pub fn unattended_after(mut self, wait: Duration) -> Options {
@@ -280,6 +290,7 @@ impl fmt::Debug for Options {
             .field("max_requests", &self.max_requests)
             .field("request_rate", &self.request_rate)
             .field("max_progress", &self.max_progress)
+            .field("max_pages", &self.max_pages)
             .field("unattended_after", &self.unattended_after)
             .field("abandon_grace", &self.abandon_grace)
             .field("close_grace", &self.close_grace)

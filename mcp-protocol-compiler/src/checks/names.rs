@@ -14,7 +14,7 @@ use crate::generate::names::{
     try_ident,
 };
 use crate::generate::plan::{
-    Method, Plan, Replicated, Role, What, answers_name, indices, notify_name, open_names,
+    Method, Plan, Replicated, Role, What, answers_name, indices, notify_name, open_names, pages_name,
 };
 use crate::source::Span;
 
@@ -178,7 +178,7 @@ impl Clashes<'_> {
                 (*message, !named)
             }
             What::OpenExchange { request, .. } => (*request, false),
-            What::Call(call) => (call.request, false),
+            What::Call(call) | What::Pages(call) => (call.request, false),
             What::Next(_) | What::Refuse { .. } | What::Split { .. } | What::Close => {
                 let what = format!("the method `{}` that sessions have here", method.name);
                 return Named { span: method.span, what, help: "rename the message".into() };
@@ -231,6 +231,12 @@ impl Clashes<'_> {
                 self.report(&name, message, &named, None);
             }
             self.insert(&mut methods, name, named);
+            if let Some(pages) =
+                pages_name(declarations, output.message).filter(|_| !output.replies.is_empty())
+            {
+                let named = self.of_message(output.message, false);
+                self.insert(&mut methods, pages, named);
+            }
         }
     }
 
