@@ -178,7 +178,8 @@ impl Clashes<'_> {
                 (*message, !named)
             }
             What::OpenExchange { request, .. } => (*request, false),
-            What::Call(call) | What::Pages(call) => (call.request, false),
+            What::Call(call) => (call.request, false),
+            What::Pages(call) => return self.pages_of(call.request),
             What::Next(_) | What::Refuse { .. } | What::Split { .. } | What::Close => {
                 let what = format!("the method `{}` that sessions have here", method.name);
                 return Named { span: method.span, what, help: "rename the message".into() };
@@ -203,6 +204,12 @@ impl Clashes<'_> {
         };
         let kind = if step { "step" } else { "call" };
         Named { span, what: format!("the {kind} of `{name}`"), help }
+    }
+
+    /// The method that asks for page after page.
+    fn pages_of(&self, request: MessageIndex) -> Named {
+        let what = format!("the pages of `{}`", self.plan.message_name(request));
+        Named { what, ..self.of_message(request, false) }
     }
 
     fn handle(&mut self, role: &Role<'_>) {
@@ -234,7 +241,7 @@ impl Clashes<'_> {
             if let Some(pages) =
                 pages_name(declarations, output.message).filter(|_| !output.replies.is_empty())
             {
-                let named = self.of_message(output.message, false);
+                let named = self.pages_of(output.message);
                 self.insert(&mut methods, pages, named);
             }
         }

@@ -134,9 +134,13 @@ impl Generator<'_> {
                 let pages = pages_name(plan.declarations, message).map(|name| {
                     let name = ident(&name);
                     let (cursor, next) = self.cursors(message);
-                    let first =
-                        format!("Sends {} for page after page of its result.", described(plan, message));
-                    let documentation = attributes(&[first]);
+                    let mut lines = vec![format!(
+                        "Sends {} for page after page of its result.",
+                        described(plan, message)
+                    )];
+                    lines.extend(needs(plan, message, role.automaton.side));
+                    lines.extend([String::new(), format!("Permitted in {states}; {place}.")]);
+                    let documentation = attributes(&super::docs::after(written, lines));
                     quote! {
                         #documentation
                         pub fn #name(&self, #parameter) -> typed::Pages<'static, #result> {

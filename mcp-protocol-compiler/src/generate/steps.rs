@@ -441,7 +441,8 @@ impl Generator<'_> {
 
     /// Where a request carries the cursor of a page, and where its result carries the next one.
     pub(super) fn cursors(&self, request: MessageIndex) -> (Vec<String>, Vec<String>) {
-        let keys = |path: &mcp_protocol_machine::protocol::Path| path.iter().map(|key| key.to_string()).collect();
+        let keys =
+            |path: &mcp_protocol_machine::protocol::Path| path.iter().map(|key| key.to_string()).collect();
         let pages = self.plan.message(request).and_then(|message| message.pages.as_ref());
         pages.map(|pages| (keys(&pages.cursor), keys(&pages.next))).unwrap_or_default()
     }
