@@ -44,6 +44,9 @@ fn number(variable: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number: `{text}`")))
 }
 
+/// The name of a test, and what plays one round of it.
+type Test = (&'static str, fn(u64));
+
 /// Says how to see a failure again.
 struct Told {
     name: &'static str,
@@ -64,7 +67,7 @@ fn main() {
     }
     let (seed, rounds) = (number("SOAK_SEED").unwrap_or(SEED), number("SOAK_ROUNDS").unwrap_or(ROUNDS));
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let tests: [(&'static str, fn(u64)); 2] = [("memory", memory::round), ("child", child::round)];
+    let tests: [Test; 2] = [("memory", memory::round), ("child", child::round)];
     println!("SOAK_SEED={seed} SOAK_ROUNDS={rounds}");
     for (name, round) in tests {
         if filter.as_ref().is_some_and(|filter| !name.contains(filter.as_str())) {

@@ -185,9 +185,9 @@ impl<'a> Clashes<'a> {
     }
 
     /// The method that asks for page after page.
-    fn pages_of(&self, request: MessageIndex) -> Named {
-        let what = format!("the pages of `{}`", self.plan.message_name(request));
-        Named { what, ..self.of_message(request, false) }
+    fn pages_of(&self, request: MessageIndex) -> Named<'a> {
+        let thing = Thing::Pages(self.plan.message_name(request));
+        Named { thing, ..self.of_message(request, false) }
     }
 
     fn handle(&mut self, role: &Role<'_>) {

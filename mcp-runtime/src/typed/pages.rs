@@ -25,6 +25,12 @@ use crate::error::{Endless, Error};
 use crate::jsonrpc::path;
 use crate::session::Link;
 
+/// The request for one page. Its cursor is looked for in its text.
+type OnePage = Call<'static, Box<RawValue>, Uncancellable, ()>;
+
+/// What the pages' type says of them, without holding any.
+type Shape<T> = fn() -> T;
+
 /// The pages of a result, each asked for when it is wanted.
 ///
 /// Ends behind the last page, and behind an error. Dropping it takes a request back that runs, where the protocol allows
@@ -37,14 +43,14 @@ pub struct Pages<'a, T> {
     next: Vec<Text>,
     /// The params of the next request; `None` behind the last one.
     params: Option<Result<String, Error>>,
-    running: Option<Call<'static, Box<RawValue>, Uncancellable, ()>>,
+    running: Option<OnePage>,
     asked: usize,
     most: usize,
     timeout: Option<Duration>,
     /// Hashes of the cursors so far, which may be long. That two are the same by chance will not happen.
     seen: HashSet<u64>,
     hasher: RandomState,
-    marker: PhantomData<(&'a (), fn() -> T)>,
+    marker: PhantomData<(&'a (), Shape<T>)>,
 }
 
 impl<T> Pages<'_, T> {
@@ -88,7 +94,7 @@ impl<T> Pages<'_, T> {
     }
 
     /// Asks for the next page.
-    fn ask(&mut self, params: &str) -> Result<Call<'static, Box<RawValue>, Uncancellable, ()>, Error> {
+    fn ask(&mut self, params: &str) -> Result<OnePage, Error> {
         if self.asked >= self.most {
             return Err(self.endless(Endless::TooMany(self.most)));
         }
