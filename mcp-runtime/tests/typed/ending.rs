@@ -183,3 +183,39 @@ async fn a_peer_that_has_said_everything_is_worked_for_as_long_as_the_settings_s
     assert_eq!(peer.hear().await, None);
     drop(clerk);
 }
+
+/// A child that keeps its log where it should not, and a shell that speaks a little of the protocol.
+#[cfg(unix)]
+const CHATTY: &str = r#"
+    echo 'starting up'; echo 'more on the error output' >&2; read hello
+    echo '{"jsonrpc":"2.0","id":0,"result":{"capabilities":{"questions":{}}}}'
+    echo 'info: somebody is here'; read ready; read ask
+    printf 'half a line, '; echo 'and "result": "not an answer"'
+    echo '{"jsonrpc":"2.0","id":1,"result":"the answer"}'; echo
+    read rest; echo 'goodbye'
+"#;
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_a_child_prints_beside_the_protocol_is_reported_and_skipped() {
+    use std::sync::{Arc, Mutex};
+
+    use mcp_runtime::transport::Child;
+
+    let reports: Arc<Mutex<Vec<String>>> = Arc::default();
+    let seen = Arc::clone(&reports);
+    let options = mcp_runtime::Options::new()
+        .on_report(move |report: &mcp_runtime::Report| seen.lock().unwrap().push(report.to_string()));
+    let mut command = std::process::Command::new("/bin/sh");
+    command.args(["-c", CHATTY]);
+    let child = Child::builder(command).stderr_null().spawn().unwrap();
+    let visitor = Visitor::with_options(child, options);
+    let (_, visitor) = visitor.hello(json!({})).await.unwrap();
+    let visitor = visitor.send_ready().await.unwrap();
+    assert_eq!(visitor.ask("?".into()).await.unwrap(), "the answer");
+    let outcome = visitor.close().await.unwrap();
+    assert!(matches!(outcome, Outcome::Exited { status, .. } if status.success()), "{outcome}");
+    let reports = reports.lock().unwrap();
+    assert_eq!(reports.len(), 3, "what comes after the close is nobody's business: {reports:?}");
+    assert!(reports.iter().all(|report| report.starts_with("malformed message")), "{reports:?}");
+}
