@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::call::{Call, Uncancellable, written};
+use super::call::{Call, Uncancellable, Within, written};
 use super::{Handle, Session};
 use crate::error::{Endless, Error};
 use crate::jsonrpc::path;
@@ -38,6 +38,8 @@ type Shape<T> = fn() -> T;
 #[must_use = "pages are asked for one by one, with `next`"]
 pub struct Pages<'a, T> {
     link: Link,
+    /// What the handle is restricted to that they are asked with, if it is.
+    within: Within,
     message: MessageIndex,
     cursor: Vec<Text>,
     next: Vec<Text>,
@@ -65,6 +67,7 @@ impl<T> Pages<'_, T> {
         let most = link.options().max_pages;
         let text = |path: &[&'static str]| path.iter().map(|key| Text::Borrowed(key)).collect();
         Pages {
+            within: None,
             message,
             cursor: text(cursor),
             next: text(next),
@@ -100,7 +103,7 @@ impl<T> Pages<'_, T> {
         }
         self.asked += 1;
         let params = RawValue::from_string(params.to_owned()).map_err(|error| self.unreadable(error))?;
-        let call = Call::new(self.link.clone(), self.message, &params);
+        let call = Call::new(self.link.clone(), self.message, &params).within(self.within.clone());
         Ok(match self.timeout {
             Some(timeout) => call.timeout(timeout),
             None => call,
@@ -226,6 +229,8 @@ impl Handle {
         cursor: &[&'static str],
         next: &[&'static str],
     ) -> Pages<'static, T> {
-        Pages::new(self.0.clone(), request, params, cursor, next)
+        let mut pages = Pages::new(self.link.clone(), request, params, cursor, next);
+        pages.within.clone_from(&self.within);
+        pages
     }
 }
