@@ -18,7 +18,7 @@ use crate::generate::names::{
     try_ident,
 };
 use crate::generate::plan::{
-    Method, Plan, Replicated, Role, What, answers_name, indices, notify_name, open_names,
+    Method, Plan, Replicated, Role, What, answers_name, indices, notify_name, open_names, pages_name,
 };
 use crate::source::Span;
 
@@ -163,6 +163,7 @@ impl<'a> Clashes<'a> {
             }
             What::OpenExchange { request, .. } => (*request, false),
             What::Call(call) => (call.request, false),
+            What::Pages(call) => return self.pages_of(call.request),
             What::Next(_) | What::Refuse { .. } | What::Split { .. } | What::Close => {
                 return Named { span: method.span, thing: Thing::Method(&method.name) };
             }
@@ -181,6 +182,12 @@ impl<'a> Clashes<'a> {
             Some(called) => Named { span: called.span, thing: Thing::Call(name) },
             None => Named { span: declared.span, thing: Thing::Call(name) },
         }
+    }
+
+    /// The method that asks for page after page.
+    fn pages_of(&self, request: MessageIndex) -> Named<'a> {
+        let thing = Thing::Pages(self.plan.message_name(request));
+        Named { thing, ..self.of_message(request, false) }
     }
 
     fn handle(&mut self, role: &Role<'_>) {
@@ -209,6 +216,12 @@ impl<'a> Clashes<'a> {
                 self.report(&name, message, &named, None);
             }
             self.insert(&mut methods, name, named);
+            if let Some(pages) =
+                pages_name(declarations, output.message).filter(|_| !output.replies.is_empty())
+            {
+                let named = self.pages_of(output.message);
+                self.insert(&mut methods, pages, named);
+            }
         }
     }
 

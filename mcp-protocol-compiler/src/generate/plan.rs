@@ -21,7 +21,7 @@ mod copies;
 mod methods;
 
 pub(crate) use copies::open_names;
-pub(crate) use methods::notify_name;
+pub(crate) use methods::{notify_name, pages_name};
 
 /// Everything that is generated.
 #[derive(Debug)]
@@ -140,6 +140,8 @@ pub(crate) enum What {
     Refuse { request: MessageIndex, target: StateIndex },
     /// A replicated request.
     Call(Exchange),
+    /// The same for page after page of its result.
+    Pages(Exchange),
     /// A replicated notification.
     Notify { message: MessageIndex },
     /// The first message of a copy; the copy is in its start state then.
