@@ -16,7 +16,7 @@ use crate::generate::stubs::Outline;
 use crate::lexer;
 use crate::parser;
 use crate::relation::{self, Wanted};
-use crate::resolve::{self, Declarations, Resolution, load};
+use crate::resolve::{self, Declarations, Definition, Resolution, load};
 use crate::source::{FileId, SourceMap, Span};
 
 /// What compiling gives.
@@ -155,8 +155,20 @@ fn check(resolution: &Resolution, settings: Settings, diagnostics: &mut Vec<Diag
         let role = resolution.roles.iter().find(|role| role.side == side)?;
         Some((automaton::build(resolution, role, &mut found), found))
     };
-    let (mut client, from_client) = build(Side::Client).unzip();
-    let (mut server, from_server) = build(Side::Server).unzip();
+    let (mut client, mut from_client) = build(Side::Client).unzip();
+    let (mut server, mut from_server) = build(Side::Server).unzip();
+    // What a role written as the dual of the other would add has `!` and `?` turned round, as they stand nowhere.
+    let is_dual = |side: Side| {
+        let role = resolution.roles.iter().find(|role| role.side == side);
+        let index = role.and_then(|role| resolution.definition(&role.name.text, side));
+        index.and_then(|index| resolution.definitions.get(index)).is_some_and(Definition::is_dual)
+    };
+    let wrong = |found: &Option<Vec<Diagnostic>>| found.as_ref().is_some_and(|found| has_errors(found));
+    if is_dual(Side::Server) && wrong(&from_client) {
+        from_server = None;
+    } else if is_dual(Side::Client) && wrong(&from_server) {
+        from_client = None;
+    }
     // A role that is the dual of the other repeats its mistakes with `!` and `?` turned round.
     let place = |found: &Diagnostic| (found.code, found.labels.first().map(|label| label.span));
     let known: HashSet<_> = from_client.iter().flatten().map(place).collect();

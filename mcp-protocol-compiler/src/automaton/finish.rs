@@ -5,10 +5,9 @@ use mcp_protocol_machine::protocol::{Action, Kind, Level, StateIndex, StateKind,
 use super::names::name;
 use super::raw::{Raw, RawEdge, RawState};
 use super::{Automaton, Edge, State, copies, explore, loops, lower, minimise, refuse};
-use crate::ast::{Sequence, Tail};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::hash::Map;
-use crate::resolve::{Resolution, Role};
+use crate::resolve::{Definition, Resolution, Role};
 
 /// Builds the automaton of one role; `None` if something is wrong with it.
 pub fn build(resolution: &Resolution, role: &Role, diagnostics: &mut Vec<Diagnostic>) -> Option<Automaton> {
@@ -124,12 +123,7 @@ fn finish(raw: &Raw, resolution: &Resolution, role: &Role) -> Automaton {
             found.span.file == role.name.span.file
                 && (found.span.start..found.span.end).contains(&role.name.span.start)
         }),
-        derived: definition.is_some_and(|found| {
-            matches!(
-                found.body.branches.as_slice(),
-                [Sequence { actions, tail: Tail::Dual { .. }, .. }] if actions.is_empty()
-            )
-        }),
+        derived: definition.is_some_and(Definition::is_dual),
         states,
         copies: copies::types(raw, resolution),
     }

@@ -29,6 +29,8 @@ pub(super) enum Thing<'a> {
     Step(&'a str),
     /// A call, which may have a name of its own, and that name.
     Call(&'a str, Option<&'a str>),
+    /// The call for page after page, which is called after the call; the name of the call if it has one of its own.
+    Pages(&'a str, Option<&'a str>),
     /// A method that sessions have in a state, whatever its messages are called.
     Method(&'a str),
     Copies(&'a str),
@@ -47,6 +49,7 @@ impl fmt::Display for Thing<'_> {
             Thing::Message(name) | Thing::Branch(name) => write!(formatter, "the message `{name}`"),
             Thing::Step(name) => write!(formatter, "the step of `{name}`"),
             Thing::Call(name, _) => write!(formatter, "the call of `{name}`"),
+            Thing::Pages(name, _) => write!(formatter, "the pages of `{name}`"),
             Thing::Method(name) => write!(formatter, "the method `{name}` that sessions have here"),
             Thing::Copies(name) => write!(formatter, "the copies `{name}`"),
             Thing::Choice(state) => write!(formatter, "the choice in `{state}`"),
@@ -68,18 +71,24 @@ impl Thing<'_> {
             Thing::Step(name) | Thing::Branch(name) | Thing::Replies(name) => {
                 format!("rename the message `{name}`")
             }
+            Thing::Pages(name, called) => call(name, *called, &format!("do_{}", snake(name))),
             Thing::Call(name, called) => {
                 let own = snake(name);
-                let own_is_free = own != clash && try_ident(&own).is_some();
-                let other = if own_is_free { own } else { format!("do_{clash}") };
                 match called {
-                    Some(called) if own_is_free => {
-                        format!("delete `as {called}`, and the call is `{other}`")
+                    Some(called) if own != clash && try_ident(&own).is_some() => {
+                        format!("delete `as {called}`, and the call is `{own}`")
                     }
-                    Some(called) => format!("write `as {other}` in place of `as {called}`"),
-                    None => format!("write `as {other}` at the end of the declaration of `{name}`"),
+                    _ => call(name, *called, &format!("do_{clash}")),
                 }
             }
         }
+    }
+}
+
+/// How to call a call by another name.
+fn call(name: &str, called: Option<&str>, other: &str) -> String {
+    match called {
+        Some(called) => format!("write `as {other}` in place of `as {called}`"),
+        None => format!("write `as {other}` at the end of the declaration of `{name}`"),
     }
 }
