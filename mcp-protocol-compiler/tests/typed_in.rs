@@ -168,6 +168,15 @@ const EDITS: &[Edit] = &[
         &[(" ⊕ End", ""), ("Unused = ?News . End\n", "")],
         &[],
     ),
+    edit(
+        "ping-of-one-side",
+        "S0501",
+        "add `*( ?Ping . !Pong . End )` at the start of `Shop`",
+        &[("Shop = *( !Ping . ?Pong . End )", "Shop = (*( !Ping . ?Pong . End ), *( ?Ping . !Pong . End ))")],
+        &[],
+    ),
+    // A reply of any name leaves what else was wrong.
+    edit("refusal-undoes-in-the-dual", "S0309", "write `?reply . …`", &[("?Bill", "?reply")], &["S0306"]),
     edit("not-dual-later", "S0501", "remove this `!News`", &[("!News . !News", "!News")], &[]),
     edit(
         "loop-against-copies",
