@@ -10,7 +10,7 @@ use mcp_protocol_machine::{RequestId, Token};
 use serde::Serialize;
 
 use super::Handle;
-use super::call::written;
+use super::call::{Within, written};
 use crate::error::Error;
 use crate::session::Link;
 
@@ -20,12 +20,14 @@ pub struct Context {
     pub(super) link: Link,
     pub(super) id: Option<RequestId>,
     pub(super) token: Option<Token>,
+    /// What the session is restricted to that the message came to, if it is.
+    pub(super) within: Within,
 }
 
 impl Context {
-    /// Calls back to the peer.
+    /// Calls back to the peer, restricted as the session is that the message came to.
     pub fn handle(&self) -> Handle {
-        Handle::new(self.link.clone())
+        Handle::new(self.link.clone(), self.within.clone())
     }
 
     /// Whether the peer wants reports on the request.
