@@ -128,7 +128,11 @@ impl CheckedSession {
             self.room().await;
             let token = id_at(Some(&written), &reports.token);
             let about = token.as_ref().map_or(About::Nothing, About::Token);
-            return self.link.with(|engine| engine.notification(message, &written, about)).map(drop);
+            let within = self.within.as_deref();
+            return self.link.with(|engine| {
+                engine.check_within(message, &written, within)?;
+                engine.notification(message, &written, about).map(drop)
+            });
         }
         if let Way::Linear(place) = self.way(message)? {
             return self.put(place, message, written).await.map(drop);

@@ -45,7 +45,11 @@ impl Context {
         let Some(token) = &self.token else { return Ok(()) };
         let written = written(&self.link, message, params)?;
         poll_fn(|context| self.link.with(|engine| engine.poll_room(context))).await;
-        self.link.with(|engine| engine.report_on(message, &written, token, self.id.as_ref()))
+        self.link.with(|engine| match engine.check_within(message, &written, self.within.as_deref()) {
+            Err(violation) if violation.missing_capability().is_some() => Err(violation.into()),
+            // Whether there is anything left to report on is judged next.
+            _ => engine.report_on(message, &written, token, self.id.as_ref()),
+        })
     }
 
     /// The id of the request on the wire; a notification has none.

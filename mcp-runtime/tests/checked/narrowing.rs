@@ -8,15 +8,16 @@ use mcp_runtime::{Capabilities, CheckedSession, Error, Event, Options, StepError
 use serde_json::{Value, json};
 
 use super::cellar::{self, BeforeHaggle, BeforePoke, Keeper, Lefts, Rights, Trade, capabilities, client};
-use super::{desk, is_idle, next, reply, request};
+use super::{is_idle, next, reply, request};
 
 /// The capabilities of the cellar, by which the tables below go.
-const NAMES: [&str; 5] = ["notes", "counts", "questions", "pokes", "haggling"];
+const NAMES: [&str; 6] = ["notes", "counts", "questions", "pokes", "haggling", "reports"];
 const NOTES: usize = 0;
 const COUNTS: usize = 1;
 const QUESTIONS: usize = 2;
 const POKES: usize = 3;
 const HAGGLING: usize = 4;
+const REPORTS: usize = 5;
 
 /// Which of them are left.
 type Left = [bool; NAMES.len()];
@@ -42,6 +43,7 @@ impl Random {
             capabilities::QUESTIONS,
             capabilities::POKES,
             capabilities::HAGGLING,
+            capabilities::REPORTS,
         ];
         all.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(capability, _)| capability).collect()
     }
@@ -208,19 +210,29 @@ async fn copies_of_the_peer_are_restricted_as_the_session_that_they_come_to() {
 }
 
 #[tokio::test]
-async fn handlers_call_back_with_what_is_left() {
-    let (mut visitor, mut clerk) = super::open().await;
-    clerk.restrict(&Capabilities::none());
-    let clerk: desk::Clerk<desk::Open> = clerk.try_into_typed().unwrap();
-    let incoming = clerk.incoming();
-    visitor.request("ask", "why").await.unwrap();
-    let Some(desk::server::Incoming::Ask(_, responder)) = incoming.next().await else { panic!() };
-    let handle = responder.context().handle();
-    let refused = handle.call::<_, bool, Uncancellable, ()>(desk::messages::APPROVE, "this").await;
-    let Err(Error::NotPermitted(violation)) = refused else { panic!("{refused:?}") };
-    assert_eq!(violation.missing_capability(), Some("approval"));
-    responder.respond(&"because".to_owned()).unwrap();
-    reply(&mut visitor).await;
+async fn handlers_call_back_and_report_with_what_is_left() {
+    let none: Left = [false; NAMES.len()];
+    let (mut keeper, mut cellar) = trading().await;
+    let taste = json!({ "_meta": { "progressToken": 1 } });
+    let report = json!({ "progressToken": 1, "progress": 1 });
+    keeper.restrict(&Capabilities::none());
+    cellar.request("taste", &taste).await.unwrap();
+    let (id, _) = request(&mut keeper).await;
+    judged(keeper.notify("progress", &report).await, REPORTS, &none);
+    keeper.respond(&id, &json!("good")).await.unwrap();
+    reply(&mut cellar).await;
+
+    let keeper: Keeper<Trade> = keeper.try_into_typed().unwrap();
+    let incoming = keeper.incoming();
+    cellar.request("taste", &taste).await.unwrap();
+    let Some(client::Incoming::Taste(_, responder)) = incoming.next().await else { panic!() };
+    let context = responder.context();
+    let call = context.handle().call::<_, u32, Uncancellable, ()>(cellar::messages::ASK, &1);
+    judged(call.await, QUESTIONS, &none);
+    judged(context.report(cellar::messages::PROGRESS, &report).await, REPORTS, &none);
+    assert!(is_idle(&mut cellar).await, "nothing was written");
+    responder.respond(&json!("good")).unwrap();
+    reply(&mut cellar).await;
 }
 
 #[tokio::test]
@@ -232,6 +244,6 @@ async fn a_step_that_is_refused_gives_the_value_back() {
     let refused = keeper.send_count(1).await;
     let Err(StepError::NotSent { error: Error::NotPermitted(_), session }) = refused else { panic!() };
     // What needs nothing goes on from there.
-    session.send_part().await.unwrap();
+    drop(session.send_part().await.unwrap());
     serving.abort();
 }
