@@ -17,7 +17,22 @@
 //! ```
 #![warn(missing_docs)]
 
-/// Revision 2025-03-26, from `mcp-2025-03-26.session`.
+/// Revision 2024-11-05, from `mcp-2024-11-05.session`.
+pub mod mcp_2024_11_05 {
+    mcp_runtime::protocol!("mcp-2024-11-05.session");
+}
+
+/// Revision 2025-03-26, from `mcp-2025-03-26.session`: batches, and a capability for completions.
 pub mod mcp_2025_03_26 {
     mcp_runtime::protocol!("mcp-2025-03-26.session");
+}
+
+/// Revision 2025-06-18, from `mcp-2025-06-18.session`: a server may ask the user; no batches.
+pub mod mcp_2025_06_18 {
+    mcp_runtime::protocol!("mcp-2025-06-18.session");
+}
+
+/// Revision 2025-11-25, from `mcp-2025-11-25.session`: tasks, and addresses for the user to go to.
+pub mod mcp_2025_11_25 {
+    mcp_runtime::protocol!("mcp-2025-11-25.session");
 }
