@@ -163,6 +163,13 @@ pub enum ViolationKind {
     },
     /// The message is accepted, but the protocol advises against it here. This is never a refusal.
     Discouraged,
+    /// The protocol has the message, but as another kind than the caller takes it for.
+    OtherKind {
+        /// What the caller takes it for.
+        taken_for: Kind,
+    },
+    /// The session is over, so nothing can be sent.
+    Over,
 }
 
 /// A message that is permitted, or awaited.
@@ -203,6 +210,23 @@ impl Violation {
     /// The states in which the message was judged: `Active`, or `RequestChannel and NotificationChannel`.
     pub fn state_names(&self) -> String {
         self.states.join(" and ")
+    }
+
+    /// The capability that keeps the message from being sent, where the state permits it: one that was not announced,
+    /// or one that the caller's own set leaves out. Nothing where the state is what refuses it.
+    pub fn missing_capability(&self) -> Option<&str> {
+        match &self.kind {
+            ViolationKind::NotNegotiated { capability, .. } | ViolationKind::Restricted { capability } => {
+                Some(capability)
+            }
+            _ => None,
+        }
+    }
+
+    /// The whole report, one thing a line: what is wrong, whose role was followed and who is to blame, where, what
+    /// came, what would have been right, by which rule.
+    pub fn report(&self) -> impl fmt::Display + '_ {
+        Report(self)
     }
 
     /// The details, by value.
@@ -343,6 +367,11 @@ impl Details {
             ViolationKind::NotCancellable { request } => {
                 write!(formatter, "{got} names the id {id} of a `{request}`, which cannot be cancelled")
             }
+            ViolationKind::OtherKind { taken_for } => {
+                let kind = got.kind.map_or("message", kind_name);
+                write!(formatter, "{got} is a {kind}, not a {}", kind_name(*taken_for))
+            }
+            ViolationKind::Over => write!(formatter, "{got} cannot be sent any more: the session is over"),
             ViolationKind::Discouraged => {
                 let modal = match self.strictness {
                     Strictness::Should => "should",
@@ -366,6 +395,63 @@ impl Details {
             return Ok(());
         }
         write!(formatter, ", and waits for {}", List(&self.awaited))
+    }
+}
+
+/// A violation line by line.
+struct Report<'a>(&'a Details);
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let details = self.0;
+        details.sentence(formatter)?;
+        write!(formatter, "\n  protocol  {}", details.protocol)?;
+        if let Some(version) = &details.version {
+            write!(formatter, " {version}")?;
+        }
+        write!(formatter, "\n  role      {}, the {}", details.role, name(details.side))?;
+        let direction = match details.direction {
+            Direction::Send => "sent by this role",
+            Direction::Receive => "received by this role",
+        };
+        write!(formatter, "\n  direction {direction}")?;
+        write!(formatter, "\n  state     {}", details.states.join(" and "))?;
+        let messages = |messages: &[Expected]| match messages {
+            [] => "nothing".to_owned(),
+            messages => List(messages).to_string(),
+        };
+        if details.kind == ViolationKind::NotPermitted {
+            write!(formatter, "\n  expected  {}", messages(&details.expected))?;
+            if !details.awaited.is_empty() {
+                write!(formatter, "\n  awaited   {}", messages(&details.awaited))?;
+            }
+        }
+        write!(formatter, "\n  got       {}", details.got)?;
+        if let Some(id) = &details.got.id {
+            write!(formatter, " with the id {id}")?;
+        }
+        if details.kind == ViolationKind::NotPermitted && !details.permitted_in.is_empty() {
+            write!(formatter, "\n  elsewhere permitted in {}", details.permitted_in.join(", "))?;
+        }
+        let strictness = match details.strictness {
+            Strictness::Must => "must",
+            Strictness::Should => "should",
+        };
+        match &details.rule {
+            Some(rule) => write!(formatter, "\n  rule      {rule}, {strictness}")?,
+            None => write!(formatter, "\n  rule      none by name, {strictness}")?,
+        }
+        write!(formatter, "\n  to blame  the {}", name(details.sender))
+    }
+}
+
+/// What a kind of message is called in a sentence.
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Request => "request",
+        Kind::Notification => "notification",
+        Kind::Reply { .. } => "reply",
+        Kind::Refusal { .. } => "refusal",
     }
 }
 

@@ -3,7 +3,7 @@
 //! In: the plan of a role. Out: `pub struct McpClient<State>` and its methods. Refuses cleverness: each method is
 //! one call of the runtime, for the compiler has proved the order and the runtime does the work.
 
-use proc_macro2::{Delimiter, Group, TokenStream};
+use proc_macro2::{Delimiter, Group, Literal, TokenStream};
 use quote::{TokenStreamExt, quote};
 
 use super::Generator;
@@ -16,8 +16,10 @@ impl Generator<'_> {
     pub(super) fn role(&self, role: &Role<'_>) -> TokenStream {
         let mut code = self.session(role);
         code.extend(self.every_state(role));
+        code.extend(self.in_role(role));
         code.extend(role.states.iter().map(|state| self.state(role, state)));
         for copy in &role.copies {
+            code.extend(self.in_role(copy));
             code.extend(copy.states.iter().map(|state| self.state(copy, state)));
         }
         code.extend(self.role_module(role));
@@ -100,6 +102,12 @@ impl Generator<'_> {
                     self.session.permitted()
                 }
 
+                /// The same session without its type: what it permits is decided at run time, and
+                /// `try_into_typed` leads back.
+                pub fn into_checked(self) -> runtime::CheckedSession {
+                    self.session.into_checked()
+                }
+
                 /// Waits until the peer has said everything it will say, and has its answers.
                 pub async fn ended(&self) {
                     self.session.ended().await
@@ -120,6 +128,39 @@ impl Generator<'_> {
     }
 
     fn state(&self, role: &Role<'_>, state: &StatePlan<'_>) -> TokenStream {
+        let mut code = self.typed(role, state);
+        code.extend(self.steps(role, state));
+        code
+    }
+
+    /// What a session without types has to know to become this type.
+    fn typed(&self, role: &Role<'_>, state: &StatePlan<'_>) -> TokenStream {
+        let name = role.path();
+        let marker = ident(&state.state.name);
+        let number = Literal::u32_unsuffixed(state.index.0);
+        quote! {
+            impl typed::Typed for #name<#marker> {
+                const STATE: typed::StateIndex = typed::StateIndex(#number);
+            }
+        }
+    }
+
+    /// What all states of a session type have in common.
+    fn in_role(&self, role: &Role<'_>) -> TokenStream {
+        let (name, side, copy) = (role.path(), self.side(role), role.copy.is_some());
+        quote! {
+            impl<State> typed::InRole for #name<State> {
+                const SIDE: typed::Side = #side;
+                const COPY: bool = #copy;
+
+                fn protocol() -> &'static typed::Protocol {
+                    &PROTOCOL
+                }
+            }
+        }
+    }
+
+    fn steps(&self, role: &Role<'_>, state: &StatePlan<'_>) -> TokenStream {
         let allow = &self.allow;
         let name = role.path();
         let marker = ident(&state.state.name);
@@ -136,11 +177,15 @@ impl Generator<'_> {
         code
     }
 
-    fn constructors(&self, role: &Role<'_>) -> TokenStream {
-        let side = match role.automaton.side {
+    fn side(&self, role: &Role<'_>) -> TokenStream {
+        match role.automaton.side {
             mcp_protocol_machine::protocol::Side::Client => quote!(typed::Side::Client),
             mcp_protocol_machine::protocol::Side::Server => quote!(typed::Side::Server),
-        };
+        }
+    }
+
+    fn constructors(&self, role: &Role<'_>) -> TokenStream {
+        let side = self.side(role);
         quote! {
             /// Starts a session over a transport.
             pub fn new(transport: impl runtime::Transport) -> Self {

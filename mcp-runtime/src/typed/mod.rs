@@ -17,7 +17,7 @@
 mod call;
 mod closing;
 mod context;
-mod copies;
+pub(crate) mod copies;
 mod exchange;
 mod handle;
 mod incoming;
@@ -36,7 +36,7 @@ mod timer;
 pub use std::borrow::Cow;
 
 pub use mcp_protocol_machine::protocol::*;
-pub use mcp_protocol_machine::{Capabilities, ProtocolRef, RequestId, Violation};
+pub use mcp_protocol_machine::{Capabilities, Capability, ProtocolRef, RequestId, Violation};
 pub use serde_json::{Error as JsonError, Value};
 
 pub use crate::error::{Error, StepError};
@@ -47,9 +47,12 @@ pub use context::Context;
 pub use exchange::{Advance, Exchange};
 pub use handle::Handle;
 pub use incoming::{Arrival, IncomingQueue};
+pub(crate) use inputs::Wanted;
 pub use inputs::{Input, Unread};
 pub use pending::{Pending, Sending};
 pub use reply::{ReadReply, Reply, WriteReply, Written};
 pub use responder::Responder;
 pub use session::Session;
-pub use step::{InState, NotTaken, Step};
+pub(crate) use session::{checker_at, permits, permitted};
+pub use step::{InRole, InState, NotTaken, Step, Typed};
+pub(crate) use timer::{Timer, now};
