@@ -4,11 +4,11 @@
 //! handed to the application. Refuses to print: what nobody asked for goes to `tracing` only.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mcp_protocol_machine::protocol::{Protocol, Text};
-use mcp_protocol_machine::{RequestId, Violation};
+use mcp_protocol_machine::{ProtocolRef, RequestId, Violation};
 
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
@@ -69,6 +69,7 @@ pub struct Options {
     pub reveal_panics: bool,
     required: Vec<Text>,
     accepted: Accepted,
+    revisions: Arc<[Revision]>,
     on_report: Option<OnReport>,
 }
 
@@ -82,6 +83,33 @@ enum Accepted {
     These(Vec<Text>),
     /// Any.
     Any,
+}
+
+/// A revision of the protocol that may come to govern the session.
+#[derive(Debug)]
+struct Revision {
+    protocol: ProtocolRef,
+    /// The tables of the first protocol that it came to govern, for all the sessions that share these settings.
+    governing: OnceLock<(Text, ProtocolRef)>,
+}
+
+impl Revision {
+    fn new(protocol: ProtocolRef) -> Revision {
+        Revision { protocol, governing: OnceLock::new() }
+    }
+
+    fn version(&self) -> Option<&str> {
+        self.protocol.version.as_deref()
+    }
+
+    fn governing(&self, protocol: &Protocol) -> ProtocolRef {
+        let narrow = || ProtocolRef::from(protocol.governed_by(&self.protocol));
+        let own = protocol.version.clone().unwrap_or_default();
+        match self.governing.get_or_init(|| (own.clone(), narrow())) {
+            (version, governing) if *version == own => governing.clone(),
+            _ => narrow(),
+        }
+    }
 }
 
 impl Default for Options {
@@ -106,6 +134,7 @@ impl Default for Options {
             reveal_panics: false,
             required: Vec::new(),
             accepted: Accepted::Own,
+            revisions: Arc::default(),
             on_report: None,
         }
     }
@@ -152,6 +181,26 @@ impl Options {
         self
     }
 
+    /// Speaks these revisions of the protocol, too. Which one governs is decided by the version that is announced: from
+    /// then on nothing is sent or accepted that this revision does not have, by its messages, its capabilities and its
+    /// batches.
+    ///
+    /// The session is written once, against the protocol of its own file, which should be the revision that has most:
+    /// what only another one has cannot be said. Where [`accept_versions`](Self::accept_versions) does not say
+    /// otherwise, the versions that are accepted are those of these revisions and that of the file; the latest stands
+    /// last.
+    #[must_use]
+    pub fn revisions<P: Into<ProtocolRef>>(mut self, revisions: impl IntoIterator<Item = P>) -> Options {
+        self.revisions = revisions.into_iter().map(|revision| Revision::new(revision.into())).collect();
+        self
+    }
+
+    /// The tables of a protocol as another version governs it, if that is one of the revisions.
+    pub(crate) fn governed(&self, protocol: &Protocol, version: &str) -> Option<ProtocolRef> {
+        let revision = self.revisions.iter().find(|revision| revision.version() == Some(version));
+        revision.map(|revision| revision.governing(protocol))
+    }
+
     /// Accepts whatever version the peer announces, and lets this side announce whichever it likes.
     #[must_use]
     pub fn accept_any_version(mut self) -> Options {
@@ -164,10 +213,16 @@ impl Options {
     }
 
     /// The versions that are accepted of the peer; nothing where any is.
-    pub(crate) fn accepted_versions<'a>(&'a self, protocol: &'a Protocol) -> Option<&'a [Text]> {
+    pub(crate) fn accepted_versions(&self, protocol: &Protocol) -> Option<Vec<Text>> {
+        let own = || {
+            let others = self.revisions.iter().filter_map(|revision| revision.protocol.version.clone());
+            let mut versions: Vec<Text> = others.collect();
+            versions.extend(protocol.version.clone().filter(|version| !versions.contains(version)));
+            versions
+        };
         match &self.accepted {
-            Accepted::Own => protocol.version.as_ref().map(std::slice::from_ref),
-            Accepted::These(versions) => Some(versions),
+            Accepted::Own => Some(own()).filter(|versions| !versions.is_empty()),
+            Accepted::These(versions) => Some(versions.clone()),
             Accepted::Any => None,
         }
     }
@@ -339,6 +394,7 @@ impl fmt::Debug for Options {
             .field("reveal_panics", &self.reveal_panics)
             .field("required", &self.required)
             .field("accepted", &self.accepted)
+            .field("revisions", &self.revisions)
             .finish_non_exhaustive()
     }
 }

@@ -87,6 +87,16 @@ impl Checker {
         self.permits_if(Direction::Send, message, within, applies)
     }
 
+    /// Whether every capability that a message needs was announced, whatever the state says.
+    pub fn gates_open(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        applies: impl Fn(&Condition) -> bool,
+    ) -> bool {
+        self.gates(direction, message, &Capabilities::unknown(), &applies).is_ok()
+    }
+
     /// Whether a message may come beside the linear channels, as far as the state says.
     pub fn is_replicated(&self, direction: Direction, message: MessageIndex) -> bool {
         self.find(direction, message).is_some_and(|found| matches!(found.action, Action::Spawn(_)))
