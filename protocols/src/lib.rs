@@ -4,7 +4,7 @@
 //! their state machine. Refuses to add anything by hand: whatever is here, the compiler made from the file.
 //!
 //! ```no_run
-//! use mcp_protocols::mcp_2025_03_26::{McpClient, McpError};
+//! use mcp_protocols::mcp_2025_11_25::{McpClient, McpError};
 //! # async fn example(params: tower_mcp_types::protocol::InitializeParams) -> Result<(), McpError> {
 //! let (near, _far) = mcp_runtime::transport::duplex();
 //! let client = McpClient::new(near);
@@ -12,6 +12,24 @@
 //! let client = client.send_initialized().await?;
 //! let _tools = client.list_tools(None).await?;
 //! client.close().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Who speaks several revisions is written once, against the latest, and lists the others: the version that the server
+//! answers with decides which of them governs from then on.
+//!
+//! ```no_run
+//! use mcp_protocols::{REVISIONS, VERSIONS, mcp_2025_11_25::{McpError, McpServer}};
+//! use mcp_runtime::{Options, answer_version};
+//! # use tower_mcp_types::protocol::InitializeResult;
+//! # async fn example(mut result: InitializeResult) -> Result<(), McpError> {
+//! # let (_near, far) = mcp_runtime::transport::duplex();
+//! let server = McpServer::with_options(far, Options::new().revisions(REVISIONS));
+//! let (params, server) = server.recv_initialize().await?;
+//! result.protocol_version = answer_version(&VERSIONS, &params.protocol_version).to_owned();
+//! let server = server.send_initialize_result(result).await?;
+//! # drop(server);
 //! # Ok(())
 //! # }
 //! ```
@@ -36,3 +54,14 @@ pub mod mcp_2025_06_18 {
 pub mod mcp_2025_11_25 {
     mcp_runtime::protocol!("mcp-2025-11-25.session");
 }
+
+/// The versions of all revisions, the latest last.
+pub const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
+/// The tables of all revisions, the latest last: for [`Options::revisions`](mcp_runtime::Options::revisions).
+pub static REVISIONS: [&mcp_runtime::typed::Protocol; 4] = [
+    &mcp_2024_11_05::PROTOCOL,
+    &mcp_2025_03_26::PROTOCOL,
+    &mcp_2025_06_18::PROTOCOL,
+    &mcp_2025_11_25::PROTOCOL,
+];
