@@ -12,6 +12,8 @@ mod peer;
 mod tables;
 #[path = "several/tasks.rs"]
 mod tasks;
+#[path = "several/traffic.rs"]
+mod traffic;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

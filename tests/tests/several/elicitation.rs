@@ -16,16 +16,16 @@ impl client::Handler for User {
     async fn elicit(
         &self,
         _: client::Context,
-        params: ElicitRequestParams,
+        params: Value,
     ) -> Result<ElicitResult, RpcError> {
-        match params {
-            ElicitRequestParams::Form(form) if form.message == "leave" => Ok(ElicitResult::cancel()),
-            ElicitRequestParams::Form(_) => {
+        match (params["mode"].as_str(), params["message"].as_str(), params["url"].as_str()) {
+            (None | Some("form"), Some("leave"), _) => Ok(ElicitResult::cancel()),
+            (None | Some("form"), _, _) => {
                 Ok(read(json!({ "action": "accept", "content": { "name": "Ada" } })))
             }
-            ElicitRequestParams::Url(url) if url.url == "https://elsewhere" => Ok(ElicitResult::decline()),
-            ElicitRequestParams::Url(_) => Ok(read(json!({ "action": "accept" }))),
-            _ => Err(RpcError::invalid_params("another mode")),
+            (Some("url"), _, Some("https://elsewhere")) => Ok(ElicitResult::decline()),
+            (Some("url"), _, _) => Ok(read(json!({ "action": "accept" }))),
+            (Some(other), _, _) => Err(RpcError::invalid_params(format!("no mode is called `{other}`"))),
         }
     }
 
@@ -34,13 +34,13 @@ impl client::Handler for User {
     }
 }
 
-fn form(message: &str) -> ElicitRequestParams {
+fn form(message: &str) -> Value {
     let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
-    read(json!({ "message": message, "requestedSchema": schema }))
+    json!({ "message": message, "requestedSchema": schema })
 }
 
-fn address(url: &str) -> ElicitRequestParams {
-    read(json!({ "mode": "url", "elicitationId": "e1", "message": "sign in", "url": url }))
+fn address(url: &str) -> Value {
+    json!({ "mode": "url", "elicitationId": "e1", "message": "sign in", "url": url })
 }
 
 /// Both sides, with this as the client's capabilities.

@@ -25,13 +25,13 @@ impl server::Handler for Any {
 }
 
 impl client::Handler for Any {
-    async fn elicit(&self, _: client::Context, _: ElicitRequestParams) -> Result<ElicitResult, RpcError> {
+    async fn elicit(&self, _: client::Context, _: Value) -> Result<ElicitResult, RpcError> {
         Ok(ElicitResult::decline())
     }
 }
 
-fn form() -> ElicitRequestParams {
-    read(json!({ "message": "?", "requestedSchema": { "type": "object", "properties": {} } }))
+fn form() -> Value {
+    json!({ "message": "?", "requestedSchema": { "type": "object", "properties": {} } })
 }
 
 fn completion() -> CompleteParams {
