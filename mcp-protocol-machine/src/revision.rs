@@ -10,7 +10,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::protocol::{
-    Condition, Direction, Edge, Gate, GateIndex, Kind, Message, Protocol, Requirement, Role, Side, State, Text,
+    Condition, Direction, Edge, Gate, GateIndex, Kind, Message, Protocol, Requirement, Role, Side, State,
+    Text,
 };
 
 impl Protocol {

@@ -25,6 +25,7 @@ pub use error::{Error, Mismatch, Overdue, Reason, StepError};
 pub use jsonrpc::RpcError;
 pub use mcp_protocol_machine::{Capabilities, Capability, RequestId, Token, Violation, ViolationKind};
 pub use options::{Cause, Options, Report, answer_version};
+pub use typed::batch;
 
 #[doc(hidden)]
 pub use mcp_protocol_macro as macros;

@@ -229,7 +229,8 @@ fn gate(protocol: &Compiled, requirement: &Requirement) -> String {
         Holder::Receiver => "peer",
     };
     let gate = protocol.declarations.gates.get(usize::from(requirement.gate.0)).expect("a gate");
-    let condition = requirement.condition.as_ref().map(|condition| format!("({})", shown_condition(condition)));
+    let condition =
+        requirement.condition.as_ref().map(|condition| format!("({})", shown_condition(condition)));
     format!("{holder}.{}{}", gate.path.join("."), condition.unwrap_or_default())
 }
 
@@ -333,11 +334,8 @@ fn a_refused_handshake_may_be_tried_again() {
 fn what_lives_on_after_its_reply_is_a_session_type_of_its_own() {
     for (letter, revision, protocol) in compiled() {
         let (client, server) = roles(&protocol);
-        let expected: &[&str] = if letter == 'D' {
-            &["ClientTask", "ServerTask", "Subscription"]
-        } else {
-            &["Subscription"]
-        };
+        let expected: &[&str] =
+            if letter == 'D' { &["ClientTask", "ServerTask", "Subscription"] } else { &["Subscription"] };
         for role in [client, server] {
             let copies: BTreeSet<&str> = role.copies.iter().map(|copy| copy.name.as_str()).collect();
             assert_eq!(copies.into_iter().collect::<Vec<_>>(), expected, "{revision} {}", role.name);

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "several/batching.rs"]
+mod batching;
 #[path = "several/elicitation.rs"]
 mod elicitation;
 #[path = "several/governing.rs"]
@@ -10,6 +12,9 @@ mod governing;
 mod peer;
 #[path = "several/tables.rs"]
 mod tables;
+#[allow(dead_code, reason = "each test uses a part of this")]
+#[path = "support/tap.rs"]
+mod tap;
 #[path = "several/tasks.rs"]
 mod tasks;
 #[path = "several/traffic.rs"]
@@ -93,10 +98,7 @@ fn everything() -> (Value, Value) {
 }
 
 /// A client that asks for a version, and a server that answers with it, after the handshake.
-async fn active_in(
-    version: &str,
-    can: (Value, Value),
-) -> (McpClient<Active>, McpServer<Active>, Reports) {
+async fn active_in(version: &str, can: (Value, Value)) -> (McpClient<Active>, McpServer<Active>, Reports) {
     let (near, far) = duplex();
     let reports = Reports::default();
     let here = McpClient::with_options(near, reports.options());

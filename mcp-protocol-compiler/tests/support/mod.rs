@@ -69,7 +69,12 @@ pub(crate) fn tree(text: &str) -> File {
 /// A file of the project and all that it imports, as the text of one file.
 pub(crate) fn flat(path: &str) -> String {
     let mut items = Vec::new();
-    gather(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path), false, &mut BTreeSet::new(), &mut items);
+    gather(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path),
+        false,
+        &mut BTreeSet::new(),
+        &mut items,
+    );
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut flat: Vec<Item> = Vec::new();
     for mut item in items {

@@ -265,6 +265,9 @@ impl Engine {
 
     /// A line was appended to the output. A peer that does not read must not make this side grow without limit.
     pub(super) fn appended(&mut self) {
+        if self.is_writing_batch() {
+            return;
+        }
         let waiting = self.output_length().saturating_add(self.batches.bytes());
         if waiting > self.options.output_limit {
             self.end(Reason::OutputFull(waiting));

@@ -58,6 +58,11 @@ impl Link {
         self.0.protocol.role(self.0.side)
     }
 
+    /// Whether this is the same session.
+    pub(crate) fn is(&self, other: &Link) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.0.options
     }

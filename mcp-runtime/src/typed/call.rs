@@ -229,6 +229,35 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         })
     }
 
+    /// The session that the call belongs to.
+    pub(super) fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// Writes the request without waiting for room, if it is not written. Why it cannot be, it tells when it is awaited.
+    pub(super) fn write_now(&mut self, engine: &mut Engine) {
+        let Stage::New(Ok(written)) = &self.stage else { return };
+        let mut cancelling = self.cancelling.as_deref().map(locked);
+        let asked = match cancelling.as_deref() {
+            Some(Cancelling::Early) => Err(Error::Cancelled),
+            _ => engine
+                .check_within(self.message, written, self.within.as_deref())
+                .map_err(Error::from)
+                .and_then(|()| engine.request(self.message, written, self.progress, true)),
+        };
+        if let Ok(id) = asked {
+            if self.patience.is_limited() {
+                let waiting = self.waiting.get_or_insert_with(|| Waiting { started: now(), alarm: None });
+                engine.limit_call(id, waiting.started, self.patience);
+            }
+            if let Some(cancelling) = &mut cancelling {
+                **cancelling = Cancelling::Sent(id);
+            }
+        }
+        drop(cancelling);
+        self.stage = asked.map_or_else(|error| Stage::New(Err(error)), Stage::Running);
+    }
+
     /// Waits for the next report on a call that was written.
     pub(super) fn poll_report(&mut self, context: &Context<'_>, id: i64) -> Poll<Option<Box<str>>> {
         self.link.with(|engine| engine.poll_progress(context, id))
@@ -379,19 +408,50 @@ pub struct Notify<'a> {
     message: MessageIndex,
     within: Within,
     written: Result<String, Error>,
+    /// It was written, in a batch.
+    sent: bool,
     marker: PhantomData<&'a ()>,
 }
 
 impl Notify<'_> {
     pub(super) fn new<P: Serialize + ?Sized>(link: Link, message: MessageIndex, params: &P) -> Self {
         let written = written(&link, message, params);
-        Notify { link, message, within: None, written, marker: PhantomData }
+        Notify { link, message, within: None, written, sent: false, marker: PhantomData }
     }
 
     /// Refuses the notification where it needs a capability that is not among these.
     pub(super) fn within(mut self, within: Within) -> Self {
         self.within = within;
         self
+    }
+}
+
+impl Notify<'_> {
+    /// The session that the notification belongs to.
+    pub(super) fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// Writes the notification without waiting for room.
+    pub(super) fn write_now(&mut self, engine: &mut Engine) {
+        let Ok(written) = &self.written else { return };
+        let told = engine
+            .check_within(self.message, written, self.within.as_deref())
+            .map_err(Error::from)
+            .and_then(|()| engine.notification(self.message, written, About::Nothing).map(drop));
+        match told {
+            Ok(()) => self.sent = true,
+            Err(error) => self.written = Err(error),
+        }
+    }
+
+    /// Whether it was written, and if not, why.
+    pub(super) fn outcome(self) -> Result<(), Error> {
+        match self.written {
+            Ok(_) if self.sent => Ok(()),
+            Ok(_) => Err(Error::Closed),
+            Err(error) => Err(error),
+        }
     }
 }
 

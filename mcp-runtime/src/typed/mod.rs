@@ -14,6 +14,7 @@
 //! - `reply.rs`: replies as Rust types, where a request has several. `closing.rs`: the end.
 //! - `payload.rs`: whether the types that a file names can be payloads.
 
+mod batch;
 mod call;
 mod closing;
 mod context;
@@ -41,6 +42,7 @@ pub use serde_json::{Error as JsonError, Value};
 
 pub use crate::error::{Error, StepError};
 pub use crate::jsonrpc::RpcError;
+pub use batch::{InBatch, batch};
 pub use call::{Call, Cancellable, Canceller, Notify, Uncancellable};
 pub use closing::Closing;
 pub use context::Context;

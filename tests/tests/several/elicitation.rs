@@ -13,11 +13,7 @@ use super::{active_in, everything, guarded, read};
 struct User(mpsc::UnboundedSender<String>);
 
 impl client::Handler for User {
-    async fn elicit(
-        &self,
-        _: client::Context,
-        params: Value,
-    ) -> Result<ElicitResult, RpcError> {
+    async fn elicit(&self, _: client::Context, params: Value) -> Result<ElicitResult, RpcError> {
         match (params["mode"].as_str(), params["message"].as_str(), params["url"].as_str()) {
             (None | Some("form"), Some("leave"), _) => Ok(ElicitResult::cancel()),
             (None | Some("form"), _, _) => {

@@ -15,7 +15,11 @@ use mcp_protocols::mcp_2025_11_25::{client, server};
 struct Any;
 
 impl server::Handler for Any {
-    async fn call_tool(&self, _: server::Context, params: CallToolParams) -> Result<CallToolResult, RpcError> {
+    async fn call_tool(
+        &self,
+        _: server::Context,
+        params: CallToolParams,
+    ) -> Result<CallToolResult, RpcError> {
         Ok(CallToolResult::text(params.name))
     }
 
@@ -61,7 +65,10 @@ async fn what_a_revision_has_goes_and_what_it_does_not_have_is_refused() {
                 format!("`{method}` is no method that the {sender} sends in `Mcp` {version}")
             };
             if version < "2025-06-18" {
-                assert_eq!(why(asked), (ViolationKind::UnknownMethod, absent("elicitation/create", "server")));
+                assert_eq!(
+                    why(asked),
+                    (ViolationKind::UnknownMethod, absent("elicitation/create", "server"))
+                );
             } else {
                 assert_eq!(asked.unwrap().action, ElicitAction::Decline);
             }
@@ -73,7 +80,9 @@ async fn what_a_revision_has_goes_and_what_it_does_not_have_is_refused() {
                 assert_eq!(why(client.call_tool_as_task(task).await).0, ViolationKind::NotPermitted);
             } else {
                 told.unwrap();
-                assert!(matches!(tasks, Err(Error::Refused(error)) if error.code == RpcError::METHOD_NOT_FOUND));
+                assert!(
+                    matches!(tasks, Err(Error::Refused(error)) if error.code == RpcError::METHOD_NOT_FOUND)
+                );
             }
             assert_eq!(reports.take(), [""; 0], "{version}: nothing that was refused was written");
             client.close().await.unwrap();
@@ -197,7 +206,8 @@ async fn a_client_of_several_revisions_takes_the_one_it_is_given() {
         for answered in VERSIONS {
             let (near, far) = duplex();
             let client = McpClient::with_options(near, Options::new().revisions(REVISIONS));
-            let server = McpServer::with_options(far, Options::new().revisions(REVISIONS).accept_any_version());
+            let server =
+                McpServer::with_options(far, Options::new().revisions(REVISIONS).accept_any_version());
             let serving = async {
                 let (_, server) = server.recv_initialize().await.unwrap();
                 server.send_initialize_result(welcome(answered, &json!({}))).await.unwrap()

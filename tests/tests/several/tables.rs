@@ -14,7 +14,14 @@ fn condition(condition: Option<&Condition>) -> String {
 }
 
 /// One way out of a state: the message with all that decides whether it may be sent, and where it leads.
-fn ways(protocol: &Protocol, role: &Role, state: &State, depth: usize, into: &mut BTreeSet<String>, path: &str) {
+fn ways(
+    protocol: &Protocol,
+    role: &Role,
+    state: &State,
+    depth: usize,
+    into: &mut BTreeSet<String>,
+    path: &str,
+) {
     for edge in state.edges.iter() {
         let message = protocol.message(edge.message).unwrap();
         let sign = if edge.direction == Direction::Send { '!' } else { '?' };
@@ -80,7 +87,11 @@ fn the_latest_revision_narrowed_is_the_older_one() {
                 };
                 let (ours, theirs) = (of(&governed, ours), of(revision, theirs));
                 assert!(!theirs.0.is_empty());
-                assert_eq!(ours.0.symmetric_difference(&theirs.0).collect::<Vec<_>>(), [""; 0], "{version} {name}");
+                assert_eq!(
+                    ours.0.symmetric_difference(&theirs.0).collect::<Vec<_>>(),
+                    [""; 0],
+                    "{version} {name}"
+                );
                 assert_eq!(ours.1, theirs.1, "{version}: the levels of {name}");
             }
         }

@@ -87,7 +87,11 @@ impl server::Handler for Runner {
         Ok(read(json!({ "tasks": [state("slow", "working")] })))
     }
 
-    async fn cancel_task(&self, _: server::Context, params: CancelTaskParams) -> Result<TaskObject, RpcError> {
+    async fn cancel_task(
+        &self,
+        _: server::Context,
+        params: CancelTaskParams,
+    ) -> Result<TaskObject, RpcError> {
         self.cancelled.send_replace(true);
         Ok(read(state(&params.task_id, "cancelled")))
     }
@@ -188,7 +192,10 @@ async fn a_task_is_cancelled_while_its_result_is_waited_for() {
         let ended = client.cancel_task(read(named("slow"))).await.unwrap();
         assert_eq!(ended.status, TaskStatus::Cancelled);
         let refused = fetching.await.unwrap().map_err(Error::from);
-        assert!(matches!(&refused, Err(Error::Refused(error)) if error.message == "cancelled"), "{refused:?}");
+        assert!(
+            matches!(&refused, Err(Error::Refused(error)) if error.message == "cancelled"),
+            "{refused:?}"
+        );
         assert_only_untaken(&reports);
     })
     .await;

@@ -70,7 +70,12 @@ impl Observer {
         told.or_else(|| messages.iter().find(|message| condition(message).is_none())).copied()
     }
 
-    fn keys(&self, message: MessageIndex, own: Option<&RequestId>, payload: &Value) -> Vec<(KeyIndex, KeyValue)> {
+    fn keys(
+        &self,
+        message: MessageIndex,
+        own: Option<&RequestId>,
+        payload: &Value,
+    ) -> Vec<(KeyIndex, KeyValue)> {
         let keys = self.table(message).keys.iter();
         keys.filter_map(|carried| {
             let value = match &carried.place {
@@ -83,12 +88,12 @@ impl Observer {
     }
 
     fn announce(&mut self, message: MessageIndex, payload: &Value) {
-        for announcement in self.protocol.announcements.iter().filter(|place| place.field.message == message) {
+        for announcement in self.protocol.announcements.iter().filter(|place| place.field.message == message)
+        {
             let announced = at(payload, &announcement.field.path);
             let gates = (0..).map(mcp_protocol_machine::protocol::GateIndex).zip(self.protocol.gates.iter());
-            let open = gates.filter(|(_, gate)| {
-                fits(&Condition { path: gate.path.clone(), literal: None }, announced)
-            });
+            let open = gates
+                .filter(|(_, gate)| fits(&Condition { path: gate.path.clone(), literal: None }, announced));
             let capabilities = Capabilities::from_gates(open.map(|(index, _)| index));
             self.checker.announce(announcement.side, capabilities);
         }
@@ -182,7 +187,11 @@ fn what_was_recorded_is_accepted_by_the_revision_that_was_agreed_on() {
 #[test]
 fn what_three_revisions_share_is_accepted_by_each() {
     for version in &VERSIONS[..3] {
-        assert_eq!(said(&Observer::follow(revision(version), &recorded("whole-2025-03-26"))), [""; 0], "{version}");
+        assert_eq!(
+            said(&Observer::follow(revision(version), &recorded("whole-2025-03-26"))),
+            [""; 0],
+            "{version}"
+        );
     }
 }
 
@@ -279,7 +288,10 @@ fn every_message_that_comes_twice_or_not_at_all_is_found_where_it_matters() {
             if message.get("id").is_some() && message.get("method").is_some() {
                 let mut lost = lines.clone();
                 lost.remove(place);
-                assert!(!Observer::follow(protocol, &lost).is_empty(), "{shown} is lost, and its reply is not");
+                assert!(
+                    !Observer::follow(protocol, &lost).is_empty(),
+                    "{shown} is lost, and its reply is not"
+                );
             }
         }
     }
