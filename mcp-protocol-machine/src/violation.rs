@@ -4,6 +4,8 @@
 //! whose `Display` people read: what came, in which state, what is permitted there instead, by which rule. Refuses
 //! to decide what to do about it: the level says how strict the rule is, the caller chooses.
 
+mod lines;
+
 use std::fmt;
 use std::ops::Deref;
 
@@ -78,6 +80,8 @@ pub struct Got {
 pub enum ViolationKind {
     /// The state does not accept the message.
     NotPermitted,
+    /// The message is a later step of a copy, and copies rest in this state: `only`.
+    CopiesRest,
     /// The state accepts the message, but a capability that it needs is not there.
     NotNegotiated {
         /// Whose capability it is.
@@ -226,7 +230,7 @@ impl Violation {
     /// The whole report, one thing a line: what is wrong, whose role was followed and who is to blame, where, what
     /// came, what would have been right, by which rule.
     pub fn report(&self) -> impl fmt::Display + '_ {
-        Report(self)
+        lines::Lines(self)
     }
 
     /// The details, by value.
@@ -273,6 +277,13 @@ impl Details {
                 {
                     write!(formatter, "never sends it, it ")?;
                 }
+                self.instead(formatter)
+            }
+            ViolationKind::CopiesRest => {
+                write!(
+                    formatter,
+                    "{got} would go on with what was opened before, which rests in {states}: the {sender} "
+                )?;
                 self.instead(formatter)
             }
             ViolationKind::NotNegotiated { holder, capability } => {
@@ -395,53 +406,6 @@ impl Details {
             return Ok(());
         }
         write!(formatter, ", and waits for {}", List(&self.awaited))
-    }
-}
-
-/// A violation line by line.
-struct Report<'a>(&'a Details);
-
-impl fmt::Display for Report<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let details = self.0;
-        details.sentence(formatter)?;
-        write!(formatter, "\n  protocol  {}", details.protocol)?;
-        if let Some(version) = &details.version {
-            write!(formatter, " {version}")?;
-        }
-        write!(formatter, "\n  role      {}, the {}", details.role, name(details.side))?;
-        let direction = match details.direction {
-            Direction::Send => "sent by this role",
-            Direction::Receive => "received by this role",
-        };
-        write!(formatter, "\n  direction {direction}")?;
-        write!(formatter, "\n  state     {}", details.states.join(" and "))?;
-        let messages = |messages: &[Expected]| match messages {
-            [] => "nothing".to_owned(),
-            messages => List(messages).to_string(),
-        };
-        if details.kind == ViolationKind::NotPermitted {
-            write!(formatter, "\n  expected  {}", messages(&details.expected))?;
-            if !details.awaited.is_empty() {
-                write!(formatter, "\n  awaited   {}", messages(&details.awaited))?;
-            }
-        }
-        write!(formatter, "\n  got       {}", details.got)?;
-        if let Some(id) = &details.got.id {
-            write!(formatter, " with the id {id}")?;
-        }
-        if details.kind == ViolationKind::NotPermitted && !details.permitted_in.is_empty() {
-            write!(formatter, "\n  elsewhere permitted in {}", details.permitted_in.join(", "))?;
-        }
-        let strictness = match details.strictness {
-            Strictness::Must => "must",
-            Strictness::Should => "should",
-        };
-        match &details.rule {
-            Some(rule) => write!(formatter, "\n  rule      {rule}, {strictness}")?,
-            None => write!(formatter, "\n  rule      none by name, {strictness}")?,
-        }
-        write!(formatter, "\n  to blame  the {}", name(details.sender))
     }
 }
 

@@ -8,8 +8,16 @@ mod desk {
     mcp_runtime::protocol!("tests/sessions/desk.session");
 }
 
+mod halls {
+    mcp_runtime::protocol!("tests/sessions/halls.session");
+}
+
 mod halves {
     mcp_runtime::protocol!("tests/sessions/halves.session");
+}
+
+mod tavern {
+    mcp_runtime::protocol!("tests/sessions/tavern.session");
 }
 
 mod watching {
@@ -24,6 +32,8 @@ mod copies;
 mod driving;
 #[path = "checked/judging.rs"]
 mod judging;
+#[path = "checked/parting.rs"]
+mod parting;
 #[path = "typed/raw.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod raw;
@@ -31,6 +41,7 @@ mod raw;
 mod restricting;
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use mcp_runtime::transport::duplex;
 use mcp_runtime::typed::Side;
@@ -84,19 +95,24 @@ fn as_request(event: Event) -> (RequestId, Value) {
     }
 }
 
+/// Nothing here depends on how long anything takes; this only keeps a bug from hanging the tests for ever.
+async fn next(session: &mut CheckedSession) -> Event {
+    tokio::time::timeout(Duration::from_secs(60), session.next()).await.unwrap().unwrap()
+}
+
 async fn request(session: &mut CheckedSession) -> (RequestId, Value) {
-    as_request(session.next().await.unwrap())
+    as_request(next(session).await)
 }
 
 async fn reply(session: &mut CheckedSession) -> (RequestId, Value) {
-    match session.next().await.unwrap() {
+    match next(session).await {
         Event::Reply { id, result, .. } => (id, result.read().unwrap()),
         other => panic!("{other:?}"),
     }
 }
 
 async fn notification(session: &mut CheckedSession) -> (String, Value) {
-    match session.next().await.unwrap() {
+    match next(session).await {
         Event::Notification { method, params, .. } => (method.to_string(), params.read().unwrap()),
         other => panic!("{other:?}"),
     }

@@ -43,6 +43,8 @@ impl Checker {
         if !self.allows(direction, message, self.open(direction), self.open(direction.flip())) {
             let kind = if self.is_tied(direction, message) {
                 ViolationKind::NothingRunning
+            } else if self.rests(direction) && self.copies.later(direction, message).is_some() {
+                ViolationKind::CopiesRest
             } else {
                 ViolationKind::NotPermitted
             };
@@ -95,6 +97,16 @@ impl Checker {
         applies: impl Fn(&Condition) -> bool,
     ) -> bool {
         self.gates(direction, message, &Capabilities::unknown(), &applies).is_ok()
+    }
+
+    /// Whether a running copy may take a step now, as far as the states of the linear channels say; what the copy itself
+    /// says is not asked.
+    pub fn copies_go_on(&self, direction: Direction, message: MessageIndex) -> Result<(), Violation> {
+        let alone = self.find(direction, message).is_some();
+        if !alone && self.rests(direction) && self.copies.later(direction, message).is_some() {
+            return Err(self.violation(direction, message, None, ViolationKind::CopiesRest));
+        }
+        Ok(())
     }
 
     /// Whether a message may come beside the linear channels, as far as the state says.

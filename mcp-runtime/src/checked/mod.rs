@@ -74,7 +74,12 @@ impl CheckedSession {
     pub(crate) fn of(session: Session) -> CheckedSession {
         let link = session.seat.link.clone();
         let seat = session.seat.copy.is_none().then(|| {
-            let key = link.with(|engine| engine.face_made());
+            let key = link.with(|engine| {
+                let key = engine.face_made();
+                // What the value has taken before is this one's to answer, and to learn of if it is taken back.
+                session.open.iter().for_each(|(_, id)| engine.hold(id, key));
+                key
+            });
             FaceSeat { link: link.clone(), key }
         });
         CheckedSession { parts: vec![session], link, seat, within: None, asked: Vec::new(), closed: false }

@@ -16,6 +16,7 @@
 //! - `timers.rs`: what waits for a time; `exchanges.rs`: linear requests that nobody waits for any more.
 //! - `copies.rs`: copies with a life of their own.
 //! - `faces.rs`: what sessions without types are told of, in the order in which it came.
+//! - `questions.rs`: what may be sent.
 //! - `unfit.rs`: announcements that the program cannot work with.
 //! - `ending.rs`: closing, abandoning, ends of the transport, time.
 //! - `names.rs`: from methods to messages; `wakers.rs`: what is done outside of the lock.
@@ -32,6 +33,7 @@ mod incoming;
 mod link;
 mod names;
 mod outgoing;
+mod questions;
 #[cfg(test)]
 mod tests;
 mod timers;

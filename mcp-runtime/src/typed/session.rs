@@ -248,7 +248,9 @@ fn may_send(
         Kind::Request => false,
     });
     let checker = here.filter(|_| !tied).unwrap_or(wire);
-    checker.may_send(message, within, |_| false)
+    checker.may_send(message, within, |_| false)?;
+    // A copy that could go on by itself may have to rest where the session is.
+    wire.copies_go_on(Direction::Send, message)
 }
 
 /// A checker in the states of values, which may lag those of the wire, with the capabilities of the session.

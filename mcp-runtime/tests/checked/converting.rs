@@ -1,13 +1,16 @@
 //! From typed to checked and back, in the middle of a session.
 
+use std::sync::Arc;
+
 use mcp_runtime::checked::WhyNot;
 use mcp_runtime::transport::duplex;
+use mcp_runtime::typed::{ProtocolRef, Side};
 use mcp_runtime::{CheckedSession, Error, Event, Options, RpcError};
 use serde_json::json;
 
-use super::desk::{Clerk, Greeted, Open, Visitor};
+use super::desk::{Clerk, Greeted, Greeting, Open, Visitor};
 use super::halves::{Keeper, Notes, Player, Ticks};
-use super::{halves, hello, is_idle, notification, open, reply, request, strangers, watching, welcome};
+use super::{halves, hello, is_idle, next, notification, open, reply, request, strangers, watching, welcome};
 
 #[tokio::test]
 async fn a_session_goes_from_face_to_face_and_loses_nothing() {
@@ -28,7 +31,7 @@ async fn a_session_goes_from_face_to_face_and_loses_nothing() {
     let mut clerk = clerk.into_checked();
     assert_eq!(notification(&mut clerk).await, ("note".to_owned(), json!("hello")));
     visitor.close().await.unwrap();
-    assert!(matches!(clerk.next().await.unwrap(), Event::Closed));
+    assert!(matches!(next(&mut clerk).await, Event::Closed));
 }
 
 #[tokio::test]
@@ -126,8 +129,8 @@ async fn what_a_typed_queue_attends_to_is_left_to_it() {
 async fn several_channels_are_several_places_of_one_session() {
     let (here, there) = duplex();
     let start = |end, side| CheckedSession::start(end, &halves::PROTOCOL, side, Options::default());
-    let mut player = start(here, mcp_runtime::typed::Side::Client);
-    let mut keeper = start(there, mcp_runtime::typed::Side::Server);
+    let mut player = start(here, Side::Client);
+    let mut keeper = start(there, Side::Server);
     player.request("begin", &()).await.unwrap();
     let (id, _) = request(&mut keeper).await;
     keeper.respond(&id, &()).await.unwrap();
@@ -185,4 +188,18 @@ async fn a_session_of_nobody_is_one_of_nothing() {
     let mut visitor = visitor;
     visitor.ended().await;
     assert!(visitor.next().await.is_err());
+}
+
+#[tokio::test]
+async fn a_protocol_that_was_read_at_run_time_is_the_same_protocol() {
+    let (here, there) = duplex();
+    let read = ProtocolRef::Shared(Arc::new(super::desk::PROTOCOL.clone()));
+    let visitor = CheckedSession::start(here, read, Side::Client, Options::default());
+    let visitor: Visitor<Greeting> = visitor.try_into_typed().unwrap();
+    let clerk = Clerk::new(there);
+    let (asked, taken) = tokio::join!(visitor.hello(hello()), async {
+        let (params, clerk) = clerk.recv_hello().await.unwrap();
+        (params, clerk.send_welcome(welcome()).await.unwrap())
+    });
+    assert_eq!((asked.unwrap().0, taken.0), (welcome(), hello()));
 }

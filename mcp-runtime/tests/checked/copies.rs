@@ -3,11 +3,11 @@
 use mcp_runtime::checked::WhyNot;
 use mcp_runtime::transport::duplex;
 use mcp_runtime::typed::Side;
-use mcp_runtime::{CheckedSession, Error, Event, Options};
+use mcp_runtime::{CheckedSession, Error, Event, Options, ViolationKind};
 use serde_json::json;
 
 use super::watching::{AfterSubscribed, AwaitingSubscribed, client};
-use super::{is_idle, notification, reply, request, watching};
+use super::{is_idle, next, notification, reply, request, tavern, watching};
 
 async fn active() -> (CheckedSession, CheckedSession) {
     let (here, there) = duplex();
@@ -28,7 +28,7 @@ async fn a_copy_is_opened_stepped_and_over() {
     let mut two = watcher.open("resources/subscribe", &uri("two")).await.unwrap();
     let mut serving = Vec::new();
     for name in ["one", "two"] {
-        let Event::Opened { id: Some(id), params, mut session, .. } = watched.next().await.unwrap() else {
+        let Event::Opened { id: Some(id), params, mut session, .. } = next(&mut watched).await else {
             panic!()
         };
         assert_eq!(params.read::<serde_json::Value>().unwrap(), uri(name));
@@ -70,7 +70,7 @@ async fn what_opens_a_copy_is_sent_with_open_alone() {
 async fn a_copy_goes_from_face_to_face() {
     let (mut watcher, mut watched) = active().await;
     let subscription = watcher.open("resources/subscribe", &json!({ "uri": "a" })).await.unwrap();
-    let Event::Opened { id: Some(id), mut session, .. } = watched.next().await.unwrap() else { panic!() };
+    let Event::Opened { id: Some(id), mut session, .. } = next(&mut watched).await else { panic!() };
     session.respond(&id, &json!({})).await.unwrap();
     let not = subscription.try_into_typed::<client::Subscription<AfterSubscribed>>().unwrap_err();
     assert!(matches!(not.why, WhyNot::State { .. }), "{}", not.why);
@@ -85,4 +85,23 @@ async fn a_copy_goes_from_face_to_face() {
     notification(&mut subscription).await;
     // A copy does not close the session.
     assert!(subscription.close().is_err());
+}
+
+#[tokio::test]
+async fn where_copies_rest_permits_says_so() {
+    let (here, there) = duplex();
+    let start = |end, side| CheckedSession::start(end, &tavern::PROTOCOL, side, Options::default());
+    let (mut guest, mut host) = (start(here, Side::Client), start(there, Side::Server));
+    let pie = json!({ "dish": "pie" });
+    let mut dish = guest.open("order", &pie).await.unwrap();
+    let Event::Opened { id: Some(id), mut session, .. } = next(&mut host).await else { panic!() };
+    session.respond(&id, &json!("soon")).await.unwrap();
+    reply(&mut dish).await;
+    assert!(dish.permits("change").is_ok());
+    guest.request("bill", &()).await.unwrap();
+    let resting = dish.permits("change").unwrap_err();
+    assert_eq!(resting.kind, ViolationKind::CopiesRest);
+    assert!(dish.permitted().is_empty());
+    let Err(Error::NotPermitted(refused)) = dish.request("change", &pie).await else { panic!() };
+    assert_eq!(refused.kind, ViolationKind::CopiesRest);
 }

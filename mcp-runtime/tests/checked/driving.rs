@@ -3,7 +3,7 @@
 use mcp_runtime::{Error, Event, Reason, RpcError};
 use serde_json::{Value, json};
 
-use super::{as_request, is_idle, notification, open, reply, request, strangers};
+use super::{as_request, is_idle, next, notification, open, reply, request, strangers};
 
 #[tokio::test]
 async fn linear_steps_move_the_state_as_they_do_with_types() {
@@ -22,7 +22,7 @@ async fn linear_steps_move_the_state_as_they_do_with_types() {
     notification(&mut clerk).await;
     assert_eq!((visitor.state_name(), clerk.state_name()), ("Open".to_owned(), "Open".to_owned()));
     visitor.close().unwrap().await.unwrap();
-    assert!(matches!(clerk.next().await.unwrap(), Event::Closed));
+    assert!(matches!(next(&mut clerk).await, Event::Closed));
     // It is said once.
     assert!(matches!(clerk.next().await, Err(Error::Disconnected { reason: Reason::PeerClosed })));
 }
@@ -34,7 +34,7 @@ async fn a_refused_request_is_undone_and_may_be_sent_again() {
     let (id, _) = request(&mut clerk).await;
     clerk.refuse(&id, &RpcError::new(7, "come back tomorrow")).unwrap();
     assert_eq!(clerk.state_name(), "Greeting");
-    let Event::Refused { id, error } = visitor.next().await.unwrap() else { panic!() };
+    let Event::Refused { id, error } = next(&mut visitor).await else { panic!() };
     assert_eq!((id, error.code), (asked, 7));
     assert_eq!(visitor.state_name(), "Greeting");
     visitor.request("hello", &json!({})).await.unwrap();
@@ -74,11 +74,11 @@ async fn many_requests_run_at_once_and_each_has_one_end() {
     clerk.respond(&questions[2].0, "late").await.unwrap();
     clerk.refuse(&questions[0].0, &RpcError::new(5, "no idea")).unwrap();
     assert_eq!(reply(&mut visitor).await, (asked[2].clone(), json!("late")));
-    let Event::Refused { id, error } = visitor.next().await.unwrap() else { panic!() };
+    let Event::Refused { id, error } = next(&mut visitor).await else { panic!() };
     assert_eq!((id, error.code), (asked[0].clone(), 5));
     // The session ends before the third is answered.
     clerk.abort();
-    let Event::Failed { id, error } = visitor.next().await.unwrap() else { panic!() };
+    let Event::Failed { id, error } = next(&mut visitor).await else { panic!() };
     assert_eq!(id, asked[1]);
     assert!(matches!(error, Error::Disconnected { .. }), "{error}");
 }
@@ -130,10 +130,10 @@ async fn a_request_may_be_taken_back_by_either_of_two_ways() {
         } else {
             visitor.cancel(&asked).unwrap();
         }
-        let Event::Failed { id: failed, error } = visitor.next().await.unwrap() else { panic!() };
+        let Event::Failed { id: failed, error } = next(&mut visitor).await else { panic!() };
         assert_eq!(failed, asked);
         assert!(matches!(error, Error::Cancelled), "{error}");
-        let Event::TakenBack { id: back } = clerk.next().await.unwrap() else { panic!() };
+        let Event::TakenBack { id: back } = next(&mut clerk).await else { panic!() };
         assert_eq!(back, id);
         // The answer crosses the wish to have none.
         clerk.respond(&id, "done").await.unwrap();
@@ -153,7 +153,7 @@ async fn reports_come_and_go_by_the_token_in_the_parameters() {
     }
     clerk.respond(&id, &json!("seen")).await.unwrap();
     for progress in [1, 2] {
-        let Event::Progress { id, params } = visitor.next().await.unwrap() else { panic!() };
+        let Event::Progress { id, params } = next(&mut visitor).await else { panic!() };
         assert_eq!(id, asked);
         assert_eq!(params.read::<Value>().unwrap()["progress"], json!(progress));
     }
@@ -168,9 +168,9 @@ async fn reports_come_and_go_by_the_token_in_the_parameters() {
 async fn who_lets_go_of_a_session_leaves_nobody_waiting() {
     let (mut visitor, mut clerk) = open().await;
     visitor.request("ask", "anybody").await.unwrap();
-    as_request(clerk.next().await.unwrap());
+    as_request(next(&mut clerk).await);
     drop(clerk);
-    let Event::Failed { error, .. } = visitor.next().await.unwrap() else { panic!() };
+    let Event::Failed { error, .. } = next(&mut visitor).await else { panic!() };
     assert!(matches!(error, Error::Disconnected { .. }), "{error}");
 }
 

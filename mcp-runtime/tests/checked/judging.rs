@@ -5,7 +5,7 @@ use mcp_runtime::{CheckedSession, Error, Event, Options, Violation, ViolationKin
 use serde_json::json;
 
 use super::raw::{Raw, raw};
-use super::{desk, open, reporting, request, strangers};
+use super::{desk, next, open, reporting, request, strangers};
 
 #[track_caller]
 fn violation<T: std::fmt::Debug>(outcome: Result<T, Error>) -> Violation {
@@ -112,9 +112,9 @@ async fn permits_agrees_with_what_is_then_done_and_permitted_lists_it() {
     let (id, _) = request(&mut clerk).await;
     assert_eq!(names(&clerk), ["Welcome", "HelloError", "Ping"]);
     clerk.respond(&id, &json!({})).await.unwrap();
-    visitor.next().await.unwrap();
+    next(&mut visitor).await;
     visitor.notify("ready", &()).await.unwrap();
-    clerk.next().await.unwrap();
+    next(&mut clerk).await;
     let ungated = visitor.permits("ask").unwrap_err();
     assert_eq!(ungated.missing_capability(), Some("questions"));
     assert!(matches!(ungated.kind, ViolationKind::NotNegotiated { holder: Side::Server, .. }));
@@ -131,7 +131,7 @@ async fn permits_agrees_with_what_is_then_done_and_permitted_lists_it() {
 
     // And nothing once it is over.
     drop(visitor.close().unwrap());
-    assert!(matches!(clerk.next().await.unwrap(), Event::TakenBack { .. } | Event::Closed));
+    assert!(matches!(next(&mut clerk).await, Event::TakenBack { .. } | Event::Closed));
     assert_eq!(clerk.permits("approve").unwrap_err().kind, ViolationKind::Over);
     assert!(!names(&clerk).contains(&"Approve".to_owned()));
 }
