@@ -76,7 +76,7 @@ async fn a_task_that_asks_the_user_before_it_is_done() {
         assert_eq!(client.get_task(read(id.clone())).await.unwrap().status, TaskStatus::Completed);
         assert_eq!(client.task_result(read(id)).await.unwrap()["content"], payload["content"]);
         only_untaken(&reports);
-        client.close().await.unwrap();
+        client.abort();
     })
     .await;
 }
@@ -98,7 +98,7 @@ async fn each_revision_is_spoken_with_the_same_program() {
                 let Err(Error::NotPermitted(violation)) = tasks else { panic!("{version}: {tasks:?}") };
                 assert_eq!(violation.kind, ViolationKind::UnknownMethod);
             }
-            client.close().await.unwrap();
+            client.abort();
         }
     })
     .await;
