@@ -15,6 +15,7 @@ pub mod driver;
 mod error;
 mod jsonrpc;
 mod options;
+mod revisions;
 mod session;
 pub mod transport;
 pub mod typed;

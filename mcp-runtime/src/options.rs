@@ -4,7 +4,7 @@
 //! handed to the application. Refuses to print: what nobody asked for goes to `tracing` only.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_protocol_machine::protocol::{Protocol, Text};
@@ -12,6 +12,7 @@ use mcp_protocol_machine::{ProtocolRef, RequestId, Violation};
 
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
+use crate::revisions::Revision;
 use crate::session::Patience;
 
 /// What is called with every report.
@@ -83,33 +84,6 @@ enum Accepted {
     These(Vec<Text>),
     /// Any.
     Any,
-}
-
-/// A revision of the protocol that may come to govern the session.
-#[derive(Debug)]
-struct Revision {
-    protocol: ProtocolRef,
-    /// The tables of the first protocol that it came to govern, for all the sessions that share these settings.
-    governing: OnceLock<(Text, ProtocolRef)>,
-}
-
-impl Revision {
-    fn new(protocol: ProtocolRef) -> Revision {
-        Revision { protocol, governing: OnceLock::new() }
-    }
-
-    fn version(&self) -> Option<&str> {
-        self.protocol.version.as_deref()
-    }
-
-    fn governing(&self, protocol: &Protocol) -> ProtocolRef {
-        let narrow = || ProtocolRef::from(protocol.governed_by(&self.protocol));
-        let own = protocol.version.clone().unwrap_or_default();
-        match self.governing.get_or_init(|| (own.clone(), narrow())) {
-            (version, governing) if *version == own => governing.clone(),
-            _ => narrow(),
-        }
-    }
 }
 
 impl Default for Options {
@@ -215,8 +189,7 @@ impl Options {
     /// The versions that are accepted of the peer; nothing where any is.
     pub(crate) fn accepted_versions(&self, protocol: &Protocol) -> Option<Vec<Text>> {
         let own = || {
-            let others = self.revisions.iter().filter_map(|revision| revision.protocol.version.clone());
-            let mut versions: Vec<Text> = others.collect();
+            let mut versions: Vec<Text> = self.revisions.iter().filter_map(Revision::named).collect();
             versions.extend(protocol.version.clone().filter(|version| !versions.contains(version)));
             versions
         };

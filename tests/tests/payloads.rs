@@ -324,6 +324,29 @@ mod known_losses {
     }
 
     #[test]
+    fn forms_are_refused_or_lose_their_choices() {
+        let with = |field: serde_json::Value| {
+            let schema = json!({ "type": "object", "properties": { "a": field } });
+            json!({ "message": "?", "requestedSchema": schema })
+        };
+        let titled = with(json!({ "type": "string", "oneOf": [{ "const": "x", "title": "X" }] }));
+        assert_eq!(lost(through::<protocol::ElicitFormParams>, &titled).len(), 1);
+        let several =
+            with(json!({ "type": "array", "items": { "anyOf": [{ "const": "x", "title": "X" }] } }));
+        assert!(through::<protocol::ElicitFormParams>(&several).is_err());
+    }
+
+    #[test]
+    fn a_task_that_was_created_is_written_twice() {
+        let at = "2025-11-25T10:30:00Z";
+        let task =
+            json!({ "taskId": "t", "status": "working", "createdAt": at, "lastUpdatedAt": at, "ttl": null });
+        let written = through::<protocol::CreateTaskResult>(&json!({ "task": task })).expect("a task");
+        assert_eq!(written["task"]["taskId"], json!("t"));
+        assert_eq!(written["taskId"], json!("t"));
+    }
+
+    #[test]
     fn capabilities_that_the_crate_does_not_know_are_dropped() {
         let hello = json!({
             "protocolVersion": "2025-03-26",

@@ -6,11 +6,11 @@
 mod batching;
 #[path = "several/elicitation.rs"]
 mod elicitation;
-#[path = "several/everything.rs"]
-mod everything_server;
 #[allow(dead_code, reason = "each test uses a part of this")]
 #[path = "server_everything/peer.rs"]
 mod everything_peer;
+#[path = "several/everything.rs"]
+mod everything_server;
 #[path = "several/governing.rs"]
 mod governing;
 #[path = "several/guide.rs"]

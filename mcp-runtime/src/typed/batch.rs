@@ -6,7 +6,8 @@
 
 use std::future::poll_fn;
 
-use super::call::{Call, Notify};
+use super::call::Call;
+use super::notify::Notify;
 use crate::error::Error;
 use sealed::{Of, Part, Writing};
 

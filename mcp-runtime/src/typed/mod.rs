@@ -6,7 +6,8 @@
 //!
 //! - `session.rs`: the value of a linear channel; `steps.rs`: what it sends; `inputs.rs`: what it takes;
 //!   `step.rs`: both as steps that generated code can name; `exchange.rs`: a linear request and its reply in one.
-//! - `call.rs`: calls and notifications beside the linear channels; `handle.rs`: the same for tasks of their own;
+//! - `call.rs`, `notify.rs`: calls and notifications beside the linear channels; `batch.rs`: several of them in one line;
+//!   `handle.rs`: the same for tasks of their own;
 //!   `pending.rs`: calls that are written and not answered. `timer.rs`: limits of time.
 //! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides;
 //!   `panics.rs`: handlers that panic.
@@ -23,6 +24,7 @@ mod exchange;
 mod handle;
 mod incoming;
 mod inputs;
+mod notify;
 mod panics;
 #[doc(hidden)]
 pub mod payload;
@@ -43,7 +45,7 @@ pub use serde_json::{Error as JsonError, Value};
 pub use crate::error::{Error, StepError};
 pub use crate::jsonrpc::RpcError;
 pub use batch::{InBatch, batch};
-pub use call::{Call, Cancellable, Canceller, Notify, Uncancellable};
+pub use call::{Call, Cancellable, Canceller, Uncancellable};
 pub use closing::Closing;
 pub use context::Context;
 pub use exchange::{Advance, Exchange};
@@ -51,6 +53,7 @@ pub use handle::Handle;
 pub use incoming::{Arrival, IncomingQueue};
 pub(crate) use inputs::Wanted;
 pub use inputs::{Input, Unread};
+pub use notify::Notify;
 pub use pending::{Pending, Sending};
 pub use reply::{ReadReply, Reply, WriteReply, Written};
 pub use responder::Responder;

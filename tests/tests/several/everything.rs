@@ -86,7 +86,8 @@ async fn each_revision_is_spoken_with_the_same_program() {
     guarded(async {
         for version in VERSIONS {
             let Some((client, mut asked, reports)) = session(version).await else { return };
-            let structured = client.call_tool(call("get-structured-content", json!({ "location": "Chicago" })));
+            let structured =
+                client.call_tool(call("get-structured-content", json!({ "location": "Chicago" })));
             assert!(structured.await.unwrap().structured_content.is_some(), "{version}");
             let tasks = client.list_tasks(None).await;
             if version == "2025-11-25" {

@@ -73,7 +73,7 @@ async fn step_by_step_with_pings_both_ways_in_every_state() {
 async fn each_state_permits_what_belongs_to_it() {
     guarded(async {
         let (client, server, _watch) = pair();
-        assert_eq!(client.permitted(), [messages::PING, messages::INITIALIZE]);
+        assert_eq!(client.permitted(), [messages::INITIALIZE, messages::PING]);
         // Nothing is announced yet, and so there is no log.
         assert_eq!(server.permitted(), [messages::PING]);
         let (offers, has) = everything();
