@@ -47,6 +47,9 @@ pub use mcp_protocol_macro as macros;
 ///
 /// Give the generated items a module of their own: they speak of `Result` and `Option` as the prelude has them.
 ///
+/// With `tables` behind the path, `protocol!("path", tables)`, there is nothing but the tables, `PROTOCOL`, and its `messages`: for
+/// [`Options::revisions`] and [`CheckedSession`].
+///
 /// With `debug` behind the path, `protocol!("path", debug)`, the expansion is written to
 /// `target/mcp-protocol/` and included from there, so that rustc's messages point into code that can be read.
 #[macro_export]

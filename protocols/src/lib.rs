@@ -4,7 +4,7 @@
 //! their state machine. Refuses to add anything by hand: whatever is here, the compiler made from the file.
 //!
 //! ```no_run
-//! use mcp_protocols::mcp_2025_11_25::{McpClient, McpError};
+//! use mcp_protocols::mcp_2025_03_26::{McpClient, McpError};
 //! # async fn example(params: tower_mcp_types::protocol::InitializeParams) -> Result<(), McpError> {
 //! let (near, _far) = mcp_runtime::transport::duplex();
 //! let client = McpClient::new(near);
@@ -16,10 +16,14 @@
 //! # }
 //! ```
 //!
+//! Each revision has its tables, `PROTOCOL`, and a feature that adds its types; `2025-03-26` is on where nothing else is
+//! said. A program needs the types of one revision, and with one alone rustc's messages are at their best: it speaks of
+//! `McpClient<Active>`, where several types of that name are about of `mcp_protocols::mcp_2025_11_25::McpClient<…>`.
+//!
 //! Who speaks several revisions is written once, against the latest, and lists the others: the version that the server
 //! answers with decides which of them governs from then on.
 //!
-//! ```no_run
+//! ```ignore
 //! use mcp_protocols::{REVISIONS, VERSIONS, mcp_2025_11_25::{McpError, McpServer}};
 //! use mcp_runtime::{Options, answer_version};
 //! # use tower_mcp_types::protocol::InitializeResult;
@@ -37,22 +41,34 @@
 
 /// Revision 2024-11-05, from `mcp-2024-11-05.session`.
 pub mod mcp_2024_11_05 {
+    #[cfg(feature = "2024-11-05")]
     mcp_runtime::protocol!("mcp-2024-11-05.session");
+    #[cfg(not(feature = "2024-11-05"))]
+    mcp_runtime::protocol!("mcp-2024-11-05.session", tables);
 }
 
 /// Revision 2025-03-26, from `mcp-2025-03-26.session`: batches, and a capability for completions.
 pub mod mcp_2025_03_26 {
+    #[cfg(feature = "2025-03-26")]
     mcp_runtime::protocol!("mcp-2025-03-26.session");
+    #[cfg(not(feature = "2025-03-26"))]
+    mcp_runtime::protocol!("mcp-2025-03-26.session", tables);
 }
 
 /// Revision 2025-06-18, from `mcp-2025-06-18.session`: a server may ask the user; no batches.
 pub mod mcp_2025_06_18 {
+    #[cfg(feature = "2025-06-18")]
     mcp_runtime::protocol!("mcp-2025-06-18.session");
+    #[cfg(not(feature = "2025-06-18"))]
+    mcp_runtime::protocol!("mcp-2025-06-18.session", tables);
 }
 
 /// Revision 2025-11-25, from `mcp-2025-11-25.session`: tasks, and addresses for the user to go to.
 pub mod mcp_2025_11_25 {
+    #[cfg(feature = "2025-11-25")]
     mcp_runtime::protocol!("mcp-2025-11-25.session");
+    #[cfg(not(feature = "2025-11-25"))]
+    mcp_runtime::protocol!("mcp-2025-11-25.session", tables);
 }
 
 /// The versions of all revisions, the latest last.

@@ -27,10 +27,16 @@ mod tasks;
 #[path = "several/traffic.rs"]
 mod traffic;
 
+/// The types of the latest revision. Of the crate with all revisions this package uses those of another one, for its
+/// recorded messages of rustc speak of `McpClient` alone.
+mod mcp_2025_11_25 {
+    mcp_runtime::protocol!("../protocols/mcp-2025-11-25.session");
+}
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_protocols::mcp_2025_11_25::{Active, McpClient, McpServer};
+use mcp_2025_11_25::{Active, McpClient, McpServer};
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Options, Report, answer_version};

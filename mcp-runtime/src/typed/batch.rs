@@ -12,6 +12,11 @@ use crate::error::Error;
 use sealed::{Of, Part, Writing};
 
 /// What can be sent in a batch: calls, notifications, and tuples and lists of these.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand in a batch",
+    label = "neither a call nor a notification",
+    note = "a step moves the session on: take it on its own, before the batch or after it"
+)]
 pub trait InBatch: Part {
     /// What becomes of it: of a call the call, which waits for its reply when it is awaited, or gives why it was not
     /// sent; of a notification, whether it was.
@@ -60,6 +65,11 @@ mod sealed {
     pub struct Writing<'a>(pub(super) &'a mut Engine);
 
     /// A part of a batch.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` cannot stand in a batch",
+        label = "neither a call nor a notification",
+        note = "a step moves the session on: take it on its own, before the batch or after it"
+    )]
     pub trait Part {
         /// The session that it belongs to; nothing if there is nothing to send.
         fn link(&self) -> Option<Of<'_>>;

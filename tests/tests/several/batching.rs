@@ -1,7 +1,8 @@
 //! Batches that this side sends, where the revision that governs has them.
 
-use mcp_protocols::mcp_2025_11_25::server;
-use mcp_protocols::{REVISIONS, VERSIONS, mcp_2025_03_26, mcp_2025_11_25};
+use crate::mcp_2025_11_25;
+use crate::mcp_2025_11_25::server;
+use mcp_protocols::{REVISIONS, VERSIONS, mcp_2025_03_26};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, Options, RpcError, batch};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Asking the user: forms, addresses, and what the client must have announced for either.
 
-use mcp_protocols::mcp_2025_11_25::client;
+use crate::mcp_2025_11_25::client;
 use mcp_runtime::{Error, RpcError, ViolationKind};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;

@@ -1,7 +1,8 @@
 //! server-everything, which speaks every revision: elicitation and a task of the latest, and the older ones.
 
-use mcp_protocols::mcp_2025_11_25::{McpClient, client};
-use mcp_protocols::{VERSIONS, mcp_2025_11_25 as latest};
+use crate::mcp_2025_11_25 as latest;
+use crate::mcp_2025_11_25::{McpClient, client};
+use mcp_protocols::VERSIONS;
 use mcp_runtime::{Error, RpcError, ViolationKind};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;

@@ -1,6 +1,6 @@
 //! The announced version governs: what each revision has goes, what it does not have is refused on both sides.
 
-use mcp_protocols::mcp_2025_11_25::{McpClient, McpServer, PROTOCOL};
+use crate::mcp_2025_11_25::{McpClient, McpServer, PROTOCOL};
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, Options, RpcError, StepError, ViolationKind, answer_version};
@@ -9,7 +9,7 @@ use tower_mcp_types::protocol::*;
 
 use super::peer::raw;
 use super::{Reports, active_in, everything, guarded, hello, read, welcome};
-use mcp_protocols::mcp_2025_11_25::{client, server};
+use crate::mcp_2025_11_25::{client, server};
 
 /// Answers whatever is asked.
 struct Any;

@@ -1,6 +1,6 @@
 //! The examples of `docs/revisions.md`, which run here.
 
-use mcp_protocols::mcp_2025_11_25::{BeforeToolsTaskCreated, McpClient, McpError, McpServer, client, server};
+use crate::mcp_2025_11_25::{BeforeToolsTaskCreated, McpClient, McpError, McpServer, client, server};
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Options, answer_version, batch};

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_protocols::mcp_2025_11_25::{
-    BeforeElicitTaskCreated, BeforeToolsTaskCreated, Working, client, server,
-};
+use crate::mcp_2025_11_25::{BeforeElicitTaskCreated, BeforeToolsTaskCreated, Working, client, server};
 use mcp_runtime::{Error, RpcError};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
