@@ -9,12 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::{Protocol, Role, Side};
+use mcp_protocol_machine::{ProtocolRef, RequestId};
+use tracing::Span;
 
 use super::engine::Engine;
+use super::trace::Tracer;
 use crate::driver::{DirectOutput, End, Endpoint, Outcome, Output};
-use crate::options::Options;
+use crate::options::{Options, Report};
 
 /// One session, shared by its values, calls, handlers and its transport.
 #[derive(Clone)]
@@ -26,11 +28,13 @@ struct Shared {
     protocol: ProtocolRef,
     side: Side,
     options: Arc<Options>,
+    tracer: Tracer,
 }
 
 impl Link {
     pub(crate) fn new(engine: Engine, protocol: ProtocolRef, side: Side, options: Arc<Options>) -> Link {
-        Link(Arc::new(Shared { engine: Mutex::new(engine), protocol, side, options }))
+        let tracer = Tracer::new(&protocol, side);
+        Link(Arc::new(Shared { engine: Mutex::new(engine), protocol, side, options, tracer }))
     }
 
     /// Does something with the engine, then what follows from it outside of the lock.
@@ -38,11 +42,29 @@ impl Link {
         let mut engine = self.lock();
         let result = act(&mut engine);
         let effects = engine.take_effects();
+        let traced = !engine.traces().is_empty();
+        if traced {
+            // Within the lock, so that the order stays; told without it.
+            self.0.tracer.note(engine.traces());
+        }
         drop(engine);
+        if traced {
+            self.0.tracer.tell();
+        }
         if let Some(effects) = effects {
-            effects.run(&self.0.options);
+            effects.run(&self.0.options, self.0.tracer.session());
         }
         result
+    }
+
+    /// Reports what was noticed outside of the engine.
+    pub(crate) fn report(&self, report: &Report) {
+        self.0.tracer.session().in_scope(|| self.0.options.report(report));
+    }
+
+    /// The span that a handler of a message of the peer runs in.
+    pub(crate) fn span_of(&self, id: Option<&RequestId>) -> Span {
+        self.0.tracer.of_request(id)
     }
 
     fn lock(&self) -> MutexGuard<'_, Engine> {
@@ -70,11 +92,16 @@ impl Link {
 
 impl fmt::Debug for Link {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let states = self.lock().checker().state_names();
+        let engine = self.lock();
+        let states = engine.checker().state_names();
+        let (running, unanswered) = engine.open_requests();
+        drop(engine);
         formatter
             .debug_struct("Session")
             .field("protocol", &self.0.protocol.name)
             .field("state", &states)
+            .field("running", &running)
+            .field("unanswered", &unanswered)
             .finish()
     }
 }

@@ -13,6 +13,7 @@ use super::alternatives::applies;
 use super::batches::BatchKey;
 use super::engine::{Engine, Owed, Pending, Phase};
 use super::names::{Names, on_the_wire};
+use super::trace::Outcome;
 use crate::error::{Error, Mismatch};
 use crate::jsonrpc::{RpcError, path, write};
 
@@ -91,6 +92,7 @@ impl Engine {
                 Pending { message, waker: None, result: None, progress, clock: None, face: None },
             );
         }
+        self.trace_asked(Direction::Send, &id, message);
         // Whoever answers it may have to ask something first.
         self.room_waiting.wake(&mut self.effects);
         self.appended();
@@ -230,6 +232,9 @@ impl Engine {
             .map_err(|error| Error::payload(&self.name(message), error))?;
         let written = self.notification(message, &params, About::Request(&name))?;
         if written {
+            let outcome =
+                if matches!(error, Error::Timeout { .. }) { Outcome::Timeout } else { Outcome::Cancelled };
+            self.trace_over(Direction::Send, &name, outcome);
             self.complete(id, Err(error));
         }
         Ok(written)
@@ -304,6 +309,7 @@ impl Engine {
         let keys = Names::keys(&protocol, message, Some(id), Some(result));
         let mut step = self.checker.reply_tied(Direction::Send, id, message, Ties::keys(&keys))?;
         self.accepted(&mut step, message, Some(result), false);
+        self.trace_over(Direction::Receive, id, Outcome::Result);
         if !step.kind.is_dropped() {
             self.write_reply(batch, |into| write::result(into, id, result));
         }
@@ -315,10 +321,12 @@ impl Engine {
         let Some(request) = self.settle(id)? else { return Ok(()) };
         if let Some(message) = self.names.refusal(&protocol, request) {
             let step = self.checker.reply(Direction::Send, id, message)?;
+            self.trace_step(step.kind);
             if step.kind.is_dropped() {
                 return Ok(());
             }
         }
+        self.trace_over(Direction::Receive, id, Outcome::Error(error.code));
         self.write_reply(batch, |into| write::error(into, Some(id), error));
         Ok(())
     }

@@ -10,6 +10,7 @@ mod calls;
 mod closing;
 mod ends;
 mod hostile;
+mod limits;
 mod pair;
 mod races;
 mod timeouts;

@@ -8,6 +8,7 @@
 //!   `step.rs`: both as steps that generated code can name; `exchange.rs`: a linear request and its reply in one.
 //! - `call.rs`, `notify.rs`: calls and notifications beside the linear channels; `batch.rs`: several of them in one line;
 //!   `handle.rs`: the same for tasks of their own;
+//!   `pages.rs`: calls whose result comes in pages;
 //!   `pending.rs`: calls that are written and not answered. `timer.rs`: limits of time.
 //! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides;
 //!   `panics.rs`: handlers that panic.
@@ -25,6 +26,7 @@ mod handle;
 mod incoming;
 mod inputs;
 mod notify;
+mod pages;
 mod panics;
 #[doc(hidden)]
 pub mod payload;
@@ -54,6 +56,7 @@ pub use incoming::{Arrival, IncomingQueue};
 pub(crate) use inputs::Wanted;
 pub use inputs::{Input, Unread};
 pub use notify::Notify;
+pub use pages::Pages;
 pub use pending::{Pending, Sending};
 pub use reply::{ReadReply, Reply, WriteReply, Written};
 pub use responder::Responder;
