@@ -19,7 +19,7 @@ pub mod transport;
 pub mod typed;
 
 pub use driver::{Outcome, Transport};
-pub use error::{Error, Mismatch, Overdue, Reason, StepError};
+pub use error::{Error, Mismatch, Overdue, Reason, Renewal, StepError};
 pub use jsonrpc::RpcError;
 pub use mcp_protocol_machine::{RequestId, Token, Violation, ViolationKind};
 pub use options::{Cause, Options, Report};

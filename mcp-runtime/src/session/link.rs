@@ -9,16 +9,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::{Protocol, Role, Side};
+use mcp_protocol_machine::{ProtocolRef, RequestId};
 
 use super::engine::Engine;
-use crate::driver::{DirectOutput, End, Endpoint, Outcome, Output};
-use crate::options::Options;
+use crate::driver::{DirectOutput, End, Endpoint, Origin, Outcome, Outlet, Output};
+use crate::error::{Error, Reason};
+use crate::options::{Options, Report};
 
 /// One session, shared by its values, calls, handlers and its transport.
 #[derive(Clone)]
-pub(crate) struct Link(Arc<Shared>);
+pub(crate) struct Link {
+    shared: Arc<Shared>,
+    /// The request of the peer that is being worked on where this handle is used.
+    about: Option<RequestId>,
+}
 
 struct Shared {
     engine: Mutex<Engine>,
@@ -30,36 +35,48 @@ struct Shared {
 
 impl Link {
     pub(crate) fn new(engine: Engine, protocol: ProtocolRef, side: Side, options: Arc<Options>) -> Link {
-        Link(Arc::new(Shared { engine: Mutex::new(engine), protocol, side, options }))
+        let shared = Shared { engine: Mutex::new(engine), protocol, side, options };
+        Link { shared: Arc::new(shared), about: None }
+    }
+
+    /// The same handle, for whoever works on a request of the peer: what is said by it is about that request.
+    pub(crate) fn about(&self, request: Option<RequestId>) -> Link {
+        Link { shared: Arc::clone(&self.shared), about: request }
     }
 
     /// Does something with the engine, then what follows from it outside of the lock.
     pub(crate) fn with<R>(&self, act: impl FnOnce(&mut Engine) -> R) -> R {
         let mut engine = self.lock();
+        if let Some(request) = &self.about {
+            engine.speak_about(Some(request));
+        }
         let result = act(&mut engine);
+        if self.about.is_some() {
+            engine.speak_about(None);
+        }
         let effects = engine.take_effects();
         drop(engine);
         if let Some(effects) = effects {
-            effects.run(&self.0.options);
+            effects.run(&self.shared.options);
         }
         result
     }
 
     fn lock(&self) -> MutexGuard<'_, Engine> {
         // The engine does not panic, and if it did, the session would still be better than a second panic.
-        self.0.engine.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn protocol(&self) -> &Protocol {
-        &self.0.protocol
+        &self.shared.protocol
     }
 
     pub(crate) fn role(&self) -> Option<&Role> {
-        self.0.protocol.role(self.0.side)
+        self.shared.protocol.role(self.shared.side)
     }
 
     pub(crate) fn options(&self) -> &Options {
-        &self.0.options
+        &self.shared.options
     }
 }
 
@@ -68,7 +85,7 @@ impl fmt::Debug for Link {
         let states = self.lock().checker().state_names();
         formatter
             .debug_struct("Session")
-            .field("protocol", &self.0.protocol.name)
+            .field("protocol", &self.shared.protocol.name)
             .field("state", &states)
             .finish()
     }
@@ -77,6 +94,30 @@ impl fmt::Debug for Link {
 impl Endpoint for Link {
     fn offer_direct_output(&self, output: Box<dyn DirectOutput>) {
         self.with(|engine| engine.direct_output_offered(output));
+    }
+
+    fn offer_outlet(&self, outlet: Box<dyn Outlet>) {
+        self.with(|engine| engine.outlet_offered(outlet));
+    }
+
+    fn receive_message(&self, message: &[u8], origin: Origin, now: Instant) -> usize {
+        self.with(|engine| engine.receive_message(message, origin, now))
+    }
+
+    fn request_failed(&self, id: i64, error: Error) {
+        self.with(|engine| engine.request_failed(id, error));
+    }
+
+    fn failed(&self, reason: Reason) {
+        self.with(|engine| engine.end(reason));
+    }
+
+    fn report(&self, report: Report) {
+        self.with(|engine| engine.report(report));
+    }
+
+    fn renewed(&self, request: &[u8], result: &[u8]) {
+        self.with(|engine| engine.renewed(request, result));
     }
 
     fn receive(&self, bytes: &[u8], now: Instant) {

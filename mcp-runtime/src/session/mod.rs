@@ -16,6 +16,7 @@
 //! - `timers.rs`: what waits for a time; `exchanges.rs`: linear requests that nobody waits for any more.
 //! - `copies.rs`: copies with a life of their own.
 //! - `ending.rs`: closing, abandoning, ends of the transport, time.
+//! - `messages.rs`: messages one by one, for transports that carry no stream.
 //! - `names.rs`: from methods to messages; `wakers.rs`: what is done outside of the lock.
 
 mod alternatives;
@@ -27,6 +28,7 @@ mod engine;
 mod exchanges;
 mod incoming;
 mod link;
+mod messages;
 mod names;
 mod outgoing;
 #[cfg(test)]
