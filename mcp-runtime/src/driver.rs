@@ -10,6 +10,8 @@
 mod input;
 mod outlet;
 mod pump;
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+mod shared;
 
 use std::fmt;
 use std::future::Future;
@@ -23,7 +25,7 @@ use crate::error::{Error, Reason};
 use crate::options::Report;
 
 pub use input::Input;
-pub use outlet::{MessageKind, Origin, Outgoing, Outlet};
+pub use outlet::{MessageKind, Origin, Outgoing, Outlet, Received};
 pub use pump::{Limits, Pump, PumpEvent, run};
 pub(crate) use pump::{after, duplicate};
 
@@ -49,10 +51,10 @@ pub trait Endpoint: Send + Sync + 'static {
     }
 
     /// Takes one whole message, or a batch, laid out in any way, for transports that carry messages rather than a
-    /// stream. Gives how many requests in it were accepted: each of them is settled once.
-    fn receive_message(&self, message: &[u8], origin: Origin, now: Instant) -> usize {
+    /// stream. Each of the requests that were accepted is settled once.
+    fn receive_message(&self, message: &[u8], origin: Origin, now: Instant) -> Received {
         let _ = (message, origin, now);
-        0
+        Received::default()
     }
 
     /// Tells that a request of this side could not be delivered, or that no reply to it will come.

@@ -25,6 +25,15 @@ pub struct Outgoing<'a> {
     pub about: Option<Origin>,
 }
 
+/// What became of a message, or batch, that came in.
+#[derive(Clone, Debug, Default)]
+pub struct Received {
+    /// How many requests in it were accepted.
+    pub requests: usize,
+    /// Why a notification, or a reply, was refused that was in it; nothing is written about that.
+    pub refused: Option<String>,
+}
+
 /// What a message is, as far as its delivery is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

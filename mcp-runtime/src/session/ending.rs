@@ -229,6 +229,7 @@ impl Engine {
         self.end(reason);
         self.finished = true;
         self.direct = None;
+        self.messages.outlet_gone();
         self.outcome = Some(outcome);
         self.wake_everyone();
     }

@@ -360,6 +360,8 @@ impl Engine {
     pub(super) fn refused(&mut self, id: Option<&RequestId>, violation: Violation) {
         if let Some(id) = id {
             self.write_error(Some(id), &refusal(&violation));
+        } else {
+            self.messages.refuse(&violation);
         }
         self.report(Report::Violation(violation));
     }

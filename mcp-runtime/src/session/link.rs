@@ -13,7 +13,7 @@ use mcp_protocol_machine::protocol::{Protocol, Role, Side};
 use mcp_protocol_machine::{ProtocolRef, RequestId};
 
 use super::engine::Engine;
-use crate::driver::{DirectOutput, End, Endpoint, Origin, Outcome, Outlet, Output};
+use crate::driver::{DirectOutput, End, Endpoint, Origin, Outcome, Outlet, Output, Received};
 use crate::error::{Error, Reason};
 use crate::options::{Options, Report};
 
@@ -100,7 +100,7 @@ impl Endpoint for Link {
         self.with(|engine| engine.outlet_offered(outlet));
     }
 
-    fn receive_message(&self, message: &[u8], origin: Origin, now: Instant) -> usize {
+    fn receive_message(&self, message: &[u8], origin: Origin, now: Instant) -> Received {
         self.with(|engine| engine.receive_message(message, origin, now))
     }
 

@@ -11,7 +11,7 @@ use mcp_protocol_machine::{Awaiting, Capabilities, RequestId};
 
 use super::engine::{Engine, Phase};
 use super::names::announced;
-use crate::driver::{MessageKind, Origin, Outgoing, Outlet};
+use crate::driver::{MessageKind, Origin, Outgoing, Outlet, Received};
 use crate::error::Error;
 use crate::jsonrpc::{Envelope, Line, Scanner, parse};
 use crate::options::Report;
@@ -26,8 +26,8 @@ pub(super) struct Messages {
     current: Option<Origin>,
     /// What whoever speaks is working on.
     about: Option<Origin>,
-    /// How many requests of the message at hand were accepted.
-    accepted: usize,
+    /// What became of the message at hand so far.
+    received: Received,
 }
 
 /// A message in the output.
@@ -40,7 +40,7 @@ struct Mark {
 
 impl Default for Messages {
     fn default() -> Messages {
-        Messages { outlet: None, before: Some(Vec::new()), current: None, about: None, accepted: 0 }
+        Messages { outlet: None, before: Some(Vec::new()), current: None, about: None, received: Received::default() }
     }
 }
 
@@ -48,6 +48,11 @@ impl Messages {
     /// The transport carries a stream.
     pub(super) fn not_wanted(&mut self) {
         self.before = None;
+    }
+
+    /// The transport is gone.
+    pub(super) fn outlet_gone(&mut self) {
+        self.outlet = None;
     }
 
     /// How many bytes the transport holds back.
@@ -65,10 +70,17 @@ impl Messages {
         self.about
     }
 
+    /// The message at hand was refused, and nothing is written about it.
+    pub(super) fn refuse(&mut self, why: &impl std::fmt::Display) {
+        if self.current.is_some() {
+            self.received.refused = Some(why.to_string());
+        }
+    }
+
     /// A request of the message at hand was accepted; what it came in.
     pub(super) fn accept(&mut self) -> Option<Origin> {
         if self.current.is_some() {
-            self.accepted += 1;
+            self.received.requests += 1;
         }
         self.current
     }
@@ -138,11 +150,10 @@ impl Engine {
         }
     }
 
-    /// Takes one whole message, or a batch. Gives how many requests in it were accepted.
-    pub(crate) fn receive_message(&mut self, message: &[u8], origin: Origin, now: Instant) -> usize {
+    /// Takes one whole message, or a batch.
+    pub(crate) fn receive_message(&mut self, message: &[u8], origin: Origin, now: Instant) -> Received {
         self.now = Some(now);
         self.messages.current = Some(origin);
-        self.messages.accepted = 0;
         if message.len() > self.options.max_message_bytes {
             let sketch = Scanner::scan(message);
             self.line(Line::TooLong(sketch), now);
@@ -153,7 +164,7 @@ impl Engine {
         if self.timers.first().is_some_and(|first| first <= now) {
             self.ring(now);
         }
-        self.messages.accepted
+        std::mem::take(&mut self.messages.received)
     }
 
     /// A request of this side that is no step was not delivered, or nothing will answer it.
