@@ -11,7 +11,7 @@ use mcp_protocol_machine::protocol::Side;
 
 use crate::automaton::{self, Automaton};
 use crate::checks::{announcements, channels, declarations, names, replies, unused};
-use crate::diagnostic::{Diagnostic, Severity, repeats};
+use crate::diagnostic::{Diagnostic, Severity, findings, repeats};
 use crate::generate::stubs::Outline;
 use crate::lexer;
 use crate::relation::{self, Wanted};
@@ -96,6 +96,7 @@ pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> i
     });
     repeats::join(&mut diagnostics, &sources, lexer::UNKNOWN_CHARACTER);
     let failed = has_errors(&diagnostics);
+    findings::limit(&mut diagnostics);
     let outline = outline(&resolution);
     Ok(Compilation { sources, diagnostics, protocol: protocol.filter(|_| !failed), outline })
 }

@@ -7,7 +7,7 @@
 //! The definitions belong to the other role, `Server::Name = …`, so that they can stand in the same file: for that
 //! role a name means its own definition first, and `dual Name` is then what it was before.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::path::Path;
 
@@ -85,7 +85,8 @@ fn of(resolution: &Resolution, name: Option<&str>) -> Result<File, Undefined> {
     }
     let own = resolution.roles.iter().find(|role| role.side == side).map(|role| role.name.text.as_str());
     let other = other.map(|other| other.name.text.as_str());
-    let mut flip = Flip { resolution, side, own, other, owner, reached: Vec::new(), next: VecDeque::new() };
+    let mut flip =
+        Flip { resolution, side, own, other, owner, reached: HashSet::new(), next: VecDeque::new() };
     flip.reach(start);
     while let Some(index) = flip.next.pop_front() {
         items.extend(flip.definition(index)?);
@@ -127,7 +128,7 @@ struct Flip<'a> {
     /// To whom the result belongs.
     owner: Option<String>,
     /// The definitions that have been met.
-    reached: Vec<usize>,
+    reached: HashSet<usize>,
     /// Those of them that have not been turned round.
     next: VecDeque<usize>,
 }
@@ -135,13 +136,9 @@ struct Flip<'a> {
 impl<'a> Flip<'a> {
     /// Sees to it that what a name means is turned round, too.
     fn reach(&mut self, name: &str) {
-        let find = |side: Option<Side>| {
-            let mut all = self.resolution.definitions.iter();
-            all.position(|definition| definition.name.text == name && definition.side == side)
-        };
-        let found = find(Some(self.side)).or_else(|| find(None));
-        if let Some(index) = found.filter(|index| !self.reached.contains(index)) {
-            self.reached.push(index);
+        if let Some(index) = self.resolution.definition(name, self.side)
+            && self.reached.insert(index)
+        {
             self.next.push_back(index);
         }
     }

@@ -13,11 +13,12 @@ use crate::diagnostic::{Code, Diagnostic};
 
 /// The file is not UTF-8.
 pub const NOT_UTF8: Code = Code("S0001");
-/// The file is larger than a span can address.
+/// The file is larger than [`LARGEST_FILE`].
 pub const FILE_TOO_LARGE: Code = Code("S0002");
 
-/// The largest file in bytes. Spans hold 32 bits, and replacing invalid bytes can make a text three times as long.
-const LARGEST_FILE: usize = (u32::MAX / 4) as usize;
+/// The largest file in bytes, far more than anyone writes. Whoever reads a file need not read more than one byte
+/// more than this, so that a device that never ends is a file that is too large.
+pub const LARGEST_FILE: usize = 64 << 20;
 
 /// Which file of a [`SourceMap`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -88,11 +89,11 @@ impl SourceMap {
     /// Bytes that are not UTF-8 are replaced by `U+FFFD` in the text, so that the rest of the file can be checked.
     pub fn add_bytes(&mut self, path: impl Into<PathBuf>, bytes: Vec<u8>) -> (FileId, Vec<Diagnostic>) {
         if bytes.len() > LARGEST_FILE {
-            let size = bytes.len();
             let file = self.push(path.into(), String::new());
-            let message = format!("the file is too large: {size} bytes, at most {LARGEST_FILE} can be read");
+            let message = format!("the file is too large: at most {LARGEST_FILE} bytes can be read");
             let place = Span { file, start: 0, end: 0 };
-            return (file, vec![Diagnostic::error(FILE_TOO_LARGE, place, message)]);
+            let finding = Diagnostic::error(FILE_TOO_LARGE, place, message);
+            return (file, vec![finding.help("split it, and `import` the parts")]);
         }
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
@@ -126,6 +127,7 @@ impl SourceMap {
         let more = all.saturating_sub(replaced / char::REPLACEMENT_CHARACTER.len_utf8());
         let diagnostic = Diagnostic::error(NOT_UTF8, place, "the file is not UTF-8")
             .label("these bytes are not")
+            .with_note(format!("byte {} is the first, counted from 0", correct.len()))
             .help("save the file as UTF-8");
         if more == 0 {
             diagnostic
@@ -233,7 +235,10 @@ mod tests {
         let span = diagnostic.labels[0].span;
         assert_eq!(sources.start(span), Position { line: 2, column: 5 });
         assert_eq!(sources.slice(span), "\u{FFFD}\u{FFFD}");
-        assert_eq!(diagnostic.notes, ["1 more in the rest of the file"]);
+        assert_eq!(
+            diagnostic.notes,
+            ["byte 7 is the first, counted from 0", "1 more in the rest of the file"]
+        );
         assert!(sources.text(file).ends_with("! \u{FFFD}"));
     }
 

@@ -32,7 +32,7 @@ pub use checker::{About, Awaiting, Checker, Step, StepKind};
 pub use copies::{CopyNumber, KeyValue, Meant, Ties};
 pub use exchange::{Limits, RequestId, Token};
 #[doc(hidden)]
-pub use hash::{IdState, IdTable};
+pub use hash::IdTable;
 pub use lookup::Lookup;
 pub use protocol::Protocol;
 pub use tables::{ProtocolRef, TableError};

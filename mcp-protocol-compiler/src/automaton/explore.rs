@@ -11,7 +11,7 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, Origin, StateKind}
 use super::graph::{Graph, NodeId};
 use super::head::{ChoiceHead, Head, Heads, Reached};
 use super::raw::{Open, Raw, RawEdge, RawState};
-use crate::checks::{channels, choices, replies};
+use crate::checks::{channels, choices, replies, size};
 use crate::diagnostic::Diagnostic;
 use crate::hash::Map;
 use crate::resolve::Resolution;
@@ -50,11 +50,16 @@ pub(super) struct Explorer<'a> {
     starts: Vec<(Vec<usize>, usize)>,
     /// Whether something stood on the way that could not be read; it has been reported.
     broken: bool,
+    /// How many edges there are so far.
+    count: usize,
     /// The state whose edges are being found.
     current: Option<usize>,
     /// How often a finding asked for the way to its place.
     questions: Cell<usize>,
 }
+
+/// How many edges a machine may have.
+const MOST_EDGES: usize = 1_000_000;
 
 /// Explores one role from its first node.
 pub(super) fn explore(
@@ -83,6 +88,7 @@ pub(super) fn explore(
         open: Vec::new(),
         starts: Vec::new(),
         broken: false,
+        count: 0,
         current: None,
         questions: Cell::new(0),
     };
@@ -114,6 +120,12 @@ impl Explorer<'_> {
             let mut edges = self.edges(&choice, &key);
             let own = edges.len();
             edges.extend(self.spawns(key.running));
+            self.count += edges.len();
+            if self.count > MOST_EDGES {
+                self.broken = true;
+                let span = self.states.get(state).map_or(Span::default(), |place| place.span);
+                return self.diagnostics.push(size::too_many_edges(span, MOST_EDGES));
+            }
             if let Some(place) = self.states.get_mut(state) {
                 place.edges = edges;
                 place.own = own;

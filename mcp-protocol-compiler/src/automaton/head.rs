@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use crate::ast::Operator;
-use crate::checks::{choices, recursion};
+use crate::checks::{choices, recursion, size};
 use crate::diagnostic::Diagnostic;
 use crate::hash::Map;
 use crate::resolve::Resolution;
@@ -38,7 +38,7 @@ pub(super) struct ChoiceHead {
     /// Where a bare `End` stands.
     pub(super) end: Option<Span>,
     /// The operators of this choice and of those flattened into it, with the actions each has.
-    pub(super) levels: Vec<(Operator, Span, Vec<usize>, bool)>,
+    pub(super) levels: Vec<(Operator, Span, std::ops::Range<usize>, bool)>,
 }
 
 /// Channels side by side, nested ones gathered.
@@ -69,11 +69,17 @@ pub(super) struct Heads<'a> {
     pub(super) graph: &'a Graph,
     resolution: &'a Resolution,
     memory: Map<NodeId, Head>,
+    /// How many actions all choices have, each of them flattened.
+    actions: usize,
+    /// How many choices have been flattened into others.
+    choices: usize,
+    /// Whether either was too many, which has been reported.
+    full: bool,
 }
 
 impl<'a> Heads<'a> {
     pub(super) fn new(graph: &'a Graph, resolution: &'a Resolution) -> Self {
-        Heads { graph, resolution, memory: Map::default() }
+        Heads { graph, resolution, memory: Map::default(), actions: 0, choices: 0, full: false }
     }
 
     /// Follows references.
@@ -136,12 +142,14 @@ impl<'a> Heads<'a> {
         let mut open = Vec::new();
         let mut broken = false;
         self.flatten(node, &mut result, &mut open, &mut broken, diagnostics);
-        for (operator, span, actions, has_end) in &result.levels {
-            let against = |index: &usize| {
-                result.actions.get(*index).is_some_and(|action| {
-                    (action.direction == mcp_protocol_machine::protocol::Direction::Receive)
-                        == (*operator == Operator::Internal)
-                })
+        if self.full {
+            return Head::Broken;
+        }
+        for (operator, span, range, has_end) in &result.levels {
+            let actions = result.actions.get(range.clone()).unwrap_or_default();
+            let against = |action: &ActionNode| {
+                (action.direction == mcp_protocol_machine::protocol::Direction::Receive)
+                    == (*operator == Operator::Internal)
             };
             if !has_end && !actions.is_empty() && actions.iter().all(against) {
                 diagnostics.push(choices::against_operator(*operator, *span));
@@ -168,18 +176,20 @@ impl<'a> Heads<'a> {
         let Node::Choice { branches, operator, span } = graph.get(node) else { return };
         open.push(node);
         let level = operator.map(|operator| {
-            into.levels.push((operator, *span, Vec::new(), false));
+            let first = into.actions.len();
+            into.levels.push((operator, *span, first..first, false));
             into.levels.len() - 1
         });
         for branch in branches {
             let (named, inner, at) = match branch {
-                Branch::Action(action) => {
-                    let index = into.actions.len();
+                Branch::Action(action) if self.actions < MOST_ACTIONS => {
+                    self.actions += 1;
                     into.actions.push(action.clone());
-                    if let Some(level) = level.and_then(|level| into.levels.get_mut(level)) {
-                        level.2.push(index);
-                    }
                     continue;
+                }
+                Branch::Action(action) => {
+                    self.too_large(action.span, broken, diagnostics);
+                    break;
                 }
                 Branch::Other(named, at) => (*named, self.place(*named).node, *at),
             };
@@ -204,12 +214,14 @@ impl<'a> Heads<'a> {
                     diagnostics.push(choices::no_first_action(at, "too many definitions in one another"));
                 }
                 Node::Choice { .. } => {
-                    let first = into.actions.len();
+                    self.choices += 1;
+                    if self.choices > MOST_ACTIONS {
+                        self.too_large(at, broken, diagnostics);
+                        break;
+                    }
                     let had_end = into.end.take();
                     self.flatten(inner, into, open, broken, diagnostics);
-                    let last = into.actions.len();
                     if let Some(level) = level.and_then(|level| into.levels.get_mut(level)) {
-                        level.2.extend(first..last);
                         level.3 |= into.end.is_some();
                     }
                     into.end = into.end.or(had_end);
@@ -232,6 +244,18 @@ impl<'a> Heads<'a> {
             }
         }
         open.pop();
+        let end = into.actions.len();
+        if let Some(level) = level.and_then(|level| into.levels.get_mut(level)) {
+            level.2.end = end;
+        }
+    }
+
+    /// Reports once that choices have more branches than can be written out.
+    fn too_large(&mut self, place: Span, broken: &mut bool, diagnostics: &mut Vec<Diagnostic>) {
+        *broken = true;
+        if !std::mem::replace(&mut self.full, true) {
+            diagnostics.push(size::too_many_branches(place, MOST_ACTIONS));
+        }
     }
 
     fn parallel(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) -> Head {
@@ -264,4 +288,7 @@ impl<'a> Heads<'a> {
 }
 
 /// How many choices may be each other's branches.
-const DEPTH: usize = 512;
+const DEPTH: usize = 256;
+
+/// How many branches choices may have in all. A choice that is a branch of many has its branches in each.
+const MOST_ACTIONS: usize = 1_000_000;

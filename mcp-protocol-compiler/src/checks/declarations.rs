@@ -39,6 +39,9 @@ pub fn undefined_message(name: &Name, resolution: &Resolution) -> Diagnostic {
         format!("no message or group is called `{}`", name.text),
     )
     .label("not declared");
+    if !resolution.may_guess() {
+        return diagnostic.help("declare it, or write the name of a message that is declared");
+    }
     let known = resolution.names.keys().map(String::as_str);
     if resolution.definitions.iter().any(|definition| definition.name.text == name.text) {
         return diagnostic.help(format!(
@@ -71,6 +74,9 @@ pub fn undefined_definition(name: &Name, resolution: &Resolution, variables: &[&
         format!("no definition or recursion variable is called `{}`", name.text),
     )
     .label("not defined");
+    if !resolution.may_guess() {
+        return diagnostic.help("define it, or write the name of a definition");
+    }
     if resolution.names.contains_key(&name.text) {
         return diagnostic.help(format!(
             "`{0}` is a message: write `!{0} . …` to send it or `?{0} . …` to receive it",

@@ -14,5 +14,6 @@ pub mod names;
 pub mod recursion;
 pub mod refusals;
 pub mod replies;
+pub mod size;
 pub mod typed_api;
 pub mod unused;

@@ -3,6 +3,10 @@
 //! In: a compiled protocol. Out: a diagnostic for each clash, at the declarations whose names meet. Refuses to rename
 //! anything: the author decides what the API is called.
 
+mod thing;
+
+use std::borrow::Cow;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_protocol_machine::protocol::{self as machine, MessageIndex};
@@ -17,6 +21,8 @@ use crate::generate::plan::{
     Method, Plan, Replicated, Role, What, answers_name, indices, notify_name, open_names,
 };
 use crate::source::Span;
+
+use thing::{Named, Thing};
 
 /// A name that would stand for two things in the generated code, or for something that is there already.
 pub const CLASH: Code = Code("S0601");
@@ -42,14 +48,8 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
     clashes.found
 }
 
-/// Something that gets a name in the generated code.
-struct Named {
-    span: Span,
-    /// What it is, in words.
-    what: String,
-    /// How to get out of it.
-    help: String,
-}
+/// The names of one place, and what has them.
+type Names<'a> = BTreeMap<Cow<'a, str>, Named<'a>>;
 
 struct Clashes<'a> {
     plan: &'a Plan<'a>,
@@ -57,21 +57,22 @@ struct Clashes<'a> {
     found: Vec<Diagnostic>,
 }
 
-impl Clashes<'_> {
+impl<'a> Clashes<'a> {
     /// Names that Rust does not take.
     fn identifiers(&mut self) {
-        let messages = indices(self.plan.declarations).flat_map(|(_, message)| {
-            let called = message.call_name.as_ref().map(|name| (name.text.clone(), name.span));
-            std::iter::once((message.table.name.to_string(), message.span)).chain(called)
+        let plan = self.plan;
+        let messages = indices(plan.declarations).flat_map(|(_, message)| {
+            let called = message.call_name.as_ref().map(|name| (name.text.as_str(), name.span));
+            std::iter::once((message.table.name.as_ref(), message.span)).chain(called)
         });
-        let markers =
-            self.plan.markers.iter().flat_map(|marker| {
-                marker.states.first().map(|(_, state)| (marker.name.to_owned(), state.span))
-            });
-        let roles = self.plan.roles.iter().map(|role| (role.automaton.name.clone(), role.automaton.span));
-        let mut wrong: Vec<(String, Span)> = Vec::new();
+        let markers = plan
+            .markers
+            .iter()
+            .filter_map(|marker| marker.states.first().map(|(_, state)| (marker.name, state.span)));
+        let roles = plan.roles.iter().map(|role| (role.automaton.name.as_str(), role.automaton.span));
+        let mut wrong: Vec<(&str, Span)> = Vec::new();
         for (name, span) in messages.chain(markers).chain(roles) {
-            if try_ident(&name).is_none() && !wrong.iter().any(|(_, other)| *other == span) {
+            if try_ident(name).is_none() && !wrong.iter().any(|(_, other)| *other == span) {
                 wrong.push((name, span));
             }
         }
@@ -86,40 +87,27 @@ impl Clashes<'_> {
 
     /// Types and modules of the generated module.
     fn items(&mut self) {
-        let mut items: BTreeMap<String, Named> = BTreeMap::new();
-        let rename = |what: &str| format!("rename the {what}");
-        if let Some(name) = &self.plan.declarations.name {
-            let what = "the protocol's error type".to_owned();
-            items.insert(
-                self.plan.error_name(),
-                Named { span: name.span, what, help: "rename the protocol".into() },
-            );
+        let plan = self.plan;
+        let mut items = Names::new();
+        if let Some(name) = &plan.declarations.name {
+            let named = Named { span: name.span, thing: Thing::ErrorType };
+            items.insert(plan.error_name().into(), named);
         }
-        let roles = self.plan.roles.iter().map(|role| {
-            let named = Named {
-                span: role.automaton.span,
-                what: format!("the role `{}`", role.automaton.name),
-                help: rename("role"),
-            };
-            (role.automaton.name.clone(), named)
+        let roles = plan.roles.iter().map(|role| {
+            let name = role.automaton.name.as_str();
+            (name, Named { span: role.automaton.span, thing: Thing::Role(name) })
         });
-        let markers = self.plan.markers.iter().filter_map(|marker| {
+        let markers = plan.markers.iter().filter_map(|marker| {
             let (_, state) = marker.states.first()?;
-            let named = Named {
-                span: state.span,
-                what: format!("the state `{}`", marker.name),
-                help: rename("definition that names the state"),
-            };
-            Some((marker.name.to_owned(), named))
+            Some((marker.name, Named { span: state.span, thing: Thing::State(marker.name) }))
         });
-        let all: Vec<(String, Named)> = roles.chain(markers).collect();
-        for (name, named) in all {
-            if PRELUDE.contains(&name.as_str()) {
-                let message = format!("{} has the name of something in Rust's prelude", named.what);
-                self.report(&name, message, &named, None);
-            } else if MODULE_ITEMS.contains(&name.as_str()) || ROLE_ITEMS.contains(&name.as_str()) {
-                let message = format!("{} has the name of an item that every protocol has", named.what);
-                self.report(&name, message, &named, None);
+        for (name, named) in roles.chain(markers) {
+            if PRELUDE.contains(&name) {
+                let message = format!("{} has the name of something in Rust's prelude", named.thing);
+                self.report(name, message, &named, None);
+            } else if MODULE_ITEMS.contains(&name) || ROLE_ITEMS.contains(&name) {
+                let message = format!("{} has the name of an item that every protocol has", named.thing);
+                self.report(name, message, &named, None);
             }
             self.insert(&mut items, name, named);
         }
@@ -127,21 +115,17 @@ impl Clashes<'_> {
 
     /// The constants of the module `messages`.
     fn constants(&mut self) {
-        let mut constants = BTreeMap::new();
+        let mut constants = Names::new();
         for (_, message) in indices(self.plan.declarations) {
-            let named = Named {
-                span: message.span,
-                what: format!("the message `{}`", message.table.name),
-                help: "rename one of the messages".into(),
-            };
+            let named = Named { span: message.span, thing: Thing::Message(&message.table.name) };
             self.insert(&mut constants, constant(&message.table.name), named);
         }
     }
 
     /// The methods of each state.
-    fn methods(&mut self, role: &Role<'_>) {
+    fn methods(&mut self, role: &'a Role<'_>) {
         for state in role.states.iter().chain(role.copies.iter().flat_map(|copy| &copy.states)) {
-            let mut methods = BTreeMap::new();
+            let mut methods = Names::new();
             for method in &state.methods {
                 let own = matches!(
                     method.what,
@@ -152,17 +136,17 @@ impl Clashes<'_> {
                 if taken && !own {
                     let message = format!(
                         "{} would be called `{}`, as a method that every session has",
-                        named.what, method.name
+                        named.thing, method.name
                     );
                     self.report(&method.name, message, &named, None);
                     continue;
                 }
-                self.insert(&mut methods, method.name.clone(), named);
+                self.insert(&mut methods, method.name.as_str(), named);
             }
         }
     }
 
-    fn method(&self, method: &Method) -> Named {
+    fn method(&self, method: &'a Method) -> Named<'a> {
         let (message, steps) = match &method.what {
             What::Send { message, .. } | What::Receive { message, .. } => (*message, true),
             What::Notify { message } => {
@@ -180,33 +164,27 @@ impl Clashes<'_> {
             What::OpenExchange { request, .. } => (*request, false),
             What::Call(call) => (call.request, false),
             What::Next(_) | What::Refuse { .. } | What::Split { .. } | What::Close => {
-                let what = format!("the method `{}` that sessions have here", method.name);
-                return Named { span: method.span, what, help: "rename the message".into() };
+                return Named { span: method.span, thing: Thing::Method(&method.name) };
             }
         };
         self.of_message(message, steps)
     }
 
     /// The method of a message; a step is named after the message, a call may have a name of its own.
-    fn of_message(&self, message: MessageIndex, step: bool) -> Named {
+    fn of_message(&self, message: MessageIndex, step: bool) -> Named<'a> {
         let Some(declared) = self.plan.message(message) else {
-            return Named { span: Span::default(), what: String::new(), help: String::new() };
+            return Named { span: Span::default(), thing: Thing::Step("") };
         };
         let name = &declared.table.name;
-        let span = match &declared.call_name {
-            Some(called) if !step => called.span,
-            _ => declared.span,
-        };
-        let help = match step {
-            true => format!("rename the message `{name}`"),
-            false => format!("give `{name}` another name in the API: `as other_name`"),
-        };
-        let kind = if step { "step" } else { "call" };
-        Named { span, what: format!("the {kind} of `{name}`"), help }
+        match &declared.call_name {
+            _ if step => Named { span: declared.span, thing: Thing::Step(name) },
+            Some(called) => Named { span: called.span, thing: Thing::Call(name) },
+            None => Named { span: declared.span, thing: Thing::Call(name) },
+        }
     }
 
     fn handle(&mut self, role: &Role<'_>) {
-        let mut methods = BTreeMap::new();
+        let mut methods = Names::new();
         for output in &role.outputs {
             if let Some(opening) = &output.opening {
                 let (open, exchange) = open_names(self.plan, output.message, opening);
@@ -227,7 +205,7 @@ impl Clashes<'_> {
             let named = self.of_message(output.message, step);
             if HANDLE_METHODS.contains(&name.as_str()) {
                 let message =
-                    format!("{} would be called `{name}`, as a method that handles have", named.what);
+                    format!("{} would be called `{name}`, as a method that handles have", named.thing);
                 self.report(&name, message, &named, None);
             }
             self.insert(&mut methods, name, named);
@@ -235,7 +213,7 @@ impl Clashes<'_> {
     }
 
     fn handler(&mut self, role: &Role<'_>) {
-        let mut methods = BTreeMap::new();
+        let mut methods = Names::new();
         for Replicated { message, .. } in &role.inputs {
             let name = self.plan.call_name(*message);
             let named = self.of_message(*message, false);
@@ -250,7 +228,7 @@ impl Clashes<'_> {
             for (input, _) in next.inputs.iter().filter(|_| next.closed) {
                 if self.plan.message_name(*input) == "Closed" {
                     let mut named = self.of_message(*input, true);
-                    named.what = "the message `Closed`".into();
+                    named.thing = Thing::Branch("Closed");
                     let message = "a message called `Closed` where the peer may close, too".to_owned();
                     self.report("Closed", message, &named, None);
                 }
@@ -259,20 +237,19 @@ impl Clashes<'_> {
     }
 
     /// The session types of copies stand in the module of their role, with the choices of all its states.
-    fn copies(&mut self, role: &Role<'_>) {
-        let mut items = BTreeMap::new();
-        let named = |span: Span, what: String| Named { span, what, help: "rename the definition".into() };
+    fn copies(&mut self, role: &'a Role<'_>) {
+        let mut items = Names::new();
         for copy in role.copies.iter().filter_map(|copy| copy.copy) {
-            let named = named(copy.span, format!("the copies `{}`", copy.name));
             let name = copy.name.as_str();
+            let named = Named { span: copy.span, thing: Thing::Copies(name) };
             if PRELUDE.contains(&name) || ROLE_ITEMS.contains(&name) || MODULE_ITEMS.contains(&name) {
-                let message = format!("{} have the name of an item that is there already", named.what);
+                let message = format!("{} have the name of an item that is there already", named.thing);
                 self.report(name, message, &named, None);
             } else if name == role.automaton.name {
-                let message = format!("{} have the name of their role", named.what);
+                let message = format!("{} have the name of their role", named.thing);
                 self.report(name, message, &named, None);
             }
-            self.insert(&mut items, copy.name.clone(), named);
+            self.insert(&mut items, name, named);
         }
         if items.is_empty() {
             return;
@@ -280,8 +257,8 @@ impl Clashes<'_> {
         for state in std::iter::once(role).chain(&role.copies).flat_map(|owner| &owner.states) {
             for method in &state.methods {
                 if let What::Next(next) = &method.what {
-                    let what = format!("the choice in `{}`", state.state.name);
-                    self.insert(&mut items, next.name.clone(), named(state.state.span, what));
+                    let named = Named { span: state.state.span, thing: Thing::Choice(&state.state.name) };
+                    self.insert(&mut items, next.name.as_str(), named);
                 }
             }
         }
@@ -293,22 +270,21 @@ impl Clashes<'_> {
             let name = answers_name(self.plan.declarations, answers.request);
             if name == role.automaton.name {
                 let mut named = self.of_message(answers.request, true);
-                named.what =
-                    format!("the enum of the replies to `{}`", self.plan.message_name(answers.request));
-                let message = format!("{} would be called `{name}`, as the role", named.what);
+                named.thing = Thing::Replies(self.plan.message_name(answers.request));
+                let message = format!("{} would be called `{name}`, as the role", named.thing);
                 self.report(&name, message, &named, None);
             }
         }
     }
 
     fn context(&mut self) {
-        let mut methods = BTreeMap::new();
+        let mut methods = Names::new();
         for report in &self.plan.reports {
             let name = format!("send_{}", snake(self.plan.message_name(*report)));
             let named = self.of_message(*report, true);
             if CONTEXT_METHODS.contains(&name.as_str()) {
                 let message =
-                    format!("{} would be called `{name}`, as a method that contexts have", named.what);
+                    format!("{} would be called `{name}`, as a method that contexts have", named.thing);
                 self.report(&name, message, &named, None);
             }
             self.insert(&mut methods, name, named);
@@ -316,21 +292,24 @@ impl Clashes<'_> {
     }
 
     /// Takes a name, or reports that it is taken.
-    fn insert(&mut self, names: &mut BTreeMap<String, Named>, name: String, named: Named) {
-        match names.get(&name) {
-            Some(first) => {
-                let message =
-                    format!("two things would be called `{name}` in Rust: {} and {}", first.what, named.what);
-                self.report(&name, message, &named, Some(first));
+    fn insert(&mut self, names: &mut Names<'a>, name: impl Into<Cow<'a, str>>, named: Named<'a>) {
+        match names.entry(name.into()) {
+            Entry::Occupied(first) => {
+                let (name, first) = (first.key(), first.get());
+                let message = format!(
+                    "two things would be called `{name}` in Rust: {} and {}",
+                    first.thing, named.thing
+                );
+                self.report(name, message, &named, Some(first));
             }
-            None => {
-                names.insert(name, named);
+            Entry::Vacant(place) => {
+                place.insert(named);
             }
         }
     }
 
     /// Reports a clash once, however many states and roles it shows up in.
-    fn report(&mut self, name: &str, message: String, named: &Named, first: Option<&Named>) {
+    fn report(&mut self, name: &str, message: String, named: &Named<'_>, first: Option<&Named<'_>>) {
         if !self.seen.insert((named.span, first.map(|first| first.span))) {
             return;
         }
@@ -340,6 +319,6 @@ impl Clashes<'_> {
         {
             diagnostic = diagnostic.also(first.span, "and so is this");
         }
-        self.found.push(diagnostic.help(named.help.clone()));
+        self.found.push(diagnostic.help(named.thing.help()));
     }
 }

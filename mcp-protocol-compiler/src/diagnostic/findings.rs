@@ -3,8 +3,10 @@
 //! In: findings in any order. Out: them, in the order of the text, with a note at the end if there were more than
 //! [`LIMIT`]. Refuses to hold more than it will show, so that a hostile file costs no memory.
 
+use std::collections::BTreeMap;
+
 use super::{Code, Diagnostic, Severity};
-use crate::source::Span;
+use crate::source::{FileId, Span};
 
 /// There are more findings than are shown.
 pub const MORE_FINDINGS: Code = Code("S0003");
@@ -62,6 +64,41 @@ impl Findings {
     }
 }
 
+/// How many findings of all files are shown.
+const LIMIT_OF_ALL: usize = 10 * LIMIT;
+
+/// Keeps the first [`LIMIT`] findings of each file and the first [`LIMIT_OF_ALL`] of all, and says where there were
+/// more how many.
+pub fn limit(diagnostics: &mut Vec<Diagnostic>) {
+    // Of each file: how many are kept, where the last of them stands, and those left out.
+    let mut files: BTreeMap<FileId, (usize, Span, Findings)> = BTreeMap::new();
+    let mut rest = Findings::default();
+    let mut all = 0;
+    diagnostics.retain(|finding| {
+        if all >= LIMIT_OF_ALL {
+            rest.leave_out(finding);
+            return false;
+        }
+        let span = finding.labels.first().map_or(Span::default(), |label| label.span);
+        let (kept, last, others) = files.entry(span.file).or_default();
+        let keep = *kept < LIMIT || finding.code == MORE_FINDINGS;
+        if keep {
+            (*kept, *last) = (*kept + 1, span);
+            all += 1;
+        } else {
+            others.leave_out(finding);
+        }
+        keep
+    });
+    let end = files.values().last().map_or(Span::default(), |(_, last, _)| *last);
+    for (_, last, others) in files.into_values().chain([(0, end, rest)]) {
+        if others.more_errors + others.more_others > 0 {
+            let message = format!("… and {}", counted(others.more_errors, others.more_others));
+            diagnostics.push(Diagnostic::note(MORE_FINDINGS, last, message));
+        }
+    }
+}
+
 fn counted(errors: usize, others: usize) -> String {
     let plural = |count: usize| if count == 1 { "" } else { "s" };
     match (errors, others) {
@@ -103,6 +140,20 @@ mod tests {
         assert_eq!(shown.len(), LIMIT + 1);
         assert_eq!(shown[LIMIT].message, "… and 412 more errors and 1 more warning");
         assert_eq!(shown[LIMIT].severity, Severity::Note);
+    }
+
+    #[test]
+    fn of_each_file_the_first_are_kept() {
+        let other = Span { file: FileId(1), start: 0, end: 0 };
+        let mut findings: Vec<Diagnostic> =
+            (0..150).map(|start| Diagnostic::error(Code("S0001"), at(start), "m")).collect();
+        findings.push(Diagnostic::warning(Code("S0001"), other, "m"));
+        findings.push(Diagnostic::warning(Code("S0001"), at(7), "m"));
+        limit(&mut findings);
+        assert_eq!(findings.len(), LIMIT + 2);
+        assert_eq!(findings[LIMIT].labels[0].span, other);
+        assert_eq!(findings[LIMIT + 1].message, "… and 50 more errors and 1 more warning");
+        assert_eq!(findings[LIMIT + 1].labels[0].span, at(LIMIT as u32 - 1));
     }
 
     #[test]

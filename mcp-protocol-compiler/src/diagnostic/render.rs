@@ -47,6 +47,11 @@ pub fn render(sources: &SourceMap, diagnostic: &Diagnostic, style: Style) -> Str
         Style::Coloured => Renderer::styled(),
     };
     let mut text = renderer.render(&[group]);
+    // The renderer shows what ASCII has of controls; those above it would still steer some terminals.
+    let steers = |character: char| matches!(character, '\u{80}'..='\u{9F}');
+    if text.contains(steers) {
+        text = text.replace(steers, "\u{FFFD}");
+    }
     text.push('\n');
     text
 }

@@ -115,7 +115,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 80] = pages! {
+static PAGES: [Page; 82] = pages! {
     source::NOT_UTF8, "S0001", "the file is not UTF-8";
     source::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::findings::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -124,6 +124,7 @@ static PAGES: [Page; 80] = pages! {
     lexer::UNKNOWN_ESCAPE, "S0012", "an unknown escape";
     lexer::MALFORMED_NUMBER, "S0013", "neither a name nor a number";
     lexer::TEXT_DIRECTION, "S0014", "characters that change the direction of the text";
+    lexer::TOO_LONG, "S0015", "a name or a text that is too long";
     parser::EXPECTED_ITEM, "S0020", "something that begins no item";
     parser::MISSPELT_ITEM, "S0021", "an item word that is misspelt";
     parser::UNKNOWN_MODIFIER, "S0022", "an unknown modifier";
@@ -161,6 +162,7 @@ static PAGES: [Page; 80] = pages! {
     checks::alternatives::NOT_TOLD_APART, "S0112", "alternatives that nothing tells apart";
     checks::announcements::NEVER_ANNOUNCED, "S0113", "a capability that nobody announces";
     checks::unused::UNUSED_MESSAGE, "S0114", "a message that no role uses";
+    checks::size::TOO_LARGE, "S0115", "a protocol that is too large to be built";
     checks::recursion::UNGUARDED, "S0201", "a loop that does nothing";
     checks::recursion::ACROSS, "S0202", "a loop that leaves its channel";
     checks::recursion::BRANCH_OF_LOOP, "S0203", "a branch that the loop has taken in";

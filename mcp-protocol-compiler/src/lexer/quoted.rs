@@ -61,6 +61,9 @@ pub(super) fn escape(source: &str) -> (usize, Option<char>) {
     let mut characters = source.chars();
     characters.next();
     let Some(letter) = characters.next() else { return (source.len(), None) };
+    if letter == '\n' {
+        return (1, None);
+    }
     let length = 1 + letter.len_utf8();
     match letter {
         '"' | '\\' => (length, Some(letter)),
@@ -71,13 +74,15 @@ pub(super) fn escape(source: &str) -> (usize, Option<char>) {
             let Some(rest) = characters.as_str().strip_prefix('{') else { return (length, None) };
             // More than six digits are not looked at, however long the text is.
             let end = rest.bytes().take(7).position(|byte| byte == b'}');
-            let Some(digits) = end.filter(|end| *end > 0).and_then(|end| rest.get(..end)) else {
+            let digits = end.and_then(|end| rest.get(..end));
+            // `from_str_radix` takes a sign.
+            let Some(digits) =
+                digits.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+            else {
                 return (length, None);
             };
             let meaning = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32);
-            // `from_str_radix` takes a sign.
-            let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-            (length + digits.len() + 2, meaning.filter(|_| plain))
+            (length + digits.len() + 2, meaning)
         }
         _ => (length, None),
     }
@@ -115,5 +120,8 @@ mod tests {
         assert_eq!(value("“curly”"), "curly");
         assert_eq!(value(""), "");
         assert_eq!(value("\"\\"), "\\");
+        // No escape goes over the end of its line.
+        assert_eq!(escape("\\\nx"), (1, None));
+        assert_eq!(escape("\\u{d8\n0}"), (2, None));
     }
 }

@@ -4,8 +4,8 @@
 
 use super::lookalike::{advice, is_dash, is_invisible, is_quote, is_wide_dash, meant};
 use super::{
-    Comment, Documentation, Kind, Lexed, MALFORMED_NUMBER, Token, UNKNOWN_CHARACTER, UNKNOWN_ESCAPE,
-    UNTERMINATED_TEXT, changes_direction, number, quoted,
+    Comment, Documentation, Kind, LONGEST_NAME, LONGEST_TEXT, Lexed, MALFORMED_NUMBER, TOO_LONG, Token,
+    UNKNOWN_CHARACTER, UNKNOWN_ESCAPE, UNTERMINATED_TEXT, changes_direction, number, quoted,
 };
 use crate::diagnostic::{Diagnostic, shorten};
 use crate::source::{FileId, SourceMap, Span};
@@ -101,11 +101,31 @@ impl<'s> Scanner<'s> {
                 Some(kind) => self.token(kind, length),
                 None if starts_word(character) => {
                     let end = self.rest().find(|next| !continues_word(next)).unwrap_or(self.rest().len());
-                    self.token(Kind::Word, end);
+                    self.word(end);
                 }
                 None => self.foreign(character, second),
             },
         }
+    }
+
+    fn word(&mut self, length: usize) {
+        if self.is_longer(length, LONGEST_NAME) {
+            self.too_long(length, "name", LONGEST_NAME);
+        } else {
+            self.token(Kind::Word, length);
+        }
+    }
+
+    /// Whether the next `length` bytes are more than `most` characters.
+    fn is_longer(&self, length: usize, most: usize) -> bool {
+        length > most && self.rest().get(..length).is_some_and(|text| text.chars().nth(most).is_some())
+    }
+
+    fn too_long(&mut self, length: usize, what: &str, most: usize) {
+        let diagnostic = Diagnostic::error(TOO_LONG, self.span(length), format!("this {what} is too long"))
+            .help(format!("write at most {most} characters"));
+        self.report(diagnostic);
+        self.token(Kind::Unknown, length);
     }
 
     /// `-- …` to the end of the line; exactly three dashes are documentation.
@@ -186,6 +206,9 @@ impl<'s> Scanner<'s> {
             self.unterminated_until = self.at + at;
             return self.unterminated(opening, line);
         };
+        if self.is_longer(end, LONGEST_TEXT + 2) {
+            return self.too_long(end, "text", LONGEST_TEXT);
+        }
         for (start, length) in escapes {
             let span = self.span_of(self.at + start, length);
             let wrong = line.get(start..start + length).unwrap_or("");
@@ -215,7 +238,8 @@ impl<'s> Scanner<'s> {
         let help =
             if word.is_empty() { "delete it".to_owned() } else { format!("write `\"{}\"`", shorten(word)) };
         self.report(diagnostic.help(help));
-        self.token(Kind::Text, length);
+        let kind = if self.is_longer(length, LONGEST_TEXT) { Kind::Unknown } else { Kind::Text };
+        self.token(kind, length);
     }
 
     /// A character that is not of the language.

@@ -22,7 +22,7 @@ pub mod words;
 use cursor::Parser;
 
 /// How deep parentheses, loops and generic arguments may nest.
-pub const DEEPEST: usize = 128;
+pub const DEEPEST: usize = 64;
 
 /// Something that begins no item.
 pub const EXPECTED_ITEM: Code = Code("S0020");

@@ -7,7 +7,7 @@ use super::cursor::Parser;
 use super::{DEEPEST, MALFORMED_DECLARATION, MALFORMED_LEVEL, MALFORMED_PATH, TOO_DEEP};
 use crate::ast::{Condition, JsonPath, Level, LevelDirection, MessageField, Name, RustPath};
 use crate::diagnostic::{Code, Diagnostic, shorten};
-use crate::lexer::Kind;
+use crate::lexer::{Kind, LONGEST_TEXT, TOO_LONG};
 use crate::suggest;
 
 impl Parser<'_> {
@@ -33,7 +33,13 @@ impl Parser<'_> {
                 self.expected(code, what, help);
                 return None;
             }
-            text.push_str(&self.take_word().text);
+            text.push_str(self.word());
+            let word = self.bump();
+            if text.len() > LONGEST_TEXT {
+                let finding = Diagnostic::error(TOO_LONG, word, "this path is too long");
+                self.report(finding.help("name the type in Rust with `type`"));
+                return None;
+            }
             if self.kind() == Kind::Less {
                 self.generics_into(text, code)?;
             }
@@ -102,8 +108,18 @@ impl Parser<'_> {
     /// `a.b."c.d"`
     pub(super) fn json_path(&mut self, help: &str) -> Option<JsonPath> {
         let mut segments = vec![self.json_key(help)?];
+        let mut too_deep = false;
         while self.eat(Kind::Dot).is_some() {
-            segments.push(self.json_key(help)?);
+            let key = self.json_key(help)?;
+            if segments.len() < DEEPEST {
+                segments.push(key);
+                continue;
+            }
+            if !std::mem::replace(&mut too_deep, true) {
+                let message = format!("this path goes deeper than {DEEPEST} levels");
+                let finding = Diagnostic::error(TOO_DEEP, key.span, message);
+                self.report(finding.help("name a field that lies less deep"));
+            }
         }
         let span = segments.first().map_or(self.span(), |first| first.span.to(self.previous()));
         Some(JsonPath { segments, span })

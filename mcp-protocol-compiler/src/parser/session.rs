@@ -20,12 +20,22 @@ impl Parser<'_> {
         let mut branches = Vec::new();
         let mut operators = Vec::new();
         operators.extend(self.operator());
+        let mut missing = false;
         loop {
-            branches.push(self.sequence());
-            match self.operator() {
-                Some(operator) => operators.push(operator),
-                None if self.forgotten_operator() => operators.push((Operator::Internal, self.span())),
-                None => break,
+            let branch = self.sequence();
+            let operator = match self.operator() {
+                Some(operator) => Some(operator),
+                None if self.forgotten_operator() => Some((Operator::Internal, self.span())),
+                None => None,
+            };
+            // One branch that could not be read says as much as a million of them.
+            let nothing = branch.actions.is_empty() && matches!(branch.tail, Tail::Missing(_));
+            if !(nothing && std::mem::replace(&mut missing, true)) {
+                branches.push(branch);
+                operators.extend(operator);
+            }
+            if operator.is_none() {
+                break;
             }
         }
         Choice { branches, operators, span: start.to(self.previous()) }

@@ -2,6 +2,8 @@
 //!
 //! In: tokens from the start of one. Out: its tree, with [`Tail::Missing`] where something could not be read. Refuses
 //! to nest deeper than [`DEEPEST`].
+//!
+//! What calls itself for what is inside keeps little on the stack: findings are made by functions of their own.
 
 use super::cursor::Parser;
 use super::is_short;
@@ -10,7 +12,7 @@ use super::{
     DEEPEST, MALFORMED_CHOICE, MALFORMED_RECURSION, MISSING_TYPE, REPLICATED_SEQUENCE, TOO_DEEP, UNCLOSED,
     words,
 };
-use crate::ast::{Choice, Name, Tail};
+use crate::ast::{Choice, Name, Sequence, Tail};
 use crate::diagnostic::{Diagnostic, shorten};
 use crate::format;
 use crate::lexer::Kind;
@@ -27,37 +29,7 @@ impl Parser<'_> {
             Kind::Word if !self.at_item() => match self.word() {
                 "End" => Tail::End(self.bump()),
                 "rec" => self.recursion(),
-                "dual" => {
-                    let word = self.bump();
-                    if self.kind() == Kind::Open
-                        && self.kind_at(1) == Kind::Word
-                        && self.kind_at(2) == Kind::Close
-                    {
-                        let shown = shorten(self.word_at(1));
-                        let finding = Diagnostic::error(
-                            MALFORMED_CHOICE,
-                            self.span(),
-                            "`dual` takes a name without parentheses",
-                        );
-                        self.report(finding.help(format!("write `dual {shown}`")));
-                        self.bump();
-                        let name = self.take_word();
-                        let span = word.to(self.bump());
-                        return Tail::Dual { name, span };
-                    }
-                    match self
-                        .name("a definition or a role", "give it a name, `Name = …`, and write `dual Name`")
-                    {
-                        Some(name) => {
-                            let span = word.to(name.span);
-                            Tail::Dual { name, span }
-                        }
-                        None => {
-                            self.skip_in_choice(true);
-                            Tail::Missing(word)
-                        }
-                    }
-                }
+                "dual" => self.dual(),
                 word => {
                     if let Some(tail) = self.misspelt_tail(word) {
                         return tail;
@@ -68,20 +40,48 @@ impl Parser<'_> {
                     Tail::Name(self.take_word())
                 }
             },
-            _ => {
-                let operator = matches!(self.sources.slice(self.previous()), "⊕" | "(+)" | "&");
-                let help = match self.kind() {
-                    Kind::Text => "write the message's name, not its method",
-                    _ if operator => "write `End` if nothing is to happen, or delete the operator",
-                    _ => "write `End` if nothing is to happen",
-                };
-                self.expected(MISSING_TYPE, "a session type", help);
-                if !self.at_end_of_term() {
-                    self.skip_in_choice(true);
-                }
-                Tail::Missing(self.previous().after())
+            _ => self.no_tail(),
+        }
+    }
+
+    /// `dual Name`
+    fn dual(&mut self) -> Tail {
+        let word = self.bump();
+        if self.kind() == Kind::Open && self.kind_at(1) == Kind::Word && self.kind_at(2) == Kind::Close {
+            let shown = shorten(self.word_at(1));
+            let finding =
+                Diagnostic::error(MALFORMED_CHOICE, self.span(), "`dual` takes a name without parentheses");
+            self.report(finding.help(format!("write `dual {shown}`")));
+            self.bump();
+            let name = self.take_word();
+            let span = word.to(self.bump());
+            return Tail::Dual { name, span };
+        }
+        match self.name("a definition or a role", "give it a name, `Name = …`, and write `dual Name`") {
+            Some(name) => {
+                let span = word.to(name.span);
+                Tail::Dual { name, span }
+            }
+            None => {
+                self.skip_in_choice(true);
+                Tail::Missing(word)
             }
         }
+    }
+
+    /// Reports that no session type can begin here.
+    fn no_tail(&mut self) -> Tail {
+        let operator = matches!(self.sources.slice(self.previous()), "⊕" | "(+)" | "&");
+        let help = match self.kind() {
+            Kind::Text => "write the message's name, not its method",
+            _ if operator => "write `End` if nothing is to happen, or delete the operator",
+            _ => "write `End` if nothing is to happen",
+        };
+        self.expected(MISSING_TYPE, "a session type", help);
+        if !self.at_end_of_term() {
+            self.skip_in_choice(true);
+        }
+        Tail::Missing(self.previous().after())
     }
 
     /// A word before a name in the same line is none of the language: `REC x . …`, `send Order . …`, `loop x . …`.
@@ -135,12 +135,7 @@ impl Parser<'_> {
         let index = self.index();
         let star = self.bump();
         if self.kind() == Kind::Star {
-            while self.kind() == Kind::Star {
-                self.bump();
-            }
-            let finding = Diagnostic::error(REPLICATED_SEQUENCE, star.to(self.previous()), "`*` of `*`")
-                .label("copies of copies are copies");
-            self.report_at(index, finding.help("write one `*`"));
+            self.more_stars(index, star);
         }
         if self.at_end_of_term() {
             self.expected(MISSING_TYPE, "what is to be copied", "write `*Name` or `*( … )`");
@@ -159,6 +154,21 @@ impl Parser<'_> {
         let body = self.sequence();
         self.lenient = lenient;
         self.depth -= 1;
+        self.without_parentheses(index, star, body)
+    }
+
+    /// Reports `*` of `*`.
+    fn more_stars(&mut self, index: usize, star: Span) {
+        while self.kind() == Kind::Star {
+            self.bump();
+        }
+        let finding = Diagnostic::error(REPLICATED_SEQUENCE, star.to(self.previous()), "`*` of `*`")
+            .label("copies of copies are copies");
+        self.report_at(index, finding.help("write one `*`"));
+    }
+
+    /// Reports a sequence behind `*`, which is read as though it stood in parentheses.
+    fn without_parentheses(&mut self, index: usize, star: Span, body: Sequence) -> Tail {
         let span = star.to(body.span);
         let mut finding =
             Diagnostic::error(REPLICATED_SEQUENCE, star, "`*` takes one name or one parenthesis");
@@ -177,9 +187,34 @@ impl Parser<'_> {
     /// `rec α . choice`
     fn recursion(&mut self) -> Tail {
         let word = self.bump();
+        let variable = match self.variable(word) {
+            Ok(variable) => variable,
+            Err(instead) => return instead,
+        };
+        let unnamed = variable.span == word;
+        if !self.enter(word) {
+            return Tail::Missing(word.to(self.previous()));
+        }
+        let body = self.choice();
+        self.depth -= 1;
+        let span = word.to(self.previous());
+        if unnamed {
+            return Tail::Missing(span);
+        }
+        let parenthesised = match body.branches.as_slice() {
+            [only] => {
+                only.actions.is_empty() && matches!(only.tail, Tail::Group(..)) && body.operators.is_empty()
+            }
+            _ => false,
+        };
+        Tail::Recursion { variable, body: Box::new(body), parenthesised, span }
+    }
+
+    /// The name of a loop and the dot behind it, or what stands for the loop where they cannot be read.
+    fn variable(&mut self, word: Span) -> Result<Name, Tail> {
         let written = shorten(self.sources.slice(word));
         if self.mu_as_name && self.kind() != Kind::Word && self.sources.slice(word) != "rec" {
-            return Tail::Missing(word);
+            return Err(Tail::Missing(word));
         }
         let variable = if self.kind() == Kind::Word && !self.at_item() && self.word() != "_" {
             if words::is_reserved(self.word()) {
@@ -199,7 +234,6 @@ impl Parser<'_> {
             }
             Name { text: String::from("_"), span: word }
         };
-        let unnamed = variable.span == word;
         if self.eat(Kind::Dot).is_none() {
             let shown = shorten(&variable.text);
             let help = format!("write `{written} {shown} . …`");
@@ -208,27 +242,12 @@ impl Parser<'_> {
                 if !self.at_end_of_term() {
                     self.skip_in_choice(true);
                 }
-                return Tail::Missing(word.to(self.previous()));
+                return Err(Tail::Missing(word.to(self.previous())));
             }
             let message = format!("no `.` behind `{written} {shown}`");
             self.report(Diagnostic::error(MALFORMED_RECURSION, word.to(variable.span), message).help(help));
         }
-        if !self.enter(word) {
-            return Tail::Missing(word.to(self.previous()));
-        }
-        let body = self.choice();
-        self.depth -= 1;
-        let span = word.to(self.previous());
-        if unnamed {
-            return Tail::Missing(span);
-        }
-        let parenthesised = match body.branches.as_slice() {
-            [only] => {
-                only.actions.is_empty() && matches!(only.tail, Tail::Group(..)) && body.operators.is_empty()
-            }
-            _ => false,
-        };
-        Tail::Recursion { variable, body: Box::new(body), parenthesised, span }
+        Ok(variable)
     }
 
     /// `( choice )` or `( choice , choice , … )`
@@ -259,17 +278,13 @@ impl Parser<'_> {
     /// What is between parentheses, and the one that closes them.
     fn parts(&mut self, open: Span) -> Option<Vec<Choice>> {
         if self.kind() == Kind::Close {
-            let close = self.bump();
-            let finding = Diagnostic::error(MISSING_TYPE, open.to(close), "empty parentheses");
-            self.report_at(self.index() - 1, finding.help("write `End` if nothing is to happen"));
+            self.empty_parentheses(open);
             return None;
         }
         let mut parts = Vec::new();
         loop {
             if self.kind() == Kind::Comma {
-                let finding = Diagnostic::error(MISSING_TYPE, self.span(), "no channel before this comma");
-                self.report(finding.help("delete the comma"));
-                parts.push(missing(self.span()));
+                parts.push(self.no_channel());
             } else {
                 parts.push(self.choice());
             }
@@ -283,10 +298,7 @@ impl Parser<'_> {
                 return Some(parts);
             }
             if self.kind() == Kind::EndOfFile || self.at_item() {
-                let finding = Diagnostic::error(UNCLOSED, open, "this parenthesis is not closed")
-                    .also(self.previous().after(), "`)` expected here")
-                    .help("write `)`");
-                self.report(finding);
+                self.unclosed(open);
                 return Some(parts);
             }
             self.unexpected_in_parentheses();
@@ -296,6 +308,25 @@ impl Parser<'_> {
             }
             self.eat(Kind::Comma)?;
         }
+    }
+
+    fn empty_parentheses(&mut self, open: Span) {
+        let close = self.bump();
+        let finding = Diagnostic::error(MISSING_TYPE, open.to(close), "empty parentheses");
+        self.report_at(self.index() - 1, finding.help("write `End` if nothing is to happen"));
+    }
+
+    fn no_channel(&mut self) -> Choice {
+        let finding = Diagnostic::error(MISSING_TYPE, self.span(), "no channel before this comma");
+        self.report(finding.help("delete the comma"));
+        missing(self.span())
+    }
+
+    fn unclosed(&mut self, open: Span) {
+        let finding = Diagnostic::error(UNCLOSED, open, "this parenthesis is not closed")
+            .also(self.previous().after(), "`)` expected here")
+            .help("write `)`");
+        self.report(finding);
     }
 
     fn unexpected_in_parentheses(&mut self) {

@@ -1,13 +1,13 @@
 //! Groups: nested ones flattened, `+=` and `-=` applied, `replies G` filled in.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex};
 
 use super::items::Placed;
 use super::{Meaning, Resolution};
 use crate::ast::{GroupMember, GroupOperator, ItemKind, Name};
-use crate::checks::declarations as check;
+use crate::checks::{declarations as check, size};
 use crate::diagnostic::Diagnostic;
 
 /// Flattens every group and gives it its name.
@@ -30,7 +30,8 @@ pub(super) fn flatten(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
             continue;
         }
         let Some(group) = groups.get_mut(name.text.as_str()) else {
-            diagnostics.push(check::undefined_group(name, order.iter().map(|name| name.text.as_str())));
+            let known = order.iter().map(|name| name.text.as_str()).take(MOST_COMPARED);
+            diagnostics.push(check::undefined_group(name, known));
             continue;
         };
         for member in members {
@@ -45,7 +46,7 @@ pub(super) fn flatten(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
             }
         }
     }
-    let mut flatten = Flatten { groups, resolution, diagnostics, open: Vec::new() };
+    let mut flatten = Flatten { groups, resolution, diagnostics, open: Vec::new(), members: 0, full: false };
     for name in order {
         let members = flatten.group(name);
         flatten.resolution.names.insert(name.text.clone(), Meaning::Group(members));
@@ -79,7 +80,18 @@ struct Flatten<'a, 'b> {
     /// The groups being flattened, to find circles; a circle ends the descent, so its depth is that of the longest
     /// chain of distinct groups.
     open: Vec<&'a str>,
+    /// How many members the groups have in all, each of them flattened.
+    members: usize,
+    /// Whether these were too many, which has been reported.
+    full: bool,
 }
+
+/// How many members groups may have in all. A group of groups has the members of each, so that a short text can
+/// stand for many.
+const MOST_MEMBERS: usize = 1_000_000;
+
+/// With how many groups a name is compared that none has.
+const MOST_COMPARED: usize = 1_000;
 
 /// How many groups may stand in one another before the compiler calls it a mistake.
 const DEPTH: usize = 64;
@@ -98,6 +110,7 @@ impl<'a> Flatten<'a, '_> {
         self.open.push(key);
         let known = self.diagnostics.len();
         let mut result = Vec::new();
+        let mut seen = HashSet::new();
         for member in members {
             let found = match member {
                 GroupMember::Name(name) => self.named(name),
@@ -114,15 +127,18 @@ impl<'a> Flatten<'a, '_> {
                     requests.into_iter().flat_map(|request| declarations.replies(request)).collect()
                 }
             };
-            for index in found {
-                if !result.contains(&index) {
-                    result.push(index);
-                }
-            }
+            result.extend(found.into_iter().filter(|index| seen.insert(*index)));
         }
         self.open.pop();
+        self.members = self.members.saturating_add(result.len());
+        if self.members > MOST_MEMBERS {
+            if !std::mem::replace(&mut self.full, true) {
+                self.diagnostics.push(size::too_many_members(name.span, MOST_MEMBERS));
+            }
+            result.clear();
+        }
         // A group that is empty because of something else has that reported.
-        if result.is_empty() && self.diagnostics.len() == known {
+        if result.is_empty() && self.diagnostics.len() == known && !self.full {
             self.diagnostics.push(check::empty_group(name));
         }
         if let Some(group) = self.groups.get_mut(key) {

@@ -57,12 +57,21 @@ struct Open {
     imported: bool,
 }
 
+/// How far the reading of a file has come.
+#[derive(Clone, Copy)]
+enum Progress {
+    /// Its imports are being read; how many files that import one another are open around it.
+    Open(usize),
+    /// It and its imports are read, or cannot be.
+    Finished,
+}
+
 struct Loader<'a> {
     sources: &'a mut SourceMap,
     diagnostics: &'a mut Vec<Diagnostic>,
     read: Read<'a>,
-    /// Every path met so far; `true` once the file and its imports are finished.
-    places: HashMap<PathBuf, bool>,
+    /// Every path met so far.
+    places: HashMap<PathBuf, Progress>,
     finished: Vec<LoadedFile>,
 }
 
@@ -80,7 +89,7 @@ impl Loader<'_> {
                 _ => None,
             })
             .collect();
-        self.places.insert(normal(&path), false);
+        self.places.insert(normal(&path), Progress::Open(open.len()));
         open.push(Open { path, file, tree, imports: imports.into_iter(), imported: from.is_some() });
     }
 
@@ -89,7 +98,7 @@ impl Loader<'_> {
         while let Some(top) = open.last_mut() {
             let Some(import) = top.imports.next() else {
                 if let Some(done) = open.pop() {
-                    self.places.insert(normal(&done.path), true);
+                    self.places.insert(normal(&done.path), Progress::Finished);
                     self.finished.push(LoadedFile {
                         file: done.file,
                         tree: done.tree,
@@ -100,21 +109,16 @@ impl Loader<'_> {
             };
             let path = top.path.parent().unwrap_or(Path::new("")).join(&import.text);
             match self.places.get(&normal(&path)) {
-                Some(true) => {}
-                Some(false) => {
-                    let circle: Vec<String> = open
-                        .iter()
-                        .skip_while(|file| normal(&file.path) != normal(&path))
-                        .map(|file| file.path.as_path())
-                        .chain([path.as_path()])
-                        .map(|path| format!("`{}`", path.display()))
-                        .collect();
+                Some(Progress::Finished) => {}
+                Some(Progress::Open(start)) => {
+                    let files = open.get(*start..).unwrap_or_default();
+                    let circle = circle(files, &path);
                     self.diagnostics.push(
                         Diagnostic::error(CYCLIC_IMPORT, import.span, "this import leads back to itself")
                             .label("this file is being read already")
-                            .with_note(format!("the circle is {}", circle.join(" imports ")))
-                            .help(match circle.len() {
-                                0..=2 => "delete this import: a file has what it declares",
+                            .with_note(format!("the circle is {circle}"))
+                            .help(match files.len() {
+                                0 | 1 => "delete this import: a file has what it declares",
                                 _ => "move what both need into a third file and import that one",
                             }),
                     );
@@ -123,7 +127,7 @@ impl Loader<'_> {
                     Ok(bytes) => self.open(path, bytes, Some(&import), &mut open),
                     Err(error) => {
                         // Remembered as finished, so that a second import of it is not a second report.
-                        self.places.insert(normal(&path), true);
+                        self.places.insert(normal(&path), Progress::Finished);
                         self.diagnostics.push(
                             Diagnostic::error(
                                 UNREADABLE_IMPORT,
@@ -139,6 +143,21 @@ impl Loader<'_> {
         }
     }
 }
+
+/// The files that lead from one back to itself, the last ones left out where they are many.
+fn circle(files: &[Open], path: &Path) -> String {
+    let left_out = files.len().saturating_sub(MOST_OF_CIRCLE);
+    let mut names: Vec<String> =
+        files.iter().take(MOST_OF_CIRCLE).map(|file| format!("`{}`", file.path.display())).collect();
+    if left_out > 0 {
+        names.push(format!("{left_out} more"));
+    }
+    names.push(format!("`{}`", path.display()));
+    names.join(" imports ")
+}
+
+/// How many files of a circle are named.
+const MOST_OF_CIRCLE: usize = 8;
 
 /// The path without `.` and `x/..`, so that two ways to write one file are one file.
 fn normal(path: &Path) -> PathBuf {

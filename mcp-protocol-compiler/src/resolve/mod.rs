@@ -4,6 +4,7 @@
 //! definitions and groups that only the next stage needs. Refuses to look inside session types.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{self as machine, MessageIndex, Side};
@@ -168,9 +169,22 @@ pub struct Resolution {
     pub definition_places: HashMap<(Option<Side>, String), usize>,
     /// The roles, at most one a side.
     pub roles: Vec<Role>,
+    /// With how many names it has been compared what was meant by others.
+    compared: Cell<usize>,
 }
 
+/// With how many names it is compared what was meant by others, in all; enough for a hundred mistakes among the
+/// names of any protocol that people write.
+const MOST_COMPARED: usize = 1_000_000;
+
 impl Resolution {
+    /// Whether to look for what was meant by a name among all others: not where that would take too long.
+    pub(crate) fn may_guess(&self) -> bool {
+        let names = self.names.len() + self.definitions.len();
+        self.compared.set(self.compared.get().saturating_add(names));
+        self.compared.get() <= MOST_COMPARED
+    }
+
     /// Whether a name is that of a role.
     pub fn is_role(&self, name: &str) -> bool {
         self.roles.iter().any(|role| role.name.text == name)

@@ -4,15 +4,14 @@
 //! refused is decided by the checker, and by the limits.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use mcp_protocol_machine::protocol::{Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text};
 use mcp_protocol_machine::{
-    Capabilities, Checker, CopyNumber, IdState, IdTable, ProtocolRef, RequestId, Step, TableError, Token,
-    Violation,
+    Capabilities, Checker, CopyNumber, IdTable, ProtocolRef, RequestId, Step, TableError, Token, Violation,
 };
 
 use super::arrivals::{Arrived, LinearInput};
@@ -154,7 +153,7 @@ pub(crate) struct Owed {
 }
 
 /// The calls by id.
-pub(crate) type Calls = HashMap<i64, Pending, IdState>;
+pub(crate) type Calls = IdTable<i64, Pending>;
 
 impl Engine {
     pub(crate) fn new(

@@ -5,11 +5,11 @@ use mcp_protocol_compiler::{dual, format};
 
 use crate::End;
 use crate::arguments::Dual;
-use crate::files::{Failure, print_diagnostics};
+use crate::files::{Failure, print_diagnostics, read};
 
 /// Prints the definitions of the dual. Warnings are for `check`; only what keeps names from being known is printed.
 pub(crate) fn run(arguments: &Dual) -> Result<End, Failure> {
-    let answer = dual::dual(&arguments.file, &mut |path| std::fs::read(path), arguments.name.as_deref())
+    let answer = dual::dual(&arguments.file, &mut read, arguments.name.as_deref())
         .map_err(|error| Failure::Read(arguments.file.clone(), error))?;
     let mut errors = answer.diagnostics;
     errors.retain(|found| found.severity == Severity::Error);

@@ -9,7 +9,7 @@ use mcp_protocol_compiler::{format, parser};
 
 use crate::End;
 use crate::arguments::Fmt;
-use crate::files::{Failure, print_diagnostics};
+use crate::files::{Failure, print_diagnostics, read};
 
 /// Lays all files out; one that cannot be read does not keep the others from it.
 pub(crate) fn run(arguments: &Fmt) -> Result<End, Failure> {
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Fmt) -> Result<End, Failure> {
 
 /// A file with errors stays as it is: its tree lacks what could not be read.
 fn lay_out(path: &Path, check: bool) -> Result<End, Failure> {
-    let bytes = fs::read(path).map_err(|error| Failure::Read(path.to_path_buf(), error))?;
+    let bytes = read(path).map_err(|error| Failure::Read(path.to_path_buf(), error))?;
     let mut sources = SourceMap::new();
     let (file, mut errors) = sources.add_bytes(path, bytes.clone());
     let (tree, found) = parser::parse(&sources, file);

@@ -1,0 +1,73 @@
+//! What gets a name in the generated code, in words.
+//!
+//! In: the name in the protocol. Out: what a finding calls the thing, and how to get out of a clash. Written only when
+//! there is a clash: nearly every protocol has none, and has thousands of names.
+
+use std::fmt;
+
+use crate::source::Span;
+
+/// Something that gets a name in the generated code.
+#[derive(Clone, Copy)]
+pub(super) struct Named<'a> {
+    pub(super) span: Span,
+    pub(super) thing: Thing<'a>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Thing<'a> {
+    /// The error type, which is called after the protocol.
+    ErrorType,
+    Role(&'a str),
+    State(&'a str),
+    /// A message, as a constant.
+    Message(&'a str),
+    /// A message, as a branch of a choice.
+    Branch(&'a str),
+    /// A step, which is called after its message.
+    Step(&'a str),
+    /// A call, which may have a name of its own.
+    Call(&'a str),
+    /// A method that sessions have in a state, whatever its messages are called.
+    Method(&'a str),
+    Copies(&'a str),
+    /// The inputs that are waited for in a state.
+    Choice(&'a str),
+    /// The enum of the replies to a request.
+    Replies(&'a str),
+}
+
+impl fmt::Display for Thing<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Thing::ErrorType => formatter.write_str("the protocol's error type"),
+            Thing::Role(name) => write!(formatter, "the role `{name}`"),
+            Thing::State(name) => write!(formatter, "the state `{name}`"),
+            Thing::Message(name) | Thing::Branch(name) => write!(formatter, "the message `{name}`"),
+            Thing::Step(name) => write!(formatter, "the step of `{name}`"),
+            Thing::Call(name) => write!(formatter, "the call of `{name}`"),
+            Thing::Method(name) => write!(formatter, "the method `{name}` that sessions have here"),
+            Thing::Copies(name) => write!(formatter, "the copies `{name}`"),
+            Thing::Choice(state) => write!(formatter, "the choice in `{state}`"),
+            Thing::Replies(request) => write!(formatter, "the enum of the replies to `{request}`"),
+        }
+    }
+}
+
+impl Thing<'_> {
+    /// How to get out of a clash.
+    pub(super) fn help(&self) -> String {
+        match self {
+            Thing::ErrorType => "rename the protocol".into(),
+            Thing::Role(_) => "rename the role".into(),
+            Thing::State(_) => "rename the definition that names the state".into(),
+            Thing::Message(_) => "rename one of the messages".into(),
+            Thing::Method(_) => "rename the message".into(),
+            Thing::Copies(_) | Thing::Choice(_) => "rename the definition".into(),
+            Thing::Step(name) | Thing::Branch(name) | Thing::Replies(name) => {
+                format!("rename the message `{name}`")
+            }
+            Thing::Call(name) => format!("give `{name}` another name in the API: `as other_name`"),
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! No input makes the compiler panic, overflow its stack or take more than linear memory.
+//!
+//! Each input is large, and hostile in its own way. It is compiled and every finding rendered, on a thread with a
+//! small stack, while an allocator counts: what is held at once may be a constant times the input, the same constant
+//! for all.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests say what they expect by panicking"
+)]
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
+use mcp_protocol_compiler::{compile, generate};
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static HELD: PeakAlloc = PeakAlloc;
+
+/// One input at a time is counted.
+static COUNTING: Mutex<()> = Mutex::new(());
+
+/// A quarter of the stack that Rust gives a thread, in the development profile, whose frames are the largest.
+const STACK: usize = 512 << 10;
+/// How much may be held at once for each byte of input.
+const BYTES_FOR_EACH: usize = 1_024;
+/// What may be held whatever the input.
+const BYTES_FOR_ALL: usize = 2 << 20;
+/// How much text all findings of an input may be together.
+const LONGEST_REPORT: usize = 1 << 20;
+
+/// How much may be held for a machine, however short the text that stands for it.
+const MOST_BUILT: usize = 1 << 30;
+
+const LARGE: usize = 10 << 20;
+
+/// What was found in an input.
+struct Outcome {
+    codes: Vec<&'static str>,
+    report: String,
+    compiled: bool,
+}
+
+/// Compiles `main.session` with the other files at hand, within the limits for its size.
+fn outcome(files: HashMap<String, Vec<u8>>) -> Outcome {
+    let size: usize = files.values().map(Vec::len).sum();
+    within(files, size * BYTES_FOR_EACH + BYTES_FOR_ALL)
+}
+
+/// Compiles files and holds no more than some bytes at once.
+fn within(files: HashMap<String, Vec<u8>>, most: usize) -> Outcome {
+    let _one = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = HELD.current_usage();
+    HELD.reset_peak_usage();
+    let run = move || {
+        let mut read = |path: &Path| {
+            let found = path.to_str().and_then(|path| files.get(path));
+            found.cloned().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+        };
+        let compilation = compile(Path::new("main.session"), &mut read).unwrap();
+        let report = render_all(&compilation.sources, &compilation.diagnostics, Style::Plain);
+        let codes = compilation.diagnostics.iter().map(|found| found.code.0).collect();
+        if let Some(compiled) = &compilation.protocol {
+            generate::check(compiled);
+        }
+        Outcome { codes, report, compiled: compilation.protocol.is_some() }
+    };
+    let outcome = std::thread::Builder::new().stack_size(STACK).spawn(run).unwrap().join().unwrap();
+    let held = HELD.peak_usage().saturating_sub(before);
+    assert!(held <= most, "{held} bytes were held, at most {most} may be");
+    assert!(outcome.report.len() <= LONGEST_REPORT, "the report is {} bytes long", outcome.report.len());
+    outcome
+}
+
+fn of(text: impl Into<Vec<u8>>) -> Outcome {
+    outcome(HashMap::from([("main.session".to_owned(), text.into())]))
+}
+
+/// The input is refused with this code, and among the findings is no other but those that may go with it.
+fn refused(code: &str, text: impl Into<Vec<u8>>) -> Outcome {
+    let outcome = of(text);
+    assert!(outcome.codes.contains(&code), "{:?}\n{}", outcome.codes, outcome.report);
+    assert!(!outcome.compiled);
+    outcome
+}
+
+/// As [`refused`], for what is small itself: the limits on what is built are what bounds the memory.
+fn bounded(code: &str, text: String) {
+    let outcome = within(HashMap::from([("main.session".to_owned(), text.into_bytes())]), MOST_BUILT);
+    assert!(outcome.codes.contains(&code), "{:?}\n{}", outcome.codes, outcome.report);
+    assert!(!outcome.compiled);
+}
+
+fn definition(body: &str) -> String {
+    format!("client C\nC = {body}\n")
+}
+
+#[test]
+fn ten_megabytes_of_parentheses() {
+    refused("S0040", definition(&"(".repeat(LARGE)));
+    refused("S0035", ")".repeat(LARGE));
+}
+
+#[test]
+fn many_of_one_sign() {
+    let signs =
+        ["(", "[", "<", "*", "⊕", "&", "!", "?", ",", "|", "=", "-1 ", "{", "}", "$", "\"", "\\", "“", ";"];
+    for sign in signs {
+        let many = sign.repeat(200_000 / sign.len());
+        assert!(!of(definition(&many)).compiled, "{sign}");
+        assert!(!of(many).compiled, "{sign}");
+    }
+}
+
+#[test]
+fn a_million_loops_in_one_another() {
+    refused("S0040", definition(&"rec x . ".repeat(1_000_000)));
+    refused("S0040", definition(&"rec x . ( End, ".repeat(100_000)));
+    refused("S0040", definition(&"*( ".repeat(100_000)));
+    refused("S0040", format!("types {}", "a<".repeat(100_000)));
+}
+
+#[test]
+fn many_of_one_word() {
+    let words = [
+        "dual ",
+        "reply ",
+        "request ",
+        "group ",
+        "import ",
+        "key ",
+        "override ",
+        "client ",
+        "version ",
+        "types ",
+        "protocol ",
+        "open ",
+        "notification ",
+        "capabilities ",
+        "μ",
+    ];
+    for word in words {
+        of(definition(&word.repeat(20_000)));
+        of(format!("{}\n", word.trim_end()).repeat(20_000));
+    }
+}
+
+#[test]
+fn long_chains_and_wide_choices() {
+    assert!(of(definition(&format!("{}End", "!A . ".repeat(20_000)))).compiled);
+    refused("S0213", definition(&format!("!A . End{}", " ⊕ !A . End".repeat(20_000))));
+    of(definition(&format!("End{}", " ⊕ End".repeat(20_000))));
+    let names: String = (0..20_000).map(|index| format!("⊕ !M{index} . End ")).collect();
+    assert!(of(definition(&names)).compiled);
+}
+
+#[test]
+fn ten_megabytes_without_a_space() {
+    let word = "a".repeat(LARGE);
+    refused("S0015", definition(&word));
+    refused("S0015", format!("import \"{word}\""));
+    refused("S0011", format!("import \"{word}"));
+    refused("S0013", format!("1{word}"));
+    assert!(of(format!("-- {word}\n{}", definition("!A . End"))).compiled);
+    assert!(of(format!("--- {word}\n{}", definition("!A . End"))).compiled);
+}
+
+#[test]
+fn paths_without_end() {
+    refused("S0015", format!("types {}b", "a::".repeat(300_000)));
+    refused("S0040", format!("version = A{}", ".b".repeat(500_000)));
+    let rest = "client C\nC = !N . End";
+    refused("S0040", format!("notification N \"n\" if a{}\n{rest}", ".b".repeat(200_000)));
+    refused("S0040", format!("notification N \"n\" requires server.a{}\n{rest}", ".b".repeat(200_000)));
+    refused("S0040", format!("notification N \"n\"\nkey k = N{}\n{rest}", ".\"b\"".repeat(200_000)));
+    refused("S0028", format!("A [must error {}] = End", "9".repeat(1 << 20)));
+}
+
+/// What is long must not be repeated for each thing that is said about it.
+#[test]
+fn long_names_used_often() {
+    let name = "n".repeat(255);
+    let branches = " ⊕ !B . End".repeat(2_000);
+    refused("S0213", format!("client C\nC = rec {name} . !A . End{branches}"));
+    let word = "a".repeat(1 << 20);
+    refused("S0015", definition(&format!("rec {word} . ( !A . End{branches} )")));
+    let messages: String =
+        (0..2_000).map(|index| format!("notification N{index} \"n{index}\" (T)\n")).collect();
+    refused("S0015", format!("types {word}\n{messages}{}", definition("!N1 . End")));
+    refused("S0015", format!("types {}b\n{messages}{}", "a::".repeat(300_000), definition("!N1 . End")));
+}
+
+#[test]
+fn one_line_with_a_mistake_in_its_middle() {
+    let half = "!A . ".repeat(LARGE / 50);
+    let outcome = refused("S0010", definition(&format!("{half} $ . {half} End")));
+    assert!(outcome.report.len() < 5_000, "{} bytes are printed", outcome.report.len());
+    let half = |first: usize| -> String {
+        (first..first + 2_000).map(|index| format!("!M{index} . ?B . x ⊕ ")).collect()
+    };
+    let (left, right) = (half(0), half(2_000));
+    refused("S0103", definition(&format!("rec x . ( {left} !Last . Missing ⊕ {right} End )")));
+}
+
+#[test]
+fn a_hundred_thousand_mistakes() {
+    refused("S0003", "$\n%\n".repeat(50_000));
+    refused("S0003", "A = ) \n".repeat(100_000));
+    let lines = |line: fn(usize) -> String| (0..20_000).map(line).collect::<String>();
+    for text in [
+        lines(|index| format!("A{index} = B{index}\n")),
+        lines(|_| "request R \"r\" -> A\n".to_owned()),
+        lines(|index| format!("group G{index} = H{index}\n")),
+        lines(|index| format!("group G{index} += H\n")),
+        lines(|index| format!("import \"f{index}.session\"\n")),
+        lines(|index| format!("key k{index} = M{index}.a\n")),
+        lines(|index| format!("notification N{index} \"n\" requires x{index}.a\n")),
+        lines(|_| "capabilities x = A.b\n".to_owned()),
+        lines(|_| "client C\n".to_owned()),
+    ] {
+        let outcome = refused("S0003", text);
+        assert!(outcome.codes.len() <= 102, "{}", outcome.codes.len());
+    }
+    refused("S0003", definition(&format!("End{}", lines(|index| format!(" ⊕ !M{index} . B{index}")))));
+}
+
+#[test]
+fn a_file_larger_than_any() {
+    refused("S0002", " ".repeat((64 << 20) + 1));
+}
+
+/// What is small to write and large to build is refused before it is built.
+#[test]
+fn short_texts_that_stand_for_much() {
+    let doubling = |depth: usize, end: &str| {
+        let lines: String =
+            (0..depth).map(|index| format!("A{index} = A{} ⊕ A{}\n", index + 1, index + 1)).collect();
+        format!("client C\nserver S = dual C\nC = A0\n{lines}A{depth} = {end}\n")
+    };
+    bounded("S0115", doubling(60, "!M . End"));
+    bounded("S0115", doubling(60, "End"));
+    bounded("S0115", doubling(60, "*( !M . End )"));
+    // Groups of groups.
+    let groups: String = (1..3_000).map(|index| format!("group G{index} = G | N{index}\n")).collect();
+    let messages: String = (0..3_000).map(|index| format!("notification N{index} \"n{index}\"\n")).collect();
+    let all: Vec<String> = (0..3_000).map(|index| format!("N{index}")).collect();
+    bounded("S0115", format!("{messages}group G = {}\n{groups}client C\nC = !G . End", all.join(" | ")));
+    // A choice of many messages, many times over.
+    let steps = "!G . ".repeat(3_000);
+    bounded("S0115", format!("{messages}group G = {}\nclient C\nC = {steps}End", all.join(" | ")));
+    // Many channels that run in many states.
+    let channels: Vec<String> = (0..1_500).map(|index| format!("*( ?N{index} . End )")).collect();
+    bounded("S0115", format!("client C\nC = ( {}End, {} )", "!A . ".repeat(1_500), channels.join(", ")));
+}
+
+#[test]
+fn channels_whose_product_explodes() {
+    let names: Vec<String> = (0..18).map(|index| format!("A{index}")).collect();
+    let client: String =
+        names.iter().map(|name| format!("{name} = !{name}x . !{name}y . {name}\n")).collect();
+    let server: Vec<String> = names.iter().map(|name| format!("?{name}x . S & ?{name}y . S")).collect();
+    let text = format!(
+        "client C compatible\nserver S\nC = ( {} )\n{client}S = {}\n",
+        names.join(", "),
+        server.join(" & ")
+    );
+    bounded("S0504", text);
+}
+
+#[test]
+fn a_chain_of_ten_thousand_imports() {
+    let name =
+        |index: usize| if index == 0 { "main.session".to_owned() } else { format!("f{index}.session") };
+    let chain = |last: &str| {
+        let mut files: HashMap<String, Vec<u8>> = (0..10_000)
+            .map(|index| (name(index), format!("import \"{}\"\n{last}", name(index + 1)).into_bytes()))
+            .collect();
+        files.insert(name(10_000), b"client Nobody\n".to_vec());
+        files
+    };
+    let mut files = chain("");
+    files.get_mut("main.session").unwrap().extend(b"client C\nC = !A . End\n");
+    assert!(outcome(files).compiled);
+    // Each of them leads back to the first.
+    let outcome = outcome(chain("import \"main.session\"\n"));
+    assert!(outcome.codes.contains(&"S0042"), "{:?}", outcome.codes.first());
+}

@@ -1,0 +1,150 @@
+//! Files that are no text, no files, or laid out by another system: what each command says, and how it ends.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests may fail the test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const LINES: &str = "\
+protocol Counting \"1\"
+request Total \"total\" -> Sum (u64)
+client Teller
+server Counter = dual Teller
+Teller = rec again . ( !Total . ?Sum . again ⊕ End )
+";
+
+/// A folder of its own for each test, below the one that Cargo gives to tests.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("robustness_{name}"));
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// Exit code, standard output and standard error.
+fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sessionc"));
+    let output = command.args(arguments).current_dir(folder).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+const COMMANDS: [&str; 5] = ["check", "fmt", "dual", "expand", "diagram"];
+
+#[test]
+fn bytes_that_are_no_text_are_refused_with_their_place() {
+    let folder = folder("bytes");
+    let mut bytes = LINES.as_bytes().to_vec();
+    bytes.extend(b"-- \xff\xfe, and half of a pair of surrogates: \xed\xa0\x80\n");
+    fs::write(folder.join("bad.session"), &bytes).unwrap();
+    for command in COMMANDS {
+        let (code, out, err) = run(&folder, &[command, "bad.session"]);
+        assert_eq!(code, 1, "{command}");
+        let said = if command == "check" { out } else { err };
+        assert!(said.contains("error[S0001]: the file is not UTF-8"), "{command}: {said}");
+        assert!(said.contains("--> bad.session:6:4\n"), "{command}: {said}");
+        let byte = LINES.len() + 3;
+        assert!(said.contains(&format!("byte {byte} ")), "{command}: {said}");
+    }
+    assert_eq!(fs::read(folder.join("bad.session")).unwrap(), bytes, "what cannot be read stays as it is");
+}
+
+#[test]
+fn a_program_is_no_protocol_and_is_not_printed() {
+    let folder = folder("binary");
+    let program = fs::read(env!("CARGO_BIN_EXE_sessionc")).unwrap();
+    fs::write(folder.join("program.session"), &program[..1 << 18]).unwrap();
+    let (code, out, _) = run(&folder, &["check", "program.session"]);
+    assert_eq!(code, 1);
+    assert!(out.contains("S0001") && out.contains("S0003") && out.len() < 1 << 18, "{} bytes", out.len());
+    let unseen = |letter: char| letter.is_control() && letter != '\n';
+    assert!(!out.contains(unseen), "control characters reach the terminal");
+}
+
+#[test]
+fn the_line_ends_of_another_system_change_nothing() {
+    let folder = folder("line_ends");
+    let wrong = LINES.replace("again ⊕", "agian ⊕").replace("protocol", "-- first\n\nprotocol");
+    fs::write(folder.join("a.session"), &wrong).unwrap();
+    let lf = COMMANDS.map(|command| run(&folder, &[command, "a.session"]));
+    fs::write(folder.join("a.session"), format!("\u{FEFF}{}", wrong.replace('\n', "\r\n"))).unwrap();
+    let crlf = COMMANDS.map(|command| run(&folder, &[command, "a.session"]));
+    assert_eq!(lf, crlf);
+    // `fmt` has laid it out, with its own line ends.
+    let text = fs::read_to_string(folder.join("a.session")).unwrap();
+    assert!(text.starts_with("-- first\n") && !text.contains('\r'), "{text:?}");
+}
+
+#[test]
+fn what_is_no_file_is_said_and_ends_with_two() {
+    let folder = folder("no_file");
+    fs::create_dir(folder.join("folder.session")).unwrap();
+    for command in COMMANDS {
+        for name in ["missing.session", "folder.session", "missing/folder/x.session"] {
+            let (code, out, err) = run(&folder, &[command, name]);
+            assert_eq!((code, out.as_str()), (2, ""), "{command} {name}");
+            assert!(err.starts_with(&format!("sessionc: cannot read `{name}`: ")), "{command}: {err}");
+        }
+    }
+    // An import that cannot be read is a mistake in the file that imports.
+    fs::write(folder.join("a.session"), format!("import \"folder.session\"\n{LINES}")).unwrap();
+    let (code, out, _) = run(&folder, &["check", "a.session"]);
+    assert_eq!(code, 1);
+    assert!(out.contains("error[S0041]: cannot read `folder.session`"), "{out}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_never_ends_is_too_large() {
+    let folder = folder("endless");
+    for command in COMMANDS {
+        let (code, out, err) = run(&folder, &[command, "/dev/zero"]);
+        assert_eq!(code, 1, "{command}");
+        assert!((out + &err).contains("error[S0002]: the file is too large"), "{command}");
+    }
+    fs::write(folder.join("a.session"), format!("import \"/dev/zero\"\n{LINES}")).unwrap();
+    let (code, out, _) = run(&folder, &["check", "a.session"]);
+    assert_eq!(code, 1);
+    assert!(out.contains("error[S0002]"), "{out}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_read_is_said() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder("permission");
+    let path = folder.join("secret.session");
+    fs::write(&path, LINES).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    // Whoever may read everything has nothing to test here.
+    if fs::read(&path).is_err() {
+        let (code, _, err) = run(&folder, &["check", "secret.session"]);
+        assert_eq!(code, 2);
+        assert!(err.starts_with("sessionc: cannot read `secret.session`: "), "{err}");
+    }
+}
+
+/// The `.session` files below a folder.
+fn sessions(folder: &Path, into: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sessions(&path, into);
+        } else if path.extension().is_some_and(|extension| extension == "session") {
+            into.push(path);
+        }
+    }
+}
+
+#[test]
+fn what_is_shipped_is_laid_out_as_fmt_does() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut files = Vec::new();
+    sessions(&root.join("protocols"), &mut files);
+    sessions(&root.join("tests/examples"), &mut files);
+    assert!(files.len() >= 5, "{files:?}");
+    for file in files {
+        let (code, out, err) = run(root, &["fmt", "--check", file.to_str().unwrap()]);
+        assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""), "{}", file.display());
+    }
+}
