@@ -25,7 +25,7 @@ use crate::error::{Error, Reason};
 use crate::options::Report;
 
 pub use input::Input;
-pub use outlet::{MessageKind, Origin, Outgoing, Outlet, Received};
+pub use outlet::{MessageKind, Origin, Outgoing, Outlet, Place, Received};
 pub use pump::{Limits, Pump, PumpEvent, run};
 pub(crate) use pump::{after, duplicate};
 
@@ -60,6 +60,12 @@ pub trait Endpoint: Send + Sync + 'static {
     /// Tells that a request of this side could not be delivered, or that no reply to it will come.
     fn request_failed(&self, id: i64, error: Error) {
         let _ = (id, error);
+    }
+
+    /// Whether a request of this side still waits for its reply.
+    fn awaits(&self, id: i64) -> bool {
+        let _ = id;
+        false
     }
 
     /// Tells that the session cannot go on, and why.

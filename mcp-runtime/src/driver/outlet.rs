@@ -42,26 +42,47 @@ pub enum MessageKind {
     Request {
         /// Its id.
         id: i64,
-        /// It is a step of the session rather than a call beside it.
-        step: bool,
+        /// Where it stands.
+        place: Place,
     },
     /// A notification.
     Notification {
-        /// It is a step of the session rather than one beside it.
-        step: bool,
+        /// Where it stands.
+        place: Place,
     },
     /// A result.
-    Result,
+    Result {
+        /// Where it stands.
+        place: Place,
+    },
     /// An error, for a request or for what could not be read.
     Error,
     /// The replies to a batch, as a list.
     Batch,
 }
 
+/// Where a message stands in its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Beside the linear channels.
+    Beside,
+    /// A step of a linear channel, and the only one that its state has.
+    OnlyStep,
+    /// A step of a linear channel, and one of several that its state has.
+    ChosenStep,
+}
+
+impl Place {
+    /// Whether it is a step of a linear channel.
+    pub fn is_step(self) -> bool {
+        self != Place::Beside
+    }
+}
+
 impl MessageKind {
     /// Whether it answers something.
     pub fn is_reply(self) -> bool {
-        matches!(self, MessageKind::Result | MessageKind::Error | MessageKind::Batch)
+        matches!(self, MessageKind::Result { .. } | MessageKind::Error | MessageKind::Batch)
     }
 }
 
@@ -72,6 +93,9 @@ pub trait Outlet: Send + fmt::Debug {
 
     /// A request that came in under this name has been answered, or never will be.
     fn settled(&mut self, origin: Origin) -> Option<Waker>;
+
+    /// The peer has taken a step of a linear channel that is no reply.
+    fn stepped(&mut self) {}
 
     /// How many bytes wait to be taken by the peer; they count as unwritten. When they become fewer the transport says
     /// so with [`Endpoint::wrote`](super::Endpoint::wrote).

@@ -28,6 +28,10 @@ impl<E: Endpoint + ?Sized> Endpoint for Arc<E> {
         (**self).request_failed(id, error);
     }
 
+    fn awaits(&self, id: i64) -> bool {
+        (**self).awaits(id)
+    }
+
     fn failed(&self, reason: Reason) {
         (**self).failed(reason);
     }

@@ -323,6 +323,9 @@ impl Engine {
             }
             return;
         }
+        if input.answers.is_none() {
+            self.peer_stepped();
+        }
         self.linear.push_back(input);
         self.linear_waiting.wake(&mut self.effects);
     }

@@ -108,6 +108,10 @@ impl Endpoint for Link {
         self.with(|engine| engine.request_failed(id, error));
     }
 
+    fn awaits(&self, id: i64) -> bool {
+        self.with(|engine| engine.awaits(id))
+    }
+
     fn failed(&self, reason: Reason) {
         self.with(|engine| engine.end(reason));
     }

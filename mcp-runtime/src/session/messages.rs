@@ -6,12 +6,12 @@
 
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::Direction;
-use mcp_protocol_machine::{Awaiting, Capabilities, RequestId};
+use mcp_protocol_machine::protocol::{Action, Direction, Edge, Origin as Author};
+use mcp_protocol_machine::{Awaiting, Capabilities, RequestId, StepKind};
 
 use super::engine::{Engine, Phase};
 use super::names::announced;
-use crate::driver::{MessageKind, Origin, Outgoing, Outlet, Received};
+use crate::driver::{MessageKind, Origin, Outgoing, Outlet, Place, Received};
 use crate::error::Error;
 use crate::jsonrpc::{Envelope, Line, Scanner, parse};
 use crate::options::Report;
@@ -165,6 +165,31 @@ impl Engine {
             self.ring(now);
         }
         std::mem::take(&mut self.messages.received)
+    }
+
+    /// Where a message of this side stands, given what it did.
+    pub(super) fn place(&self, step: StepKind) -> Place {
+        let StepKind::Linear { from, to } = step else { return Place::Beside };
+        let edges = self.role().and_then(|role| role.state(from)).map_or(&[][..], |state| &state.edges);
+        let is_own = |edge: &&Edge| edge.origin == Author::Written && matches!(edge.action, Action::Step(_));
+        match edges.iter().filter(is_own).count() {
+            0 | 1 if from != to => Place::OnlyStep,
+            _ => Place::ChosenStep,
+        }
+    }
+
+    /// The peer has taken a linear step that is no reply.
+    pub(super) fn peer_stepped(&mut self) {
+        if let Some(outlet) = &mut self.messages.outlet {
+            outlet.stepped();
+        }
+    }
+
+    /// Whether a request of this side still waits for its reply.
+    pub(crate) fn awaits(&self, id: i64) -> bool {
+        let id = RequestId::Number(id);
+        matches!(self.phase, Phase::Open)
+            && matches!(self.checker.awaiting(Direction::Receive, &id), Awaiting::Request(_))
     }
 
     /// A request of this side that is no step was not delivered, or nothing will answer it.

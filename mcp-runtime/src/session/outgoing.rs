@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Text};
-use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, StepKind, Ties, Token, Violation};
+use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token, Violation};
 
 use super::alternatives::applies;
 use super::batches::ReplyTo;
@@ -91,7 +91,7 @@ impl Engine {
         }
         // Whoever answers it may have to ask something first.
         self.room_waiting.wake(&mut self.effects);
-        let kind = MessageKind::Request { id: number, step: matches!(step.kind, StepKind::Linear { .. }) };
+        let kind = MessageKind::Request { id: number, place: self.place(step.kind) };
         self.appended(kind, self.messages.about());
         Ok((number, step))
     }
@@ -136,7 +136,7 @@ impl Engine {
         self.accepted(&mut step, message, params, false);
         if !step.kind.is_dropped() {
             write::notification(&mut self.output, &table.method, params);
-            let kind = MessageKind::Notification { step: matches!(step.kind, StepKind::Linear { .. }) };
+            let kind = MessageKind::Notification { place: self.place(step.kind) };
             self.appended(kind, self.messages.about());
         }
         Ok(step)
@@ -313,7 +313,8 @@ impl Engine {
         let mut step = self.checker.reply_tied(Direction::Send, id, message, Ties::keys(&keys))?;
         self.accepted(&mut step, message, Some(result), false);
         if !step.kind.is_dropped() {
-            self.write_reply(to, MessageKind::Result, |into| write::result(into, id, result));
+            let kind = MessageKind::Result { place: self.place(step.kind) };
+            self.write_reply(to, kind, |into| write::result(into, id, result));
         }
         Ok(())
     }

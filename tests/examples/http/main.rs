@@ -10,8 +10,9 @@ mod server;
 
 use std::error::Error;
 
-use mcp_protocols::mcp_2025_03_26::McpServer;
-use mcp_runtime::transport::http::{HttpServer, ServerOptions};
+use mcp_protocols::mcp_2025_03_26::{McpClient, McpServer};
+use mcp_runtime::transport::http::{HttpClient, HttpServer, ServerOptions};
+use serde_json::json;
 use tokio::net::TcpListener;
 
 #[tokio::main]
@@ -19,7 +20,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["serve", address] => serve(TcpListener::bind(address).await?).await,
-        other => Err(format!("unknown arguments {other:?}: try `serve ADDRESS`").into()),
+        ["call", url] => call(url).await,
+        [] => {
+            let listener = TcpListener::bind("127.0.0.1:0").await?;
+            let url = format!("http://{}/mcp", listener.local_addr()?);
+            let serving = tokio::spawn(async move { serve(listener).await.map_err(|error| error.to_string()) });
+            call(&url).await?;
+            serving.abort();
+            Ok(())
+        }
+        other => Err(format!("unknown arguments {other:?}: try `serve ADDRESS` or `call URL`").into()),
     }
 }
 
@@ -34,5 +44,25 @@ async fn serve(listener: TcpListener) -> Result<(), Box<dyn Error>> {
     let router = axum::Router::new().route("/mcp", server.method_router());
     println!("serving http://{}/mcp", listener.local_addr()?);
     server.serve(listener, router, async { drop(tokio::signal::ctrl_c().await) }).await?;
+    Ok(())
+}
+
+/// One session with the server at that address.
+async fn call(url: &str) -> Result<(), Box<dyn Error>> {
+    let client = McpClient::new(HttpClient::new(url)?);
+    let params = serde_json::from_value(json!({
+        "protocolVersion": "2025-03-26",
+        "capabilities": {},
+        "clientInfo": { "name": "http-example", "version": "1.0.0" },
+    }))?;
+    let (result, client) = client.initialize(params).await?;
+    println!("connected to {} {}", result.server_info.name, result.server_info.version);
+    let client = client.send_initialized().await?;
+    let tools = client.list_tools(None).await?.tools;
+    println!("its tools: {}", tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>().join(", "));
+    let echo = serde_json::from_value(json!({ "name": "echo", "arguments": { "message": "hello" } }))?;
+    println!("echo says: {}", client.call_tool(echo).await?.first_text().unwrap_or("nothing"));
+    // Tells the server that the session is over.
+    client.close().await?;
     Ok(())
 }

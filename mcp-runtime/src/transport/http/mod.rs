@@ -14,7 +14,7 @@ pub mod client;
 pub mod server;
 
 #[cfg(feature = "http-client")]
-pub use client::{HttpClient, NoSession, SessionProvider};
+pub use client::{ClientOptions, HttpClient, HttpClientError, HttpError, SessionProvider};
 #[cfg(feature = "http-server")]
 pub use server::{Allowed, HttpServer, HttpSession, ListenOptions, ServerOptions};
 

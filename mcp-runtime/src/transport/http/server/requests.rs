@@ -149,12 +149,12 @@ impl Server {
         Ok(match answer {
             Answer::Json(event) => {
                 session.wrote();
-                if opens && event.kind == MessageKind::Result {
+                if opens && is_result(event.kind) {
                     session.note_version(&event.message);
                 }
                 let unread = event.kind == MessageKind::Error && event.message.starts_with(UNREAD);
                 let status = if unread { StatusCode::BAD_REQUEST } else { StatusCode::OK };
-                (json(status, event.message), !opens || event.kind == MessageKind::Result)
+                (json(status, event.message), !opens || is_result(event.kind))
             }
             Answer::Stream => {
                 let place = Place { stream: number, reader: 0, next: 0 };
@@ -271,6 +271,10 @@ async fn collect(mut body: Body, most: usize) -> Result<Option<Bytes>, axum::Err
 /// Whether the client expects streams to begin with an event that carries nothing but its id.
 fn primed(headers: &HeaderMap) -> bool {
     text(headers, &VERSION).is_some_and(|version| version >= PRIMED_SINCE)
+}
+
+fn is_result(kind: MessageKind) -> bool {
+    matches!(kind, MessageKind::Result { .. })
 }
 
 fn nameless() -> Refused {
