@@ -93,6 +93,12 @@ impl Shared {
             let mut streams = self.streams();
             streams.touched = now;
             streams.came = streams.came.saturating_add(1);
+            // From the second message on another patience counts, which may be the shorter one.
+            let carrier = if streams.came == 2 { streams.carrier.take() } else { None };
+            drop(streams);
+            if let Some(carrier) = carrier {
+                carrier.wake();
+            }
         }
         let received = match self.endpoint.get() {
             Some(Attached(endpoint)) => endpoint.receive_message(message, Origin(stream), now),
