@@ -23,6 +23,7 @@ pub use error::{Error, Mismatch, Overdue, Reason, Renewal, StepError};
 pub use jsonrpc::RpcError;
 pub use mcp_protocol_machine::{RequestId, Token, Violation, ViolationKind};
 pub use options::{Cause, Options, Report};
+pub use typed::Resumed;
 
 #[doc(hidden)]
 pub use mcp_protocol_macro as macros;

@@ -3,6 +3,7 @@
 //! In: the plan of a role. Out: `pub struct McpClient<State>` and its methods. Refuses cleverness: each method is
 //! one call of the runtime, for the compiler has proved the order and the runtime does the work.
 
+use mcp_protocol_machine::protocol::{Action, Kind, StateIndex};
 use proc_macro2::{Delimiter, Group, TokenStream};
 use quote::{TokenStreamExt, quote};
 
@@ -126,6 +127,8 @@ impl Generator<'_> {
         let mut methods = TokenStream::new();
         if state.index == mcp_protocol_machine::protocol::Role::START {
             methods.extend(self.constructors(role));
+        } else if role.copy.is_none() && self.nothing_owed(role, state.index) {
+            methods.extend(self.resume(role, state));
         }
         methods.extend(state.methods.iter().map(|method| self.method(role, state, method)));
         if methods.is_empty() {
@@ -136,11 +139,55 @@ impl Generator<'_> {
         code
     }
 
+    fn resume(&self, role: &Role<'_>, state: &StatePlan<'_>) -> TokenStream {
+        let side = side(role);
+        let index = state.index.0;
+        quote! {
+            /// Continues a session that was begun elsewhere and is in this state, where nothing is owed. Nobody checks
+            /// that it is.
+            pub fn resume(transport: impl runtime::Transport, resumed: runtime::Resumed) -> Self {
+                Self::resume_with_options(transport, resumed, runtime::Options::default())
+            }
+
+            /// The same with limits and times of one's own.
+            pub fn resume_with_options(
+                transport: impl runtime::Transport,
+                resumed: runtime::Resumed,
+                options: runtime::Options,
+            ) -> Self {
+                let state = typed::StateIndex(#index);
+                Self::at(typed::Session::resume(transport, &PROTOCOL, #side, options, state, resumed))
+            }
+        }
+    }
+
+    /// Whether no request of a linear channel waits for its reply in a state. Every way there has the same ones open.
+    fn nothing_owed(&self, role: &Role<'_>, wanted: StateIndex) -> bool {
+        let states = &role.automaton.states;
+        let mut owed: Vec<Option<i32>> = vec![None; states.len()];
+        let mut reached = vec![(mcp_protocol_machine::protocol::Role::START, 0)];
+        while let Some((index, count)) = reached.pop() {
+            let place = index.0 as usize;
+            let (Some(known), Some(state)) = (owed.get_mut(place), states.get(place)) else { continue };
+            if known.replace(count).is_some() {
+                continue;
+            }
+            reached.extend(state.parts.iter().map(|part| (*part, count)));
+            for edge in &state.edges {
+                let Action::Step(target) = edge.action else { continue };
+                let change = match self.plan.message(edge.message).map(|message| message.table.kind) {
+                    Some(Kind::Request) => 1,
+                    Some(Kind::Reply { .. } | Kind::Refusal { .. }) => -1,
+                    _ => 0,
+                };
+                reached.push((target, count + change));
+            }
+        }
+        owed.get(wanted.0 as usize).is_some_and(|count| *count == Some(0))
+    }
+
     fn constructors(&self, role: &Role<'_>) -> TokenStream {
-        let side = match role.automaton.side {
-            mcp_protocol_machine::protocol::Side::Client => quote!(typed::Side::Client),
-            mcp_protocol_machine::protocol::Side::Server => quote!(typed::Side::Server),
-        };
+        let side = side(role);
         quote! {
             /// Starts a session over a transport.
             pub fn new(transport: impl runtime::Transport) -> Self {
@@ -152,6 +199,13 @@ impl Generator<'_> {
                 Self::at(typed::Session::start(transport, &PROTOCOL, #side, options))
             }
         }
+    }
+}
+
+fn side(role: &Role<'_>) -> TokenStream {
+    match role.automaton.side {
+        mcp_protocol_machine::protocol::Side::Client => quote!(typed::Side::Client),
+        mcp_protocol_machine::protocol::Side::Server => quote!(typed::Side::Server),
     }
 }
 

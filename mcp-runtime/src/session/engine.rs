@@ -12,6 +12,7 @@ use std::time::Instant;
 use mcp_protocol_machine::protocol::{Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text};
 use mcp_protocol_machine::{
     Capabilities, Checker, CopyNumber, IdTable, ProtocolRef, RequestId, Step, TableError, Token, Violation,
+    ViolationKind,
 };
 
 use super::arrivals::{Arrived, LinearInput};
@@ -359,7 +360,8 @@ impl Engine {
     pub(super) fn refused(&mut self, id: Option<&RequestId>, violation: Violation) {
         if let Some(id) = id {
             self.write_error(Some(id), &refusal(&violation));
-        } else {
+        } else if matches!(violation.kind, ViolationKind::NotPermitted | ViolationKind::NotNegotiated { .. }) {
+            // The rest is what happens where messages overtake one another, and is to be ignored.
             self.messages.refuse(&violation);
         }
         self.report(Report::Violation(violation));

@@ -6,8 +6,8 @@
 
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{Action, Direction, Edge, Origin as Author};
-use mcp_protocol_machine::{Awaiting, Capabilities, RequestId, StepKind};
+use mcp_protocol_machine::protocol::{Action, Direction, Edge, Origin as Author, Side, StateIndex};
+use mcp_protocol_machine::{Awaiting, Capabilities, Checker, RequestId, StepKind, TableError};
 
 use super::engine::{Engine, Phase};
 use super::names::announced;
@@ -15,6 +15,7 @@ use crate::driver::{MessageKind, Origin, Outgoing, Outlet, Place, Received};
 use crate::error::Error;
 use crate::jsonrpc::{Envelope, Line, Scanner, parse};
 use crate::options::Report;
+use crate::typed::{Announced, Resumed};
 
 /// What a session keeps for a transport that carries messages.
 #[derive(Debug)]
@@ -213,6 +214,24 @@ impl Engine {
         {
             self.copy_ended(copy, error);
         }
+    }
+
+    /// The session was begun elsewhere, and is in this state.
+    pub(crate) fn resume(&mut self, state: StateIndex, resumed: &Resumed) -> Result<(), TableError> {
+        self.checker = Checker::resume(&self.protocol, self.side, state)?;
+        let protocol = self.protocol.clone();
+        for (side, said) in [(Side::Client, &resumed.client), (Side::Server, &resumed.server)] {
+            let capabilities = match said {
+                Announced::Unknown => Capabilities::unknown(),
+                Announced::Said(payload) => {
+                    let own = protocol.announcements.iter().filter(|announcement| announcement.side == side);
+                    let gates = own.flat_map(|announcement| announced(&protocol, announcement, Some(payload)));
+                    gates.collect()
+                }
+            };
+            self.checker.announce(side, capabilities);
+        }
+        Ok(())
     }
 
     /// The peer has lost the session, and its beginning was said once more. What was announced counts anew.

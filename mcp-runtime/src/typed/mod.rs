@@ -10,6 +10,7 @@
 //!   `pending.rs`: calls that are written and not answered. `timer.rs`: limits of time.
 //! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides;
 //!   `panics.rs`: handlers that panic.
+//! - `resume.rs`: sessions that were begun elsewhere.
 //! - `copies.rs`: values of copies with a life of their own.
 //! - `reply.rs`: replies as Rust types, where a request has several. `closing.rs`: the end.
 //! - `payload.rs`: whether the types that a file names can be payloads.
@@ -27,6 +28,7 @@ mod panics;
 pub mod payload;
 mod pending;
 mod reply;
+mod resume;
 mod responder;
 mod session;
 mod step;
@@ -51,5 +53,7 @@ pub use inputs::{Input, Unread};
 pub use pending::{Pending, Sending};
 pub use reply::{ReadReply, Reply, WriteReply, Written};
 pub use responder::Responder;
+pub use resume::Resumed;
+pub(crate) use resume::Announced;
 pub use session::Session;
 pub use step::{InState, NotTaken, Step};

@@ -1,7 +1,8 @@
 //! A server for the tests: a typed session for each client, whose tools wait for the test where that matters.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_protocols::mcp_2025_03_26::{McpError, McpServer, server};
@@ -31,6 +32,8 @@ pub async fn guarded<T>(test: impl Future<Output = T>) -> T {
 pub struct Gates {
     /// A permit lets one call of the tool `hold` go on.
     pub hold: Arc<Semaphore>,
+    /// How many calls of it have begun.
+    pub holding: Arc<AtomicUsize>,
     /// A permit has each session that waits for one tell that its tools have changed.
     pub announce: Arc<Semaphore>,
 }
@@ -40,6 +43,7 @@ pub struct Desk {
     pub address: SocketAddr,
     pub server: HttpServer,
     pub gates: Gates,
+    ids: Arc<Mutex<Vec<String>>>,
     /// What each session came to.
     pub ended: mpsc::UnboundedReceiver<Result<(), McpError>>,
     stop: Option<oneshot::Sender<()>>,
@@ -52,10 +56,17 @@ impl Desk {
     }
 
     pub async fn with(options: ServerOptions, listen: ListenOptions) -> Desk {
-        let gates = Gates { hold: Arc::new(Semaphore::new(0)), announce: Arc::new(Semaphore::new(0)) };
+        let gates = Gates {
+            hold: Arc::new(Semaphore::new(0)),
+            holding: Arc::default(),
+            announce: Arc::new(Semaphore::new(0)),
+        };
+        let ids: Arc<Mutex<Vec<String>>> = Arc::default();
+        let named = Arc::clone(&ids);
         let (tell, ended) = mpsc::unbounded_channel();
         let given = gates.clone();
         let server = HttpServer::new(options, move |transport| {
+            named.lock().unwrap().push(transport.id().to_owned());
             let (gates, tell) = (given.clone(), tell.clone());
             async move {
                 // The test may have ended already.
@@ -70,7 +81,12 @@ impl Desk {
         let serving = tokio::spawn(async move {
             handle.serve_with(listener, router, listen, async { drop(stopped.await) }).await
         });
-        Desk { address, server, gates, ended, stop: Some(stop), serving }
+        Desk { address, server, gates, ids, ended, stop: Some(stop), serving }
+    }
+
+    /// The ids of all sessions that have begun and were not asked for yet.
+    pub fn ids(&self) -> Vec<String> {
+        std::mem::take(&mut *self.ids.lock().unwrap())
     }
 
     pub fn url(&self) -> String {
@@ -196,6 +212,7 @@ impl server::Handler for Tools {
         match params.name.as_str() {
             "echo" => Ok(CallToolResult::text(message)),
             "hold" => {
+                self.gates.holding.fetch_add(1, Ordering::SeqCst);
                 self.gates.hold.acquire().await.unwrap().forget();
                 Ok(CallToolResult::text("held"))
             }
