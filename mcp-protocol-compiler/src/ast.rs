@@ -110,12 +110,14 @@ pub enum ItemKind {
         /// Where `compatible` stands.
         compatible: Option<Span>,
     },
-    /// `Name = S`, `Role::Name = S`
+    /// `Name = S`, `Role::Name = S`, `Name only = S`
     Definition {
         /// The role before `::`.
         role: Option<Name>,
         /// The name defined.
         name: Name,
+        /// Where `only` stands, if it does: copies rest in this definition's states.
+        only: Option<Span>,
         /// What is refused in that state.
         levels: Vec<Level>,
         /// The session type.

@@ -154,7 +154,7 @@ impl<'a> Flip<'a> {
             None => (None, definition.name.clone()),
         };
         let levels = definition.levels.iter().map(level).collect();
-        Ok(Some(item(ItemKind::Definition { role, name, levels, body })))
+        Ok(Some(item(ItemKind::Definition { role, name, only: definition.only, levels, body })))
     }
 
     fn choice(&mut self, choice: &'a Choice, variables: &mut Vec<&'a str>) -> Result<Choice, Undefined> {

@@ -420,6 +420,8 @@ pub struct State {
     pub peer_may_close: bool,
     /// Whether `End` can be reached from here along this channel.
     pub reaches_end: bool,
+    /// Which ways running copies take no steps while the session is here: `only`.
+    pub only: Only,
     /// How bad it is for this role to send what is refused here.
     pub outward: Level,
     /// How bad it is for the peer to send what is refused here.
@@ -439,6 +441,7 @@ impl State {
             may_close: false,
             peer_may_close: false,
             reaches_end: true,
+            only: Only::NONE,
             outward: Level::MUST,
             inward: Level::MUST,
             advice: Cow::Borrowed(&[]),
@@ -456,6 +459,44 @@ impl State {
     pub fn advice(&self, direction: Direction, message: MessageIndex) -> Option<&Level> {
         let matching = |advice: &&Advice| advice.direction == direction && advice.message == message;
         self.advice.iter().find(matching).map(|advice| &advice.level)
+    }
+}
+
+/// Which ways running copies rest in a state: they take no step there. What belongs to a running request is no step of
+/// a copy: its reply, a report on it, its cancellation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Only {
+    /// This role sends nothing in copies.
+    pub outward: bool,
+    /// The peer sends nothing in copies.
+    pub inward: bool,
+}
+
+impl Only {
+    /// Copies go on both ways.
+    pub const NONE: Only = Only { outward: false, inward: false };
+
+    /// Whether copies take no step in a direction.
+    pub const fn rests(self, direction: Direction) -> bool {
+        match direction {
+            Direction::Send => self.outward,
+            Direction::Receive => self.inward,
+        }
+    }
+
+    /// The same with one more direction.
+    #[must_use]
+    pub const fn with(self, direction: Direction) -> Only {
+        match direction {
+            Direction::Send => Only { outward: true, ..self },
+            Direction::Receive => Only { inward: true, ..self },
+        }
+    }
+
+    /// The same, seen from the other role.
+    #[must_use]
+    pub const fn flip(self) -> Only {
+        Only { outward: self.inward, inward: self.outward }
     }
 }
 

@@ -78,6 +78,8 @@ pub struct Got {
 pub enum ViolationKind {
     /// The state does not accept the message.
     NotPermitted,
+    /// The message is a later step of a copy, and copies rest in this state: `only`.
+    CopiesRest,
     /// The state accepts the message, but a capability that it needs is not there.
     NotNegotiated {
         /// Whose capability it is.
@@ -249,6 +251,13 @@ impl Details {
                 {
                     write!(formatter, "never sends it, it ")?;
                 }
+                self.instead(formatter)
+            }
+            ViolationKind::CopiesRest => {
+                write!(
+                    formatter,
+                    "{got} would go on with what was opened before, which rests in {states}: the {sender} "
+                )?;
                 self.instead(formatter)
             }
             ViolationKind::NotNegotiated { holder, capability } => {

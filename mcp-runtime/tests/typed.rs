@@ -12,6 +12,10 @@ mod kitchen {
     mcp_runtime::protocol!("tests/sessions/kitchen.session");
 }
 
+mod tavern {
+    mcp_runtime::protocol!("tests/sessions/tavern.session");
+}
+
 mod watching {
     mcp_runtime::protocol!("tests/sessions/watching.session");
 }
@@ -36,6 +40,8 @@ mod keys;
 mod nesting;
 #[path = "typed/raw.rs"]
 mod raw;
+#[path = "typed/resting.rs"]
+mod resting;
 #[path = "typed/serving.rs"]
 mod serving;
 #[path = "typed/stepping.rs"]

@@ -103,18 +103,28 @@ async fn nothing_is_opened_after_shutdown() {
     assert_eq!(tool.exit.await.unwrap().unwrap(), 0);
 }
 
-/// A limit of copies: they go on to their end, whatever becomes of the choice in which they were opened.
+/// What is open at `shutdown` is neither changed nor closed after it: the sender is told so, and nothing is written.
 #[tokio::test]
-async fn a_document_that_is_open_at_shutdown_lives_on() {
+async fn a_document_that_is_open_at_shutdown_rests() {
     let (editor, mut tool) = both();
     let editor = start(editor).await.unwrap();
     let mut a = editor.send_did_open(opened("a", "1")).await.unwrap();
+    let b = editor.send_did_open(opened("b", "1")).await.unwrap();
     let editor = stop(editor).await.unwrap();
-    a.send_did_change(changed("a", 2, "2")).await.unwrap();
-    a.send_did_close(closing("a")).await.unwrap();
-    assert_eq!(tool.closed.recv().await.unwrap(), text("a", 2, "2"));
-    editor.send_exit().await.unwrap().close().await.unwrap();
+    let late = a.send_did_change(changed("a", 2, "2")).await.unwrap_err();
+    let LanguageServerError::NotPermitted(violation) = late else { panic!("{late}") };
+    assert_eq!(
+        violation.to_string(),
+        "`textDocument/didChange` would go on with what was opened before, which rests in `Stopped`: the client may \
+         send `exit` now (rule nothing but exit after shutdown, must)"
+    );
+    assert!(a.send_did_close(closing("a")).await.is_err());
+    // A document that is given up says nothing, either.
+    drop(b);
+    let editor = editor.send_exit().await.unwrap();
+    editor.close().await.unwrap();
     assert_eq!(tool.exit.await.unwrap().unwrap(), 0);
+    assert!(tool.closed.try_recv().is_err());
 }
 
 #[tokio::test]
@@ -160,4 +170,30 @@ async fn a_client_that_keeps_no_order_is_told_so_and_changes_nothing() {
     assert!(tool.closed.try_recv().is_err());
     let reported = reports.lock().unwrap().clone();
     assert_eq!(reported.len(), 6, "{reported:#?}");
+}
+
+/// A client that goes on with its documents after `shutdown` is to blame for it, whether the server has answered or
+/// not.
+#[tokio::test]
+async fn a_client_that_changes_a_document_after_shutdown_is_told_so_and_changes_nothing() {
+    let (mut client, mut tool, reports) = against_raw();
+    let params = json!({"processId": null, "rootUri": null, "capabilities": {}});
+    client.ask(request(1, "initialize", params)).await;
+    client.say(notification("initialized", json!({}))).await;
+    client.say(notification("textDocument/didOpen", opened("a", "open"))).await;
+    client.say(notification("textDocument/didChange", changed("a", 2, "changed"))).await;
+    client.say(json!({"jsonrpc": "2.0", "id": 2, "method": "shutdown"})).await;
+    client.say(notification("textDocument/didChange", changed("a", 3, "too late"))).await;
+    let stopped = client.hear().await.unwrap();
+    assert_eq!(stopped.get("result"), Some(&Value::Null), "{stopped}");
+    client.say(notification("textDocument/didClose", closing("a"))).await;
+    client.say(json!({"jsonrpc": "2.0", "method": "exit"})).await;
+    client.hush().await;
+    assert_eq!(tool.exit.await.unwrap().unwrap(), 0);
+    assert!(tool.closed.recv().await.is_none(), "nothing was closed");
+    let reported = reports.lock().unwrap().clone();
+    assert_eq!(reported.len(), 2, "{reported:#?}");
+    for report in reported {
+        assert!(report.contains("the client") && report.contains("rests in"), "{report}");
+    }
 }

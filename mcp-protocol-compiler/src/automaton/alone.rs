@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateKind};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Only, Origin, StateKind};
 
 use super::raw::{RawEdge, RawState};
 use crate::resolve::Declarations;
@@ -68,7 +68,8 @@ pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
             for step in &known {
                 let same =
                     |known: &RawEdge| (known.direction, known.message) == (step.direction, step.message);
-                if !added.iter().any(same) {
+                let rests = states.get(state).is_some_and(|place| place.only.rests(step.direction));
+                if !rests && !added.iter().any(same) {
                     added.push(step.clone());
                 }
             }
@@ -144,6 +145,7 @@ fn push(
         parts: Vec::new(),
         may_close: false,
         peer_may_close: false,
+        only: Only::NONE,
         outward: None,
         inward: None,
         body: Some(request),

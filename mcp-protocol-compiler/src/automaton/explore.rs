@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex, Origin, StateKind};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Only, Origin, StateKind};
 
 use super::graph::{Graph, NodeId};
 use super::head::{ChoiceHead, Head, Heads, Reached};
@@ -20,6 +20,7 @@ use crate::source::Span;
 mod answers;
 mod bodies;
 mod meaning;
+mod only;
 mod overlaps;
 mod ways;
 
@@ -30,6 +31,17 @@ struct Key {
     open: Vec<Open>,
     running: usize,
     body: Option<Option<MessageIndex>>,
+    only: Only,
+}
+
+/// By which way a place is reached.
+#[derive(Clone, Copy, Default)]
+struct Via {
+    /// The action, where there is one in the text.
+    span: Option<Span>,
+    /// The message's direction, and the place before it with what rests there; nothing at the start of a session or
+    /// of a copy.
+    before: Option<(Direction, NodeId, Only)>,
 }
 
 pub(super) struct Explorer<'a> {
@@ -48,6 +60,8 @@ pub(super) struct Explorer<'a> {
     open: Vec<Vec<Open>>,
     /// Where several channels start: the states of the linear ones, the bodies that are new, those that ran before.
     starts: Vec<(Vec<usize>, usize)>,
+    /// The definition with `only` that each state is of.
+    only: Vec<Option<usize>>,
     /// Whether something stood on the way that could not be read; it has been reported.
     broken: bool,
     /// How many edges there are so far.
@@ -87,18 +101,20 @@ pub(super) fn explore(
         bodies: HashMap::new(),
         open: Vec::new(),
         starts: Vec::new(),
+        only: Vec::new(),
         broken: false,
         count: 0,
         current: None,
         questions: Cell::new(0),
     };
-    let start = explorer.target(start, Vec::new(), 0, None, None)?;
+    let start = explorer.target(start, Vec::new(), 0, None, Via::default())?;
     explorer.run();
     // What follows looks along the edges, and what is in error has none, be it an action or a name that means
     // nothing: it would only repeat what is known.
     if explorer.broken {
         return None;
     }
+    explorer.resting();
     if errors(explorer.diagnostics) == 0 {
         explorer.unanswered();
         super::copies::no_steps(&explorer.states, &resolution.declarations, explorer.diagnostics);
@@ -119,7 +135,7 @@ impl Explorer<'_> {
             self.current = Some(state);
             let mut edges = self.edges(&choice, &key);
             let own = edges.len();
-            edges.extend(self.spawns(key.running));
+            edges.extend(self.spawns(key.running, key.only));
             self.count += edges.len();
             if self.count > MOST_EDGES {
                 self.broken = true;
@@ -140,10 +156,18 @@ impl Explorer<'_> {
         open: Vec<Open>,
         running: usize,
         body: Option<Option<MessageIndex>>,
-        from: Option<Span>,
+        via: Via,
     ) -> Option<usize> {
         let place = self.heads.place(node);
         let head = self.heads.head(place.node, self.diagnostics);
+        let marked = self.marked(&place);
+        if let Some(definition) = marked
+            && let Some(found) = self.no_place_for_only(definition, &head, body.is_some())
+        {
+            self.diagnostics.push(found);
+            return None;
+        }
+        let only = self.rest(&place, marked, via);
         match head {
             Head::Broken => {
                 self.broken = true;
@@ -151,11 +175,15 @@ impl Explorer<'_> {
             }
             Head::End | Head::Choice(_) => {
                 let kind = if matches!(head, Head::End) { StateKind::End } else { StateKind::Linear };
-                let key = Key { node: place.node, open, running, body };
-                Some(self.state(key, kind, Vec::new(), &place.definitions, &head))
+                let key = Key { node: place.node, open, running, body, only };
+                let state = self.state(key, kind, Vec::new(), &place.definitions, &head);
+                if let Some(slot) = self.only.get_mut(state) {
+                    *slot = slot.or(marked);
+                }
+                Some(state)
             }
             Head::Parallel(ref parallel) => {
-                let span = from.unwrap_or_default();
+                let span = via.span.unwrap_or_default();
                 if body.is_some() {
                     self.diagnostics.push(channels::channels_in_body(span));
                     return None;
@@ -171,18 +199,18 @@ impl Explorer<'_> {
                 let running = self.more_running(running, &parallel.replicated);
                 match parallel.linear.as_slice() {
                     [] => {
-                        let key = Key { node: place.node, open, running, body };
+                        let key = Key { node: place.node, open, running, body, only };
                         let state =
                             self.state(key, StateKind::Replicated, Vec::new(), &place.definitions, &head);
-                        let spawns = self.spawns(running);
+                        let spawns = self.spawns(running, only);
                         if let Some(place) = self.states.get_mut(state) {
                             place.edges = spawns;
                         }
                         self.starts.push((vec![state], running));
                         Some(state)
                     }
-                    [only] => {
-                        let state = self.target(*only, open, running, body, from)?;
+                    [single] => {
+                        let state = self.target(*single, open, running, body, via)?;
                         // The linear channel's own name comes first; the one around it is the second best.
                         self.also_named(state, &place.definitions);
                         self.starts.push((vec![state], running));
@@ -191,13 +219,13 @@ impl Explorer<'_> {
                     several => {
                         let parts: Option<Vec<usize>> = several
                             .iter()
-                            .map(|part| self.target(*part, Vec::new(), running, body, from))
+                            .map(|part| self.target(*part, Vec::new(), running, body, via))
                             .collect();
                         let parts = parts?;
                         self.starts.push((parts.clone(), running));
-                        let key = Key { node: place.node, open, running, body };
+                        let key = Key { node: place.node, open, running, body, only };
                         let state = self.state(key, StateKind::Fork, parts, &place.definitions, &head);
-                        let spawns = self.spawns(running);
+                        let spawns = self.spawns(running, only);
                         if let Some(place) = self.states.get_mut(state) {
                             place.edges = spawns;
                         }
@@ -237,6 +265,7 @@ impl Explorer<'_> {
             parts,
             may_close,
             peer_may_close,
+            only: key.only,
             outward: None,
             inward: None,
             body: key.body,
@@ -244,9 +273,10 @@ impl Explorer<'_> {
             span,
         });
         self.open.push(key.open.clone());
+        self.only.push(None);
         self.also_named(state, definitions);
         if kind == StateKind::End {
-            let spawns = self.spawns(key.running);
+            let spawns = self.spawns(key.running, key.only);
             if let Some(place) = self.states.get_mut(state) {
                 place.edges = spawns;
             }
@@ -295,8 +325,9 @@ impl Explorer<'_> {
                 }
                 seen.insert((action.direction, message), action.span);
                 let Some(open) = self.after(action, message, &key.open) else { continue };
-                let Some(target) = self.target(action.next, open, key.running, key.body, Some(action.span))
-                else {
+                let before = Some((action.direction, key.node, key.only));
+                let via = Via { span: Some(action.span), before };
+                let Some(target) = self.target(action.next, open, key.running, key.body, via) else {
                     continue;
                 };
                 edges.push(RawEdge {

@@ -102,6 +102,7 @@ fn finish(raw: &Raw, resolution: &Resolution, role: &Role) -> Automaton {
                 may_close: place.may_close,
                 peer_may_close: place.peer_may_close,
                 reaches_end: reaches_end.get(number).copied().unwrap_or_default(),
+                only: place.only,
                 outward: place.outward.clone().unwrap_or_else(default),
                 inward: place.inward.clone().unwrap_or_else(default),
                 body: place.body.is_some(),

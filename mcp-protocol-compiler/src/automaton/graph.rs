@@ -15,6 +15,8 @@ pub(super) struct Graph {
     /// Which definition a node stands for, as an index into the resolution's definitions, and whether `dual` turned it
     /// round.
     definitions: crate::hash::Map<NodeId, (usize, bool)>,
+    /// Where the text of a definition with `only` begins and ends among the nodes, and which definition it is; in order.
+    only: Vec<(NodeId, NodeId, usize)>,
     /// The recursion variable that a node stands for.
     variables: crate::hash::Map<NodeId, Name>,
 }
@@ -78,6 +80,18 @@ impl Graph {
 
     pub(super) fn name(&mut self, id: NodeId, definition: usize, flipped: bool) {
         self.definitions.insert(id, (definition, flipped));
+    }
+
+    /// Says that the nodes from one on, up to here, are the text of a definition with `only`.
+    pub(super) fn only_since(&mut self, first: NodeId, definition: usize) {
+        self.only.push((first, self.nodes.len(), definition));
+    }
+
+    /// The definition with `only` in whose text a node stands.
+    pub(super) fn only(&self, id: NodeId) -> Option<usize> {
+        let after = self.only.partition_point(|(first, ..)| *first <= id);
+        let (_, end, definition) = after.checked_sub(1).and_then(|last| self.only.get(last))?;
+        (id < *end).then_some(*definition)
     }
 
     pub(super) fn bind(&mut self, id: NodeId, variable: Name) {

@@ -109,7 +109,11 @@ impl<'a> Lowering<'a> {
         while let Some((index, view, node)) = self.waiting.pop_front() {
             let resolution = self.resolution;
             if let Some(definition) = resolution.definitions.get(index) {
+                let first = self.graph.len();
                 let body = self.choice(&definition.body, view, &mut Vec::new());
+                if definition.only.is_some() {
+                    self.graph.only_since(first, index);
+                }
                 self.graph.set(node, Node::Reference(body));
             }
         }

@@ -4,7 +4,7 @@
 //! told apart by what they are and offer, then by where it leads, splitting on the smaller half each time, so that a
 //! chain of a hundred thousand states takes no more than n log n steps. Refuses nothing.
 
-use mcp_protocol_machine::protocol::{Direction, Level, MessageIndex, Origin, StateKind};
+use mcp_protocol_machine::protocol::{Direction, Level, MessageIndex, Only, Origin, StateKind};
 
 use super::raw::{Raw, RawState};
 use crate::hash::{Map, Set};
@@ -22,6 +22,7 @@ struct Look {
     kind: StateKind,
     may_close: bool,
     peer_may_close: bool,
+    only: Only,
     outward: Option<Level>,
     inward: Option<Level>,
     body: bool,
@@ -103,6 +104,7 @@ pub(super) fn classes(raw: &Raw) -> Vec<usize> {
             kind: place.kind,
             may_close: place.may_close,
             peer_may_close: place.peer_may_close,
+            only: place.only,
             outward: place.outward.clone(),
             inward: place.inward.clone(),
             body: place.body.is_some(),
@@ -251,6 +253,7 @@ mod tests {
                     parts: Vec::new(),
                     may_close: random.below(6) == 0,
                     peer_may_close: false,
+                    only: Only { outward: random.below(8) == 0, inward: random.below(8) == 0 },
                     outward: None,
                     inward: None,
                     body: None,
@@ -271,7 +274,7 @@ mod tests {
                 continue;
             }
             let (one, other) = (&raw.states[left], &raw.states[right]);
-            if (one.kind, one.may_close) != (other.kind, other.may_close)
+            if (one.kind, one.may_close, one.only) != (other.kind, other.may_close, other.only)
                 || one.edges.len() != other.edges.len()
             {
                 return false;

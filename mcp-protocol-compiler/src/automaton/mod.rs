@@ -5,7 +5,7 @@
 //! `relation`.
 
 use mcp_protocol_machine::protocol::{
-    Action, Direction, Level, MessageIndex, Origin, Side, StateIndex, StateKind,
+    Action, Direction, Level, MessageIndex, Only, Origin, Side, StateIndex, StateKind,
 };
 
 use crate::source::Span;
@@ -83,6 +83,8 @@ pub struct State {
     pub peer_may_close: bool,
     /// Whether `End` can be reached from here along this channel.
     pub reaches_end: bool,
+    /// Which ways copies rest while the session is here.
+    pub only: Only,
     /// How bad it is for this role to send what is refused here.
     pub outward: Level,
     /// How bad it is for the peer to send what is refused here.

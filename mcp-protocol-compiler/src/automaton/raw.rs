@@ -3,7 +3,7 @@
 //! States and edges point at each other by number. What the text says of them, spans and definitions, stays with them.
 //! Refuses nothing.
 
-use mcp_protocol_machine::protocol::{Direction, Level, MessageIndex, Origin, StateKind};
+use mcp_protocol_machine::protocol::{Direction, Level, MessageIndex, Only, Origin, StateKind};
 
 use crate::source::Span;
 
@@ -23,6 +23,8 @@ pub(super) struct RawState {
     pub(super) parts: Vec<usize>,
     pub(super) may_close: bool,
     pub(super) peer_may_close: bool,
+    /// Which ways copies rest here.
+    pub(super) only: Only,
     pub(super) outward: Option<Level>,
     pub(super) inward: Option<Level>,
     /// The request that opened the `*` copy whose state this is; `None` inside for a notification.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateKind};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Only, Origin, StateKind};
 
 use super::minimise::classes;
 use super::raw::{Raw, RawEdge, RawState, sign};
@@ -212,6 +212,7 @@ impl Refuser<'_> {
                     parts: Vec::new(),
                     may_close: false,
                     peer_may_close: false,
+                    only: Only::NONE,
                     outward: None,
                     inward: None,
                     body: Some(None),

@@ -216,6 +216,37 @@ fn the_dual_turns_the_direction_of_levels_round() {
     assert_eq!(levels(compiled.server), (None, Some(-32002)));
 }
 
+/// Copies rest in the direction of what leads to the mark, in the text of the definition and not beyond it.
+#[test]
+fn only_puts_to_rest_what_has_had_its_last_word() {
+    let text = "notification Open \"open\" (_)\nnotification Change \"change\" (_)\nkey uri = Open.uri | Change.uri\n\
+                request Stop \"stop\" -> Stopped\nnotification Log \"log\"\nnotification Exit \"exit\"\n\
+                notification Wake \"wake\"\nclient C\nserver S = dual C\n\
+                C = *D ⊕ !Stop . Stopping\nStopping only = rec log . ( ?Log . log & ?Stopped . ( !Exit . End ⊕ !Wake . C ) )\n\
+                D = !Open . rec on . !Change . on";
+    let compiled = compile_text(text).protocol.unwrap();
+    let rests = |automaton: Option<Automaton>| -> Vec<(String, bool, bool)> {
+        let states = automaton.unwrap().states.into_iter().filter(|state| !state.body);
+        states.map(|state| (state.name, state.only.outward, state.only.inward)).collect()
+    };
+    let named =
+        |names: [(&str, bool, bool); 4]| names.map(|(name, out, inward)| (name.to_owned(), out, inward));
+    let client = named([
+        ("Start", false, false),
+        ("Stopping", true, false),
+        ("AfterStopped", true, true),
+        ("AfterExit", true, true),
+    ]);
+    assert_eq!(rests(compiled.client), client);
+    let server = named([
+        ("Start", false, false),
+        ("Stopping", false, true),
+        ("AfterStopped", true, true),
+        ("AfterExit", true, true),
+    ]);
+    assert_eq!(rests(compiled.server), server);
+}
+
 #[test]
 fn what_the_language_does_not_allow() {
     let declarations = "request A \"a\" -> R\nrequest B \"b\" -> S cancellable\nnotification M \"m\"\n\

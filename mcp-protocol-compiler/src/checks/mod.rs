@@ -11,6 +11,7 @@ pub mod choices;
 pub mod declarations;
 pub mod exchanges;
 pub mod names;
+pub mod only;
 pub mod recursion;
 pub mod refusals;
 pub mod replies;

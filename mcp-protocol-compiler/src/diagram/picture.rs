@@ -207,6 +207,13 @@ impl View<'_> {
             }
             lines.push(line);
         }
+        let rests = match (state.only.outward, state.only.inward) {
+            (true, true) => Some("copies rest"),
+            (true, false) => Some("copies send nothing"),
+            (false, true) => Some("copies receive nothing"),
+            (false, false) => None,
+        };
+        lines.extend(rests.map(|text| Line { text: text.to_owned(), tone: Tone::Quiet }));
         if !late.is_empty() {
             lines.push(Line { text: format!("late {}", late.join(", ")), tone: Tone::Quiet });
         }

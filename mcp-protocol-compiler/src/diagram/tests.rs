@@ -75,3 +75,13 @@ fn boxes_do_not_lie_on_one_another() {
         }
     }
 }
+
+#[test]
+fn where_copies_rest_a_box_says_so() {
+    let text = "protocol Rest\nclient Client\nserver Server = dual Client\nnotification Open \"open\" (_)\n\
+        notification Change \"change\" (_)\nrequest Stop \"stop\" -> Stopped\nkey uri = Open.uri | Change.uri\n\
+        Client = *Document ⊕ !Stop . Stopping\nStopping only = ?Stopped . End\nDocument = !Open . rec on . !Change . on\n";
+    let (automaton, messages) = client(text);
+    let drawn = mermaid(&automaton, &messages);
+    assert!(drawn.contains("copies send nothing") && drawn.contains("copies rest"), "{drawn}");
+}

@@ -115,7 +115,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 82] = pages! {
+static PAGES: [Page; 84] = pages! {
     source::NOT_UTF8, "S0001", "the file is not UTF-8";
     source::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::findings::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -188,6 +188,8 @@ static PAGES: [Page; 82] = pages! {
     checks::channels::CHANNELS_IN_BODY, "S0404", "channels in the body of a `*`";
     checks::channels::UNTIED_STEP, "S0406", "a later step of a copy that nothing ties to it";
     checks::channels::COULD_BE_ANOTHER, "S0407", "a step that could be meant for a copy before it";
+    checks::only::MISPLACED, "S0408", "`only` where copies do not rest";
+    checks::only::STOPS_NOTHING, "S0409", "`only` that stops nothing";
     relation::NOT_DUAL, "S0501", "the server is not the dual of the client";
     relation::NOT_COMPATIBLE, "S0502", "the client is not compatible with the server";
     relation::RACE, "S0503", "a race";

@@ -147,10 +147,11 @@ fn kind(out: &mut Writer<'_>, item: &Item) {
                 defined(out, body, item.span);
             }
         }
-        ItemKind::Definition { role, name, levels: all, body } => {
+        ItemKind::Definition { role, name, only, levels: all, body } => {
             let role = role.as_ref().map_or(String::new(), |role| format!("{}::", role.text));
             let levels = if all.is_empty() { String::new() } else { format!(" {}", levels(all)) };
-            out.text(&format!("{role}{}{levels}", name.text));
+            let only = if only.is_some() { " only" } else { "" };
+            out.text(&format!("{role}{}{only}{levels}", name.text));
             defined(out, body, item.span);
         }
     }

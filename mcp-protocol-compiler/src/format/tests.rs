@@ -193,8 +193,12 @@ fn item() -> impl Strategy<Value = Item> {
                 .prop_map(|(open, name, fields)| ItemKind::Key { open, name, fields }),
             (side, name(), prop::option::of(choice()), mark())
                 .prop_map(|(side, name, body, compatible)| ItemKind::Role { side, name, body, compatible }),
-            (prop::option::of(name()), name(), levels(0), choice())
-                .prop_map(|(role, name, levels, body)| ItemKind::Definition { role, name, levels, body }),
+            (prop::option::of(name()), name(), any::<bool>(), levels(0), choice()).prop_map(
+                |(role, name, only, levels, body)| {
+                    let only = only.then(Span::default);
+                    ItemKind::Definition { role, name, only, levels, body }
+                }
+            ),
         ];
     let line = "[ a-zé.-]{0,20}".prop_map(|line: String| line.trim_end().to_owned());
     (prop::collection::vec(line, 0..3), mark(), kind).prop_map(|(documentation, overrides, kind)| Item {

@@ -194,13 +194,22 @@ impl Generator<'_> {
         let Some(written) = copy.copy else { return TokenStream::new() };
         let name = ident(&written.name);
         let place = self.docs.place(written.span);
-        let own = [
+        let mut own = vec![
             format!("A copy that runs beside a `{}`, in the state `State`.", role.automaton.name),
             String::new(),
             "What the peer sends for it comes to it alone. Dropping it abandons the copy.".into(),
             String::new(),
-            format!("`{}`, {place}.", written.name),
         ];
+        let resting = role.automaton.states.iter().filter(|state| state.only.outward);
+        let resting: Vec<&str> = resting.map(|state| state.name.as_str()).collect();
+        if !resting.is_empty() {
+            own.push(format!(
+                "While the session is in {} it rests: what it would send is not permitted, and nothing is written.",
+                links(resting, Scope::Nested)
+            ));
+            own.push(String::new());
+        }
+        own.push(format!("`{}`, {place}.", written.name));
         let documentation = attributes(&super::docs::after(&written.documentation, own));
         let request_id = self.is_known_by_id(role, written).then(|| {
             quote! {

@@ -3,7 +3,7 @@
 //! In: the plan. Out: `pub struct Uninit;` and `pub mod messages`. Refuses to give a marker any behaviour: what a
 //! state permits stands in the roles.
 
-use mcp_protocol_machine::protocol::{Action, Direction, Origin, StateIndex, StateKind};
+use mcp_protocol_machine::protocol::{Action, Direction, Only, Origin, StateIndex, StateKind};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
@@ -64,7 +64,11 @@ impl Generator<'_> {
             if !own.is_empty() {
                 own.push(String::new());
             }
-            own.push(format!("A state of {roles}{aliases}; {place}:"));
+            let rest = match state.only {
+                Only::NONE => "",
+                _ => ", in which copies rest",
+            };
+            own.push(format!("A state of {roles}{aliases}{rest}; {place}:"));
             // Only a definition's text says all of a state; the text of another is one action of it.
             if self.docs.is_definition(state.span) {
                 own.extend(self.docs.fragment(state.span));

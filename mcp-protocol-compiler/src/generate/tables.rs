@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{
     Action, Advice, Announcement, Condition, Direction, Edge, Field, Gate, Holder, Key, KeyPlace, Kind,
-    Level, List, Message, MessageIndex, MessageKey, Origin, Path, Payload, Protocol, Reports, Requirement,
-    Role, Side, State, StateIndex, StateKind, Strictness, Text,
+    Level, List, Message, MessageIndex, MessageKey, Only, Origin, Path, Payload, Protocol, Reports,
+    Requirement, Role, Side, State, StateIndex, StateKind, Strictness, Text,
 };
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -70,6 +70,7 @@ pub fn role(automaton: &Automaton) -> Role {
             may_close: state.may_close,
             peer_may_close: state.peer_may_close,
             reaches_end: state.reaches_end,
+            only: state.only,
             outward: state.outward.clone(),
             inward: state.inward.clone(),
             advice: advice.into(),
@@ -338,6 +339,10 @@ fn state(state: &State, constant: &Ident, names: &Names) -> TokenStream {
     }
     let parts = list(&state.parts, |part| names.state(*part));
     let (may_close, peer_may_close, reaches_end) = (state.may_close, state.peer_may_close, state.reaches_end);
+    let only = match state.only {
+        Only::NONE => quote!(Only::NONE),
+        Only { outward, inward } => quote!(Only { outward: #outward, inward: #inward }),
+    };
     let (outward, inward) = (level(&state.outward), level(&state.inward));
     let advice = list(&state.advice, |advice| {
         let direction = match advice.direction {
@@ -356,6 +361,7 @@ fn state(state: &State, constant: &Ident, names: &Names) -> TokenStream {
             may_close: #may_close,
             peer_may_close: #peer_may_close,
             reaches_end: #reaches_end,
+            only: #only,
             outward: #outward,
             inward: #inward,
             advice: #advice,

@@ -345,7 +345,12 @@ impl<'s> Parser<'s> {
 
     /// Whether a definition begins behind this word, which then is the end of something else.
     fn before_definition(&self) -> bool {
-        matches!(self.kind_at(2), Kind::Equals | Kind::OpenBracket | Kind::DoubleColon)
+        matches!(self.kind_at(2), Kind::Equals | Kind::OpenBracket | Kind::DoubleColon) || self.only_at(2)
+    }
+
+    /// Whether `only` stands so many tokens ahead, as it does between the name of a definition and what follows.
+    pub(super) fn only_at(&self, ahead: usize) -> bool {
+        self.word_at(ahead) == "only" && matches!(self.kind_at(ahead + 1), Kind::Equals | Kind::OpenBracket)
     }
 
     fn at_definition(&self, next: Kind) -> bool {
@@ -359,8 +364,10 @@ impl<'s> Parser<'s> {
                 !message && (starts_line || matches!(self.word_at(2), "must" | "should"))
             }
             Kind::DoubleColon => {
-                self.kind_at(2) == Kind::Word && matches!(self.kind_at(3), Kind::Equals | Kind::OpenBracket)
+                self.kind_at(2) == Kind::Word
+                    && (matches!(self.kind_at(3), Kind::Equals | Kind::OpenBracket) || self.only_at(3))
             }
+            Kind::Word => self.only_at(1) && (starts_line || self.parentheses == 0),
             Kind::Colon | Kind::PlusEquals | Kind::MinusEquals => starts_line,
             _ => false,
         }

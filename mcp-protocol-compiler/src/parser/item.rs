@@ -34,7 +34,8 @@ impl Parser<'_> {
         let word = self.word();
         // A reserved word as the name of a definition is that mistake and no other.
         let named = matches!(self.kind_at(1), Kind::Equals | Kind::OpenBracket)
-            || (self.kind_at(1) == Kind::DoubleColon && word != "types");
+            || (self.kind_at(1) == Kind::DoubleColon && word != "types")
+            || self.only_at(1);
         if word == "version" && self.kind_at(1) == Kind::Equals {
             return self.item_of_word("version");
         }
@@ -361,10 +362,17 @@ impl Parser<'_> {
             role = Some(name);
             name = self.name("a definition", "write `Role::Name = …`")?;
         }
+        let mut only = self.eat_word("only");
         let levels = if self.kind() == Kind::OpenBracket { self.levels() } else { Vec::new() };
+        if only.is_none() && self.word() == "only" {
+            let message = "`only` stands before the levels";
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
+            self.report(finding.help(format!("write `{} only […] = …`", shorten(&name.text))));
+            only = Some(self.bump());
+        }
         self.equals(&format!("write `{} = …`", shorten(&name.text)))?;
         let body = self.body(&name);
-        Some(ItemKind::Definition { role, name, levels, body })
+        Some(ItemKind::Definition { role, name, only, levels, body })
     }
 
     /// The session type of a definition or role.

@@ -22,8 +22,9 @@ pub const ITEMS: [&str; 12] = [
 pub const MODIFIERS: [&str; 6] = ["as", "requires", "answered", "cancellable", "cancels", "reports"];
 
 /// The words inside items.
-const OTHERS: [&str; 16] = [
+const OTHERS: [&str; 17] = [
     "open",
+    "only",
     "batch",
     "compatible",
     "of",

@@ -15,7 +15,7 @@ use super::closing;
 use super::disagreement::{Disagreement, matched};
 use super::machine::{Machine, Move};
 use super::product::{Extent, Grouping, PairIndex, TooMany, Walk};
-use super::{Found, Searched};
+use super::{Found, Searched, Wanted, resting};
 use crate::automaton::State;
 
 pub(super) fn search(
@@ -45,6 +45,7 @@ pub(super) fn search(
                 _ => {}
             }
         }
+        resting::compare(&walk, index, Wanted::Compatible, &mut best);
         let closes = rights(&walk, index, &mut best, &mut undecided);
         if let (Some(extent), Some(what)) = (walk.extent(index), silence(&from_client, &from_server)) {
             match (closes, extent, walk.pair(index)) {

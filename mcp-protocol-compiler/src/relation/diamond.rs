@@ -16,7 +16,7 @@ use mcp_protocol_machine::protocol::{Action, Kind, Origin, Side};
 use super::disagreement::matched;
 use super::machine::{Event, Locations, Machine, Move};
 use super::product::{Grouping, Pair, PairIndex, TooMany, Walk};
-use super::{RACE, report, words};
+use super::{RACE, report, resting, words};
 use crate::automaton::Automaton;
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Message;
@@ -52,6 +52,7 @@ pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Ve
             break;
         }
     }
+    diagnostics.extend(resting::races(&walk, messages, REPORTED - diagnostics.len()));
     diagnostics
 }
 

@@ -20,6 +20,10 @@ pub(super) enum Disagreement {
     MayNotClose(Side),
     /// A role says that the other may close, which it may not.
     NeverCloses(Side),
+    /// A role may go on with copies where the other has them rest.
+    GoesOn(Side),
+    /// A role lets the other go on with copies, which rest there.
+    NeverGoesOn(Side),
     /// The server waits for one of these, and the client sends none.
     Silent(Vec<Move>),
 }
@@ -34,9 +38,11 @@ impl Disagreement {
             Disagreement::Unexpected(_) => 2,
             Disagreement::Silent(_) => 3,
             Disagreement::NeverSent(step) if step.is_linear() => 4,
-            Disagreement::MayNotClose(_) => 5,
-            Disagreement::NeverSent(_) => 6,
-            Disagreement::NeverCloses(_) => 7,
+            Disagreement::GoesOn(_) => 5,
+            Disagreement::MayNotClose(_) => 6,
+            Disagreement::NeverSent(_) => 7,
+            Disagreement::NeverGoesOn(_) => 8,
+            Disagreement::NeverCloses(_) => 9,
         }
     }
 

@@ -13,7 +13,7 @@ use super::closing;
 use super::disagreement::{Disagreement, matched};
 use super::machine::Machine;
 use super::product::{Extent, Grouping, PairIndex, TooMany, Walk};
-use super::{Found, Searched};
+use super::{Found, Searched, Wanted, resting};
 
 pub(super) fn search(
     client: &Machine<'_>,
@@ -38,6 +38,7 @@ pub(super) fn search(
                 (None, None) => {}
             }
         }
+        resting::compare(&walk, index, Wanted::Dual, &mut best);
         rights(&walk, index, &mut best, &mut undecided);
         if let (Some(what), Some(pair)) = (best, walk.pair(index)) {
             return Ok(Searched::Apart(Box::new(Found { pair, way: walk.way(index), what })));

@@ -20,6 +20,7 @@ mod oracle;
 mod parting;
 mod product;
 mod report;
+mod resting;
 mod words;
 
 #[cfg(test)]

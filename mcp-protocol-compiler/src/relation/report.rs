@@ -146,6 +146,16 @@ fn sentence(roles: &Roles<'_, '_>) -> String {
         Disagreement::NeverCloses(who) => {
             format!("{} lets {} close, which it never does", words::role(who.other()), words::role(*who))
         }
+        Disagreement::GoesOn(who) => format!(
+            "{} may go on with copies, which {} does not expect",
+            words::role(*who),
+            words::role(who.other())
+        ),
+        Disagreement::NeverGoesOn(who) => format!(
+            "{} lets {} go on with copies, which it does not do",
+            words::role(who.other()),
+            words::role(*who)
+        ),
         Disagreement::Silent(awaited) => {
             let names: Vec<String> = awaited.iter().map(|step| format!("`{}`", roles.name(step))).collect();
             format!("the server waits for {}, and the client sends nothing", names.join(" or "))
@@ -186,6 +196,22 @@ fn explain(roles: &Roles<'_, '_>, code: crate::diagnostic::Code, message: String
                 .label(format!("lets the peer close, in {}", roles.place(other)))
                 .also(roles.span(*who), format!("does not close, in {}", roles.place(*who)))
                 .help(format!("add `⊕ End` to {}, or take `End` away on the other side", roles.place(*who)))
+        }
+        Disagreement::GoesOn(who) | Disagreement::NeverGoesOn(who) => {
+            let goes_on = match &roles.found.what {
+                Disagreement::GoesOn(_) => *who,
+                _ => who.other(),
+            };
+            let rests = goes_on.other();
+            let whose = |side: Side| if side == *who { "its own" } else { "the other side's" };
+            Diagnostic::error(code, roles.span(goes_on), message)
+                .label(format!("{} copies go on here, in {}", whose(goes_on), roles.place(goes_on)))
+                .also(roles.span(rests), format!("they rest here, in {}", roles.place(rests)))
+                .help(format!(
+                    "mark {} with `only`, too, or take it away from {}",
+                    roles.place(goes_on),
+                    roles.place(rests)
+                ))
         }
         Disagreement::Silent(awaited) => {
             let at = awaited.first().map_or(roles.span(Side::Server), |step| step.arrow.span);

@@ -190,7 +190,7 @@ pub(super) fn define(items: &[Placed<'_>], resolution: &mut Resolution, diagnost
     for placed in items {
         let Placed { item, imported, .. } = placed;
         match &item.kind {
-            ItemKind::Definition { role, name, levels, body } => {
+            ItemKind::Definition { role, name, only, levels, body } => {
                 let side = match role {
                     None => None,
                     Some(role) => match side_of(&role.text, items) {
@@ -204,6 +204,7 @@ pub(super) fn define(items: &[Placed<'_>], resolution: &mut Resolution, diagnost
                 resolution.definitions.push(Definition {
                     side,
                     name: name.clone(),
+                    only: *only,
                     levels: levels.clone(),
                     body: body.clone(),
                     documentation: item.documentation.clone(),
@@ -222,6 +223,7 @@ pub(super) fn define(items: &[Placed<'_>], resolution: &mut Resolution, diagnost
                     resolution.definitions.push(Definition {
                         side: None,
                         name: name.clone(),
+                        only: None,
                         levels: Vec::new(),
                         body: body.clone(),
                         documentation: item.documentation.clone(),

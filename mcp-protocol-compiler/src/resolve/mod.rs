@@ -213,6 +213,8 @@ pub struct Definition {
     pub side: Option<Side>,
     /// The name.
     pub name: Name,
+    /// Where `only` stands: copies rest in the states that the text of this definition has.
+    pub only: Option<Span>,
     /// What is refused in the state.
     pub levels: Vec<Level>,
     /// The session type.

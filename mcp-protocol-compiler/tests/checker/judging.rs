@@ -300,6 +300,7 @@ fn the_checker_is_sound_prompt_and_transparent() {
     assert!(counts.mistaken > 500 && counts.unclear * 100 < counts.messages, "{counts:?}");
     for kind in [
         "NotPermitted",
+        "CopiesRest",
         "DuplicateId",
         "UnknownId",
         "SecondReply",

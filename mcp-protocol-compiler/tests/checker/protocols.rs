@@ -12,6 +12,8 @@ use crate::random::Random;
 
 struct Definition {
     name: String,
+    /// Whether copies rest in it.
+    only: bool,
     /// Each branch, and whether it starts with `!`; `None` for what starts with neither.
     branches: Vec<(Option<bool>, String)>,
 }
@@ -25,6 +27,8 @@ struct Draft<'r> {
     /// Small ones show best what is wrong, large ones find most.
     small: bool,
     next: usize,
+    /// Whether copies rest in some states.
+    rests: bool,
 }
 
 /// What the states of one channel share.
@@ -63,6 +67,7 @@ pub(crate) fn write(random: &mut Random) -> String {
     let gated = random.percent(40);
     let compatible = random.percent(35);
     let small = random.percent(60);
+    let rests = random.percent(30);
     let mut draft = Draft {
         random,
         declarations: String::new(),
@@ -71,6 +76,7 @@ pub(crate) fn write(random: &mut Random) -> String {
         gated,
         small,
         next: 0,
+        rests,
     };
     let main = draft.top();
     let start = if gated { format!("!Init . ?Inited . ( {main} )") } else { main };
@@ -100,15 +106,17 @@ pub(crate) fn write(random: &mut Random) -> String {
                 }
                 let line = lay_out(&branches);
                 let role = if server { "S" } else { "C" };
+                let only = if definition.only { " only" } else { "" };
                 let line = if server { flip(&line) } else { line };
-                writeln!(text, "{role}::{} = {line}", definition.name).unwrap();
+                writeln!(text, "{role}::{}{only} = {line}", definition.name).unwrap();
             }
         }
     } else {
         text += "client C\nserver S = dual C\n";
         writeln!(text, "C = {start}").unwrap();
         for definition in &draft.definitions {
-            writeln!(text, "{} = {}", definition.name, lay_out(&definition.branches)).unwrap();
+            let only = if definition.only { " only" } else { "" };
+            writeln!(text, "{}{only} = {}", definition.name, lay_out(&definition.branches)).unwrap();
         }
     }
     text
@@ -192,6 +200,8 @@ impl Draft<'_> {
     /// What a session is after its handshake.
     fn top(&mut self) -> String {
         match self.random.below(4) {
+            // One linear channel beside copies, in whose states they may rest.
+            _ if self.rests => format!("( {}, {} )", self.ring(), self.stars()),
             _ if self.small && self.random.percent(50) => format!("( {}, {} )", self.stars(), self.stars()),
             0 => self.channel(2, None),
             _ if self.small => self.channel(1, None),
@@ -225,6 +235,7 @@ impl Draft<'_> {
         let (out, back) = (sign(send), sign(!send));
         let cancellable = if self.random.percent(50) { " cancellable" } else { "" };
         match self.random.below(7) {
+            _ if self.rests && self.random.percent(60) => format!("*{}", self.keyed(send, cancellable)),
             0 => format!("*( {out}{} . End )", self.note(None)),
             1 => {
                 let (request, _) = self.request(None, cancellable);
@@ -273,8 +284,37 @@ impl Draft<'_> {
             }
         };
         let name = self.fresh("K");
-        self.definitions.push(Definition { name: name.clone(), branches: vec![(None, first)] });
+        self.definitions.push(Definition { name: name.clone(), only: false, branches: vec![(None, first)] });
         name
+    }
+
+    /// A linear channel that goes round and round, by states in which copies rest and others; gives its first state.
+    fn ring(&mut self) -> String {
+        let states: Vec<String> = (0..2 + self.random.below(3)).map(|_| self.fresh("L")).collect();
+        for (place, name) in states.iter().enumerate() {
+            let next = &states[(place + 1) % states.len()];
+            let send = self.random.percent(50);
+            let (out, back) = (sign(send), sign(!send));
+            let mut branches = Vec::new();
+            if self.random.percent(40) {
+                branches.push((Some(send), format!("{out}{} . {name}", self.note(None))));
+            }
+            branches.push(match self.random.below(4) {
+                0 => {
+                    let (request, _) = self.request(None, "");
+                    (Some(send), format!("{out}{request} . {back}reply . {next}"))
+                }
+                1 => {
+                    let (one, other) = (self.note(None), self.note(None));
+                    let way = sign(self.random.percent(50));
+                    (Some(send), format!("{out}{one} . {way}{other} . {next}"))
+                }
+                _ => (Some(send), format!("{out}{} . {next}", self.note(None))),
+            });
+            let only = self.random.percent(60);
+            self.definitions.push(Definition { name: name.clone(), only, branches });
+        }
+        states[0].clone()
     }
 
     /// A linear channel; gives its first state.
@@ -321,7 +361,11 @@ impl Draft<'_> {
                 for (name, text, send) in
                     [(first, format!("?{two} . {tail}"), false), (second, format!("!{one} . {tail}"), true)]
                 {
-                    self.definitions.push(Definition { name, branches: vec![(Some(send), text)] });
+                    self.definitions.push(Definition {
+                        name,
+                        only: false,
+                        branches: vec![(Some(send), text)],
+                    });
                 }
             }
             // Copies as long as a choice stands.
@@ -335,7 +379,7 @@ impl Draft<'_> {
         if pool.key.is_none() && self.random.percent(15) {
             branches.push((None, "End".to_owned()));
         }
-        self.definitions.push(Definition { name, branches });
+        self.definitions.push(Definition { name, only: false, branches });
     }
 
     /// Where a branch goes on.

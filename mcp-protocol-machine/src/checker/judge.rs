@@ -46,6 +46,12 @@ impl Checker {
         self.find_where(direction, message, |number| number == channel)
     }
 
+    /// Whether running copies take no step in a direction, because of the state that the session is in.
+    pub(super) fn rests(&self, direction: Direction) -> bool {
+        let mut states = self.states().iter().filter_map(|state| self.state(*state));
+        states.any(|state| state.only.rests(direction))
+    }
+
     fn find_where(
         &self,
         direction: Direction,
@@ -122,7 +128,12 @@ impl Checker {
             Some(Action::Spawn(_)) => Some(Otherwise::Alone),
             None => Some(Otherwise::Refused),
         };
-        if let Some(otherwise) = otherwise
+        // Where copies rest, nothing is one of their steps, be it late or not.
+        let rests = otherwise.is_some() && self.rests(direction);
+        if rests && found.is_none() && self.copies.later(direction, message).is_some() {
+            return Err(self.violation(direction, message, id, ViolationKind::CopiesRest));
+        }
+        if let Some(otherwise) = otherwise.filter(|_| !rests)
             && let Some(later) = self.judge_later(direction, message, id, ties, otherwise, applies)
         {
             return later.map(Judged::Later);

@@ -287,6 +287,7 @@ impl Checker {
     /// Whether some copy is in a state that accepts a message.
     pub(super) fn some_copy_accepts(&self, direction: Direction, message: MessageIndex) -> bool {
         self.copies.later(direction, message).is_some()
+            && !self.rests(direction)
             && self.copies.states().any(|state| {
                 let edge = self.state(state).and_then(|table| table.edge(direction, message));
                 edge.is_some_and(|edge| edge.origin != Origin::Closure)

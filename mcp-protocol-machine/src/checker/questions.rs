@@ -40,6 +40,8 @@ impl Checker {
         if !self.allows(direction, message, self.open(direction), self.open(direction.flip())) {
             let kind = if self.is_tied(direction, message) {
                 ViolationKind::NothingRunning
+            } else if self.rests(direction) && self.copies.later(direction, message).is_some() {
+                ViolationKind::CopiesRest
             } else {
                 ViolationKind::NotPermitted
             };

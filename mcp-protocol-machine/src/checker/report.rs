@@ -139,7 +139,7 @@ impl Checker {
 
     fn details(&self, states: &[StateIndex], direction: Direction, got: Got, kind: ViolationKind) -> Details {
         let tables: Vec<&State> = states.iter().filter_map(|state| self.state(*state)).collect();
-        let about_state = kind == ViolationKind::NotPermitted;
+        let about_state = matches!(kind, ViolationKind::NotPermitted | ViolationKind::CopiesRest);
         let level = self.level(&tables, direction, got.message, &kind);
         let error_code = match (level.as_ref().and_then(|level| level.error), &kind) {
             (Some(error), _) => error,
@@ -202,7 +202,10 @@ impl Checker {
         if own.is_some() {
             return own;
         }
-        if !matches!(kind, ViolationKind::NotPermitted | ViolationKind::NotNegotiated { .. }) {
+        if !matches!(
+            kind,
+            ViolationKind::NotPermitted | ViolationKind::CopiesRest | ViolationKind::NotNegotiated { .. }
+        ) {
             return None;
         }
         let levels = states.iter().map(|state| match direction {

@@ -1,7 +1,8 @@
 //! The lifecycle and the document synchronisation of the Language Server Protocol: `cargo run --example language_server`.
 //!
 //! Each open document is a value of its own. It is there from `didOpen` to `didClose`, and only through it can the
-//! document be changed. Both sides live in this program and talk over an in-memory transport.
+//! document be changed; not after `shutdown`, for then documents rest. Both sides live in this program and talk over an
+//! in-memory transport.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 

@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex, Origin};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Only, Origin};
 
-use super::Explorer;
+use super::{Explorer, Via};
 use crate::automaton::graph::NodeId;
 use crate::automaton::head::Head;
 use crate::automaton::raw::{RawEdge, sign};
@@ -77,7 +77,8 @@ impl Explorer<'_> {
                 }
                 let Some(open) = self.after(action, message, &[]) else { continue };
                 let opener = open.first().map(|(_, message)| *message);
-                let Some(target) = self.target(action.next, open, 0, Some(opener), Some(action.span)) else {
+                let via = Via { span: Some(action.span), before: None };
+                let Some(target) = self.target(action.next, open, 0, Some(opener), via) else {
                     continue;
                 };
                 edges.push(RawEdge {
@@ -96,9 +97,10 @@ impl Explorer<'_> {
         self.current = current;
     }
 
-    /// The edges that open copies of the bodies of a set.
-    pub(super) fn spawns(&self, running: usize) -> Vec<RawEdge> {
+    /// The edges that open copies of the bodies of a set, as far as copies do not rest.
+    pub(super) fn spawns(&self, running: usize, only: Only) -> Vec<RawEdge> {
         let bodies = self.running.get(running).map(Vec::as_slice).unwrap_or_default();
-        bodies.iter().filter_map(|body| self.bodies.get(body)).flatten().cloned().collect()
+        let edges = bodies.iter().filter_map(|body| self.bodies.get(body)).flatten();
+        edges.filter(|edge| !only.rests(edge.direction)).cloned().collect()
     }
 }

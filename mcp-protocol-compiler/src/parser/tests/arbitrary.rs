@@ -56,6 +56,7 @@ const PIECES: &[&str] = &[
     "group ",
     "key ",
     "open ",
+    "only ",
     "id of ",
     "client ",
     "server ",

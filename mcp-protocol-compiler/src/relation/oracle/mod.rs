@@ -11,7 +11,8 @@
 //! request says so, and a refusal ends it likewise; what comes later is swallowed. What goes wrong: an *unexpected*
 //! message; a *deadlock*, with empty queues somebody waits and nobody will send; a copy *left over* on one side;
 //! a *close* that the other side does not expect; and a *lag*, where the wire, which is ahead of the program, would
-//! not let the program send what its state has, or ends up elsewhere.
+//! not let the program send what its state has, or ends up elsewhere. Where copies rest for a side, it sends no step of
+//! one, but replies and cancellations, and what it receives is unexpected, even for a copy that has ended.
 
 mod rest;
 
@@ -208,6 +209,16 @@ impl Oracle<'_> {
         MessageIndex(place.map_or(u16::MAX, |place| u16::try_from(place).unwrap()))
     }
 
+    /// Whether a message of a copy is a step of it, and does not belong to one of its requests.
+    fn is_step(&self, message: MessageIndex) -> bool {
+        matches!(self.kind(message), Kind::Request | Kind::Notification) && message != self.cancel()
+    }
+
+    /// Whether copies take no step in a direction, for one side.
+    fn rests(&self, side: usize, world: &World, direction: Direction) -> bool {
+        world.main[side].iter().any(|state| self.role(side).states[state.0 as usize].only.rests(direction))
+    }
+
     fn name(&self, message: MessageIndex) -> &str {
         &self.messages[usize::from(message.0)].table.name
     }
@@ -250,6 +261,9 @@ impl Oracle<'_> {
                 let sends: Vec<(StateIndex, Edge)> =
                     self.edges(side, at, Direction::Send).map(|(from, edge)| (from, edge.clone())).collect();
                 for (from, edge) in sends.iter().filter(|(_, edge)| edge.origin != Origin::Closure) {
+                    if self.is_step(edge.message) && self.rests(side, world, Direction::Send) {
+                        continue;
+                    }
                     self.copy_lag(world, side, index, edge)?;
                     let mut after = world.clone();
                     let moved = self.moved(side, at, *from, edge.action);
@@ -332,6 +346,10 @@ impl Oracle<'_> {
         }
         if let Tag::Copy(number) = item.tag {
             let index = world.copies.iter().position(|copy| copy.number == number).unwrap();
+            let opens = world.copies[index].lives[side] == Life::Unborn;
+            if !opens && self.is_step(item.message) && self.rests(side, world, Direction::Receive) {
+                return Err(unexpected());
+            }
             match world.copies[index].lives[side].clone() {
                 Life::At(_) if item.message == self.cancel() => {
                     world.copies[index].lives[side] = Life::Ended;

@@ -49,6 +49,9 @@ impl Oracle<'_> {
         for item in &world.inbox[side] {
             self.receive(&mut ahead, side, *item)?;
             let allowed = match &ahead.copies[index].lives[side] {
+                Life::At(_) if self.is_step(edge.message) && self.rests(side, &ahead, Direction::Send) => {
+                    false
+                }
                 Life::At(at) => self.edge(side, at, Direction::Send, edge.message).is_some(),
                 // What is too late is swallowed before it is written.
                 Life::Ended => return Ok(()),

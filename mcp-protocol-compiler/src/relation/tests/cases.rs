@@ -12,14 +12,14 @@ use crate::relation::{
 use crate::resolve::Message;
 
 /// Two roles and their messages.
-struct Roles {
+pub(super) struct Roles {
     client: Automaton,
     server: Automaton,
     messages: Vec<Message>,
 }
 
 impl Roles {
-    fn new(declared: &str, client: &str, server: &str) -> Self {
+    pub(super) fn new(declared: &str, client: &str, server: &str) -> Self {
         let mut messages = messages(declared);
         let client = automaton(Side::Client, client, &mut messages);
         let server = automaton(Side::Server, server, &mut messages);
@@ -27,29 +27,29 @@ impl Roles {
     }
 
     /// A client and its dual.
-    fn with_dual(declared: &str, client: &str) -> Self {
+    pub(super) fn with_dual(declared: &str, client: &str) -> Self {
         let mut messages = messages(declared);
         let client = automaton(Side::Client, client, &mut messages);
         let server = flip(&client);
         Roles { client, server, messages }
     }
 
-    fn relate(&self, wanted: Wanted) -> Vec<Diagnostic> {
+    pub(super) fn relate(&self, wanted: Wanted) -> Vec<Diagnostic> {
         relate(&self.client, &self.server, &self.messages, wanted)
     }
 
     /// The message of the only finding.
-    fn finding(&self, wanted: Wanted) -> String {
+    pub(super) fn finding(&self, wanted: Wanted) -> String {
         let found = self.relate(wanted);
         assert_eq!(found.len(), 1, "{found:?}");
         found[0].message.clone()
     }
 
-    fn dual(&self) -> bool {
+    pub(super) fn dual(&self) -> bool {
         self.relate(Wanted::Dual).is_empty()
     }
 
-    fn compatible(&self) -> bool {
+    pub(super) fn compatible(&self) -> bool {
         self.relate(Wanted::Compatible).is_empty()
     }
 
@@ -58,7 +58,7 @@ impl Roles {
     }
 
     /// The edges that closing adds to one role, as `S1 !a`.
-    fn added(&mut self, side: Side) -> Vec<String> {
+    pub(super) fn added(&mut self, side: Side) -> Vec<String> {
         let closed = self.close();
         let role = if side == Side::Client { &self.client } else { &self.server };
         let of_side = closed.added.iter().filter(|added| added.side == side);
@@ -71,7 +71,7 @@ impl Roles {
             .collect()
     }
 
-    fn races(&self) -> Vec<Diagnostic> {
+    pub(super) fn races(&self) -> Vec<Diagnostic> {
         races(&self.client, &self.server, &self.messages)
     }
 
@@ -80,7 +80,7 @@ impl Roles {
         Oracle { client, server, messages, bound, worlds: 200_000 }.judge()
     }
 
-    fn safe(&self) -> bool {
+    pub(super) fn safe(&self) -> bool {
         (1..=3).all(|bound| match self.oracle(bound) {
             Verdict::Safe => true,
             Verdict::Unsafe(_) => false,

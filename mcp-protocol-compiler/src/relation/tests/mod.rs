@@ -4,3 +4,4 @@ mod cases;
 pub(super) mod notation;
 mod properties;
 mod random;
+mod resting;

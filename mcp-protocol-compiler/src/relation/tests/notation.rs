@@ -1,7 +1,7 @@
 //! Automata from a line of text.
 //!
 //! In: items between `;`. `0 !a 1` is a linear edge, `0 !a *5` opens a copy whose state is 5, `2 = End`,
-//! `2 = Replicated`, `2 = (3, 4)` say what a state is, `0 + End` lets this role close, `0 & End` the peer. A state
+//! `0 only !`, `0 only ?`, `0 only !?` says which way copies rest, `2 = Replicated`, `2 = (3, 4)` say what a state is, `0 + End` lets this role close, `0 & End` the peer. A state
 //! without edges is at its end unless it says otherwise. `cancel` after an edge makes it a cancellation; an edge of
 //! a refusal, `aError`, is one that every request has. Out: an [`Automaton`] and the messages in it. Refuses
 //! nothing: a mistake in a test panics.
@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_protocol_machine::protocol as machine;
 use mcp_protocol_machine::protocol::{
-    Action, Direction, Kind, Level, MessageIndex, Origin, Payload, Side, StateIndex, StateKind, Strictness,
+    Action, Direction, Kind, Level, MessageIndex, Only, Origin, Payload, Side, StateIndex, StateKind,
+    Strictness,
 };
 
 use crate::automaton::{Automaton, Edge, State};
@@ -77,6 +78,7 @@ pub(in crate::relation) fn state(index: usize) -> State {
         may_close: false,
         peer_may_close: false,
         reaches_end: false,
+        only: Only::NONE,
         outward: level.clone(),
         inward: level,
         body: false,
@@ -122,6 +124,10 @@ pub(in crate::relation) fn automaton(side: Side, text: &str, messages: &mut Vec<
                 };
                 state.parts = parts;
                 state.span = span;
+            }
+            "only" => {
+                let only = &mut states.get_mut(&from).unwrap().only;
+                (only.outward, only.inward) = (rest[0].contains('!'), rest[0].contains('?'));
             }
             "+" => states.get_mut(&from).unwrap().may_close = true,
             "&" => states.get_mut(&from).unwrap().peer_may_close = true,
@@ -235,6 +241,7 @@ pub(in crate::relation) fn flip(automaton: &Automaton) -> Automaton {
     other.name = if other.side == Side::Client { "Client" } else { "Server" }.to_owned();
     for state in &mut other.states {
         std::mem::swap(&mut state.may_close, &mut state.peer_may_close);
+        state.only = state.only.flip();
         for edge in &mut state.edges {
             edge.direction = edge.direction.flip();
         }
@@ -252,6 +259,14 @@ pub(in crate::relation) fn show(automaton: &Automaton, messages: &[Message]) -> 
             StateKind::End | StateKind::Replicated => items.push(format!("{index} = {:?}", state.kind)),
             StateKind::Linear if state.edges.is_empty() => items.push(format!("{index} = Linear")),
             StateKind::Linear => {}
+        }
+        match (state.only.outward, state.only.inward) {
+            (false, false) => {}
+            (outward, inward) => items.push(format!(
+                "{index} only {}{}",
+                if outward { "!" } else { "" },
+                if inward { "?" } else { "" }
+            )),
         }
         if state.may_close {
             items.push(format!("{index} + End"));

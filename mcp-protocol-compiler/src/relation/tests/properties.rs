@@ -9,7 +9,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, Side, StateIndex, StateK
 
 use super::notation::{flip, show};
 use super::random::{
-    Random, Shape, channels_are_apart, client, dual, interleave, loosen, mutate, vocabulary,
+    Random, Shape, channels_are_apart, client, disturb, dual, interleave, loosen, mutate, vocabulary,
 };
 use crate::automaton::Automaton;
 use crate::relation::oracle::{CROWDED, Oracle, Verdict};
@@ -48,6 +48,9 @@ fn roles(random: &mut Random) -> (Automaton, Automaton) {
             other = interleave(&other);
             loosen(random, &mut other);
         }
+    }
+    if random.percent(20) {
+        disturb(random, &mut other);
     }
     // Channels side by side never share messages; what a change made invalid is taken back.
     let other = if channels_are_apart(&other) { other } else { written };
@@ -118,6 +121,13 @@ fn dual_by_definition(client: &Automaton, server: &Automaton) -> bool {
     let mut waiting = vec![start];
     while let Some((one, other, body)) = waiting.pop() {
         let (ours, theirs) = (edges(client, &one, false), edges(server, &other, true));
+        let rests = |role: &Automaton, at: &At, direction: Direction| {
+            at.iter().any(|state| role.states[state.0 as usize].only.rests(direction))
+        };
+        let ways = [(Direction::Send, Direction::Receive), (Direction::Receive, Direction::Send)];
+        if ways.into_iter().any(|(way, back)| rests(client, &one, way) != rests(server, &other, back)) {
+            return false;
+        }
         let lines =
             |list: &[(Line, StateIndex, Action)]| list.iter().map(|(line, _, _)| *line).collect::<Vec<_>>();
         if lines(&ours) != lines(&theirs) {

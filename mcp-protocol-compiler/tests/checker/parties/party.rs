@@ -9,7 +9,7 @@ use mcp_protocol_machine::protocol::{Direction, GateIndex, Holder, Kind, Message
 
 use super::{Choice, Copied, Item, Owed, Party};
 use crate::event::Event;
-use crate::reading::Move;
+use crate::reading::{Move, way};
 
 impl Party<'_> {
     fn direction(&self, from: Side) -> Direction {
@@ -54,7 +54,12 @@ impl Party<'_> {
         for (number, copy) in &self.copies {
             let Some(program) = &copy.program else { continue };
             for (place, thread) in program.threads.iter().enumerate() {
-                let moves = self.reading.moves(thread).into_iter().filter(may);
+                let awake = |step: &Move| {
+                    let kind = protocol.message(step.message).unwrap().kind;
+                    !self.program.rests[way(Direction::Send)]
+                        || matches!(kind, Kind::Reply { .. } | Kind::Refusal { .. })
+                };
+                let moves = self.reading.moves(thread).into_iter().filter(may).filter(awake);
                 choices.extend(moves.map(|step| Choice::Copy(*number, place, step)));
                 for asked in thread.asked.iter().filter(|asked| asked.direction == Direction::Send) {
                     let opener = copy

@@ -48,6 +48,16 @@ pub(crate) struct Asked {
     pub(crate) request: MessageIndex,
     pub(crate) id: RequestId,
     back: Place,
+    /// What rests there.
+    rests: Rests,
+}
+
+/// Which ways copies rest: what goes in direction `Send`, and in direction `Receive`.
+pub(crate) type Rests = [bool; 2];
+
+/// The place of a direction in [`Rests`].
+pub(crate) fn way(direction: Direction) -> usize {
+    usize::from(direction == Direction::Receive)
 }
 
 /// One linear channel.
@@ -62,6 +72,7 @@ pub(crate) struct Thread {
 pub(crate) struct Program {
     pub(crate) threads: Vec<Thread>,
     pub(crate) stars: Vec<Place>,
+    pub(crate) rests: Rests,
 }
 
 /// What a thread may do.
@@ -74,6 +85,8 @@ pub(crate) struct Move {
     /// The rule that advises against it here.
     rule: Option<String>,
     next: Place,
+    /// For a refusal that nobody wrote: what rests where it leads back to.
+    rests: Option<Rests>,
 }
 
 /// The messages that can come from a place on.
@@ -86,6 +99,11 @@ pub(crate) struct Reading<'a> {
     start: Place,
     definitions: HashMap<(usize, Side, bool), Place>,
     alphabets: RefCell<HashMap<Place, Alphabet>>,
+    /// The places in the text of definitions with `only`, and these definitions themselves.
+    only: HashSet<Place>,
+    only_definitions: HashSet<Place>,
+    /// Whether the text of one is being read.
+    in_only: bool,
 }
 
 /// From whose point of view text is read.
@@ -103,6 +121,9 @@ impl<'a> Reading<'a> {
             start: 0,
             definitions: HashMap::new(),
             alphabets: RefCell::default(),
+            only: HashSet::new(),
+            only_definitions: HashSet::new(),
+            in_only: false,
         };
         let role = resolution.roles.iter().find(|role| role.side == side).unwrap();
         reading.start = reading.named(&role.name.text, View { side, flipped: false });
@@ -121,6 +142,38 @@ impl<'a> Reading<'a> {
                 _ => return place,
             };
         }
+    }
+
+    /// Whether copies rest where a place really is: it stands in such a definition, or is called by its name.
+    fn is_only(&self, mut place: Place) -> bool {
+        let end = self.settle(place);
+        while place != end {
+            if self.only_definitions.contains(&place) {
+                return true;
+            }
+            place = match &self.nodes[place] {
+                Node::Reference(to) => *to,
+                Node::Choice(branches, _) => match branches.as_slice() {
+                    [Branch::Other(inner)] => *inner,
+                    _ => break,
+                },
+                _ => break,
+            };
+        }
+        match &self.nodes[end] {
+            Node::Parallel(parts) => parts.iter().any(|part| self.is_only(*part)),
+            _ => self.only.contains(&end),
+        }
+    }
+
+    /// What rests after a message.
+    fn rest(&self, before: Rests, at: Place, direction: Direction, next: Place) -> Rests {
+        if next == NOWHERE || !self.is_only(next) {
+            return [false; 2];
+        }
+        let mut rests = before;
+        rests[way(direction)] |= self.settle(next) != at;
+        rests
     }
 
     /// The threads and stars that run once a place is reached.
@@ -201,7 +254,14 @@ impl<'a> Reading<'a> {
                     }
                     _ => None,
                 };
-                moves.push(Move { direction: *direction, message, id, rule: rule.clone(), next: *next });
+                moves.push(Move {
+                    direction: *direction,
+                    message,
+                    id,
+                    rule: rule.clone(),
+                    next: *next,
+                    rests: None,
+                });
             }
         };
         self.branches(thread.at, &mut visit, &mut Vec::new());
@@ -209,7 +269,8 @@ impl<'a> Reading<'a> {
             let refusal = declarations.refusal(asked.request).unwrap();
             if !moves.iter().any(|known| known.message == refusal) {
                 let (direction, id) = (asked.direction.flip(), Some(asked.id.clone()));
-                moves.push(Move { direction, message: refusal, id, rule: None, next: asked.back });
+                let rests = Some(asked.rests);
+                moves.push(Move { direction, message: refusal, id, rule: None, next: asked.back, rests });
             }
         }
         moves
@@ -226,11 +287,13 @@ impl<'a> Reading<'a> {
     ) -> Program {
         let mut after = program.clone();
         let Thread { at, mut asked } = after.threads.remove(thread);
+        after.rests = step.rests.unwrap_or_else(|| self.rest(program.rests, at, step.direction, step.next));
         match self.kind(step.message) {
             Kind::Request => {
                 let back = if opens { NOWHERE } else { at };
                 let (direction, request) = (step.direction, step.message);
-                asked.push(Asked { direction, request, id: id.unwrap().clone(), back });
+                let rests = program.rests;
+                asked.push(Asked { direction, request, id: id.unwrap().clone(), back, rests });
             }
             Kind::Notification => {}
             Kind::Reply { .. } | Kind::Refusal { .. } => {
@@ -291,14 +354,16 @@ impl<'a> Reading<'a> {
         let mut thread = after.threads.remove(place);
         let open = thread.asked.iter().position(same)?;
         let asked = thread.asked.remove(open);
+        after.rests = asked.rests;
         self.land(asked.back, &mut after, thread.asked);
         Some(after)
     }
 
     /// The bodies of which copies may start now, with what they start with.
     pub(crate) fn openers(&self, program: &Program) -> Vec<(Place, Move)> {
-        let running = self.first_steps(&program.stars);
-        running.into_iter().chain(program.threads.iter().flat_map(|thread| self.openers_at(thread))).collect()
+        let running = self.first_steps(&program.stars).into_iter();
+        let running = running.filter(|(_, step)| !program.rests[way(step.direction)]);
+        running.chain(program.threads.iter().flat_map(|thread| self.openers_at(thread))).collect()
     }
 
     /// Those that a thread's choice has as branches.
@@ -316,6 +381,15 @@ impl<'a> Reading<'a> {
             }
         }
         openers
+    }
+
+    /// Whether a message may go on with a copy, or open one.
+    pub(crate) fn is_of_copies(&self, direction: Direction, message: MessageIndex) -> bool {
+        let mut stars = self.nodes.iter().filter_map(|node| match node {
+            Node::Star(body) => Some(self.settle(*body)),
+            _ => None,
+        });
+        stars.any(|body| self.alphabet(body).contains(&(direction, message)))
     }
 
     /// The body of which a message opens a copy, wherever it may.

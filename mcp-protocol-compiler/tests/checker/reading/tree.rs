@@ -9,6 +9,9 @@ use super::{Branch, Node, Place, Reading, View};
 
 impl Reading<'_> {
     fn add(&mut self, node: Node) -> Place {
+        if self.in_only {
+            self.only.insert(self.nodes.len());
+        }
         self.nodes.push(node);
         self.nodes.len() - 1
     }
@@ -22,8 +25,13 @@ impl Reading<'_> {
         }
         let place = self.add(Node::Pending);
         self.definitions.insert((index, view.side, view.flipped), place);
-        let resolution = self.resolution;
-        let body = self.choice(&resolution.definitions[index].body, view, &mut Vec::new());
+        let definition = &self.resolution.definitions[index];
+        let around = std::mem::replace(&mut self.in_only, definition.only.is_some());
+        if self.in_only {
+            self.only_definitions.insert(place);
+        }
+        let body = self.choice(&definition.body, view, &mut Vec::new());
+        self.in_only = around;
         self.nodes[place] = Node::Reference(body);
         place
     }

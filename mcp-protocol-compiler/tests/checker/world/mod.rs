@@ -20,7 +20,7 @@ use mcp_protocol_machine::protocol::{
 };
 
 use crate::event::Event;
-use crate::reading::{Place, Program, Reading};
+use crate::reading::{Place, Program, Reading, way};
 
 /// What to make of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +62,9 @@ struct Copy {
     opener: Option<(Direction, RequestId)>,
     keys: Vec<(KeyIndex, RequestId)>,
     over: Option<Direction>,
+    /// Who opened it, and whether the other side has said something in it.
+    by: Direction,
+    known: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -262,7 +265,8 @@ impl<'a> World<'a> {
             let before = Config { programs: [copy.clone(), copy], inbox: Default::default() };
             let configs = self.sent(&HashSet::from([before]), &Item { opens: true, ..item });
             let opener = id.map(|id| (direction, id.clone()));
-            self.copies.push(Copy { body, configs, opener, keys: event.keys.clone(), over: None });
+            let (keys, by) = (event.keys.clone(), direction);
+            self.copies.push(Copy { body, configs, opener, keys, over: None, by, known: false });
             let number = self.copies.len() - 1;
             self.settle(number, direction);
             return (Verdict::Fine, Some(number));
@@ -272,6 +276,14 @@ impl<'a> World<'a> {
 
     /// A later message of a copy, which a key ties to it.
     fn later(&mut self, event: &Event, direction: Direction, item: Item) -> (Verdict, Option<usize>) {
+        // Who sends it must be where copies do not rest.
+        let sender = |config: &Config| config.programs[index(direction)].rests[way(direction)];
+        let awake: HashSet<Config> = self.main.iter().filter(|config| !sender(config)).cloned().collect();
+        if awake.is_empty() && self.reading.is_of_copies(direction, event.message) {
+            let opens = self.reading.body(direction, event.message).is_some();
+            return (Verdict::Wrong(if opens { "NotPermitted|CopiesRest" } else { "CopiesRest" }), None);
+        }
+        let awake = self.arrivals(awake);
         let possible = |copy: &Copy| {
             let keyed = self
                 .reading
@@ -288,12 +300,23 @@ impl<'a> World<'a> {
         if let Some(number) = live {
             let after = self.sent(&self.copies[number].configs, &item);
             if after.is_empty() {
-                return (Verdict::Wrong("NotPermitted"), None);
+                let (by, known) = (self.copies[number].by, self.copies[number].known);
+                let before = fitting.iter().copied().find(|number| self.copies[*number].over.is_some());
+                let Some(before) = before.filter(|_| by != direction && !known) else {
+                    return (Verdict::Wrong("NotPermitted"), None);
+                };
+                // It may be meant for the one before it, by who has not heard of either's fate.
+                let late = self.sent(&self.copies[before].configs, &item);
+                if !late.is_empty() {
+                    self.copies[before].configs = late;
+                }
+                return (Verdict::Stale, None);
             }
             if !self.gates(event) {
                 return (Verdict::Wrong("NotNegotiated"), None);
             }
             self.copies[number].configs = after;
+            self.main = awake;
             self.settle(number, direction);
             return (Verdict::Fine, Some(number));
         }
@@ -310,6 +333,7 @@ impl<'a> World<'a> {
                     return (Verdict::Wrong("NotNegotiated"), None);
                 }
                 self.copies[number].configs = after;
+                self.main = awake;
                 (Verdict::Late, None)
             }
             _ if declared.is_empty() => (Verdict::Wrong("NotPermitted"), None),
@@ -343,7 +367,8 @@ impl<'a> World<'a> {
 
     /// After a message of a copy: is it over?
     fn settle(&mut self, number: usize, by: Direction) {
-        let copy = &self.copies[number];
+        let copy = &mut self.copies[number];
+        copy.known |= by != copy.by;
         let over = copy.configs.iter().all(|config| self.reading.is_over(&config.programs[index(by)]));
         if over {
             self.end(number, by);

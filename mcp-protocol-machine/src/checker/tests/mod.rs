@@ -7,6 +7,7 @@ mod late;
 mod model;
 mod random;
 mod random_walks;
+mod resting;
 mod sessions;
 mod tables;
 

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::protocol::{
     Action, Advice, Condition, Direction, Edge, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind,
-    Level, Message, MessageIndex, MessageKey, Origin, Payload, Protocol, Reports, Requirement, Role, Side,
-    State, StateIndex, StateKind, Strictness, Text,
+    Level, Message, MessageIndex, MessageKey, Only, Origin, Payload, Protocol, Reports, Requirement, Role,
+    Side, State, StateIndex, StateKind, Strictness, Text,
 };
 
 /// A request with its reply and its refusal.
@@ -142,6 +142,7 @@ impl Tables {
             may_close: false,
             peer_may_close: false,
             reaches_end: kind == StateKind::End,
+            only: Only::NONE,
             outward: level(Strictness::Must, None, None),
             inward: level(Strictness::Must, None, None),
             advice: vec![].into(),

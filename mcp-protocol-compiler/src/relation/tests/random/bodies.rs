@@ -25,6 +25,7 @@ pub(super) fn spawns(random: &mut Random, states: &mut Vec<State>) {
             forks: false,
             requests: false,
             closes: false,
+            rests: false,
         };
         let mut body = channel(random, shape, states, INNER..INNER + 2);
         if opener == OPEN {

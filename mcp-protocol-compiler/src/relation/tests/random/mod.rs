@@ -4,13 +4,16 @@
 //! depend on anything but the seed.
 
 mod bodies;
+mod resting;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use mcp_protocol_machine::protocol::{
-    Action, Condition, Direction, MessageIndex, Origin, Side, StateIndex, StateKind,
+    Action, Condition, Direction, MessageIndex, Only, Origin, Side, StateIndex, StateKind,
 };
+
+pub(in crate::relation::tests) use resting::disturb;
 
 use crate::automaton::{Automaton, Edge, State};
 use crate::relation::tests::notation::{complete, flip, messages, state};
@@ -72,6 +75,7 @@ pub(in crate::relation::tests) struct Shape {
     pub(in crate::relation::tests) forks: bool,
     pub(in crate::relation::tests) requests: bool,
     pub(in crate::relation::tests) closes: bool,
+    pub(in crate::relation::tests) rests: bool,
 }
 
 impl Shape {
@@ -83,6 +87,7 @@ impl Shape {
             forks: random.percent(25),
             requests: random.percent(30),
             closes: random.percent(40),
+            rests: random.percent(60),
         }
     }
 }
@@ -189,7 +194,11 @@ pub(in crate::relation::tests) fn client(random: &mut Random, shape: Shape) -> A
     if shape.spawns {
         bodies::spawns(random, &mut states);
     }
-    finish(Side::Client, states)
+    let mut automaton = finish(Side::Client, states);
+    if shape.rests && shape.spawns && !shape.forks {
+        resting::rests(random, &mut automaton);
+    }
+    automaton
 }
 
 fn finish(side: Side, states: Vec<State>) -> Automaton {
@@ -310,6 +319,10 @@ pub(in crate::relation::tests) fn loosen(random: &mut Random, server: &mut Autom
                 state.edges.remove(outputs[random.below(outputs.len())]);
             }
         }
+        if random.percent(20) {
+            // It accepts more.
+            server.states[place].only.inward = false;
+        }
         if random.percent(20) && server.states[place].kind == StateKind::Linear && !server.states[place].body
         {
             server.states[place].peer_may_close = true;
@@ -362,6 +375,10 @@ pub(in crate::relation::tests) fn interleave(automaton: &Automaton) -> Automaton
         let place = places[&at];
         let parts: Vec<&State> = at.iter().map(|part| &automaton.states[part.0 as usize]).collect();
         let mut whole = state(place);
+        whole.only = Only {
+            outward: parts.iter().any(|part| part.only.outward),
+            inward: parts.iter().any(|part| part.only.inward),
+        };
         let able: Vec<&&State> = parts
             .iter()
             .filter(|part| part.kind == StateKind::End || part.kind == StateKind::Linear && part.reaches_end)

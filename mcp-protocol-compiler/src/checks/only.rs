@@ -1,0 +1,54 @@
+//! `Name only = S`: where copies rest.
+//!
+//! In: what exploring found. Out: diagnostics. Refuses nothing by itself.
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::Span;
+
+/// `only` where copies do not rest: in a copy, beside another linear channel, where copies are opened.
+pub const MISPLACED: Code = Code("S0408");
+/// `only` where there is nothing that could go on.
+pub const STOPS_NOTHING: Code = Code("S0409");
+
+/// `Name only = *S ⊕ …`, `Name only = (A, B)`; `opened` is the `*`.
+pub fn channels(span: Span, name: &str, opened: Option<Span>) -> Diagnostic {
+    let found = match opened {
+        Some(opened) => {
+            Diagnostic::error(MISPLACED, span, format!("`{name}` is marked `only`, and opens copies"))
+                .label("no copy takes a step here")
+                .also(opened, "copies are opened here")
+        }
+        None => Diagnostic::error(MISPLACED, span, format!("`{name}` is marked `only`, and starts channels"))
+            .label("several channels start in this definition"),
+    };
+    found.help(format!(
+        "take `only` away from `{name}`, or let it lead to another definition that has the channels"
+    ))
+}
+
+/// `*S` with `S only = …`.
+pub fn in_a_copy(span: Span, name: &str) -> Diagnostic {
+    Diagnostic::error(MISPLACED, span, format!("`{name}` is marked `only`, and is part of a `*`"))
+        .label("a copy has no copies of its own")
+        .help("mark the definition of the linear channel in whose states copies are to take no step")
+}
+
+/// `(A, B)` with `A only = …`.
+pub fn beside_another(span: Span, name: &str) -> Diagnostic {
+    Diagnostic::error(MISPLACED, span, format!("`{name}` is marked `only`, and runs beside another channel"))
+        .label("copies belong to all channels of the session")
+        .with_note(
+            "which of several linear channels says its last word first may depend on what is on its way",
+        )
+        .help("have no other linear channel beside it, or take `only` away")
+}
+
+/// Nothing is stopped: there are no copies at all, or no message leads here.
+pub fn stops_nothing(span: Span, name: &str, no_copies: bool) -> Diagnostic {
+    Diagnostic::warning(STOPS_NOTHING, span, format!("`only` stops nothing in `{name}`"))
+        .label(match no_copies {
+            true => "this role has no copies",
+            false => "no message leads here",
+        })
+        .help("take `only` away")
+}

@@ -1,0 +1,113 @@
+//! Copies that rest: who goes on with them in a configuration, and whether the other expects it.
+//!
+//! In: pairs of configurations. Out: disagreements, and races of a message with the steps of copies. Refuses to tell
+//! copies apart: where they rest, all of them do.
+//!
+//! That copies may go on is like a loop of each role that every state has, unless it is marked `only`. So it is
+//! compared like an output of the one and an input of the other, and it needs the diamond like any loop: what one role
+//! sends must not put to rest what the other may just have said.
+
+use std::collections::HashSet;
+
+use mcp_protocol_machine::protocol::{Direction, Only, Side, StateIndex};
+
+use super::diamond::{Shared, shared};
+use super::disagreement::Disagreement;
+use super::machine::{Event, Machine};
+use super::product::{Extent, PairIndex, Walk};
+use super::{RACE, Wanted, report, words};
+use crate::diagnostic::Diagnostic;
+use crate::resolve::Message;
+
+/// Whether a machine says that `who` goes on with copies in a configuration.
+fn goes_on(machine: &Machine<'_>, locations: &[StateIndex], who: Side) -> bool {
+    let direction = if who == machine.side() { Direction::Send } else { Direction::Receive };
+    let mut states = locations.iter().filter_map(|&location| machine.state(location));
+    !states.any(|state| state.only.rests(direction))
+}
+
+/// Compares who goes on with copies in a pair.
+pub(super) fn compare(
+    walk: &Walk<'_, '_>,
+    index: PairIndex,
+    wanted: Wanted,
+    best: &mut Option<Disagreement>,
+) {
+    let (Some(extent), Some(pair)) = (walk.extent(index), walk.pair(index)) else { return };
+    if extent == Extent::Body {
+        return;
+    }
+    for who in [Side::Client, Side::Server] {
+        let client = goes_on(walk.client, &pair.client.locations, who);
+        let server = goes_on(walk.server, &pair.server.locations, who);
+        let (own, expected) = if who == Side::Client { (client, server) } else { (server, client) };
+        match (own, expected) {
+            (true, false) => Disagreement::keep(best, Disagreement::GoesOn(who)),
+            (false, true) if wanted == Wanted::Dual => {
+                Disagreement::keep(best, Disagreement::NeverGoesOn(who));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Every message that puts copies to rest while a step of one may be on its way to its sender, the nearest first.
+pub(super) fn races(walk: &Walk<'_, '_>, messages: &[Message], most: usize) -> Vec<Diagnostic> {
+    let mut told: HashSet<Event> = HashSet::new();
+    let mut found = Vec::new();
+    let rests =
+        |machine: &Machine<'_>| machine.automaton().states.iter().any(|state| state.only != Only::NONE);
+    if !rests(walk.client) && !rests(walk.server) {
+        return found;
+    }
+    for index in walk.all().filter(|index| walk.extent(*index).is_some_and(|extent| extent != Extent::Body)) {
+        for both in shared(walk, index) {
+            if found.len() < most
+                && let Some(race) = race(walk, index, &both, messages)
+                && told.insert(both.event())
+            {
+                found.push(race);
+            }
+        }
+    }
+    found
+}
+
+/// Whether the receiver of a message may have gone on with a copy that rests for its sender from then on, or that its
+/// own machine has put to rest when its program does not know yet.
+fn race(walk: &Walk<'_, '_>, index: PairIndex, both: &Shared, messages: &[Message]) -> Option<Diagnostic> {
+    let pair = walk.pair(index)?;
+    let sender = both.event().sender;
+    let peer = sender.other();
+    let client_after = walk.client.step(&pair.client.locations, &both.client);
+    let server_after = walk.server.step(&pair.server.locations, &both.server);
+    let (machine, from, after, senders, senders_after, step) = match sender {
+        Side::Client => {
+            (walk.server, &pair.server.locations, &server_after, walk.client, &client_after, both.client)
+        }
+        Side::Server => {
+            (walk.client, &pair.client.locations, &client_after, walk.server, &server_after, both.server)
+        }
+    };
+    let fine = !goes_on(machine, from, peer)
+        || (goes_on(senders, senders_after, peer) && goes_on(machine, after, peer));
+    if fine {
+        return None;
+    }
+    let name = words::name(messages, both.event().message);
+    let (one, other) = (words::role(sender), words::role(peer));
+    let way = walk.way(index);
+    let (before, behind) = (words::place(machine, from), words::place(senders, senders_after));
+    let mut found = Diagnostic::error(
+        RACE,
+        step.arrow.span,
+        format!(
+            "`{name}` and copies race: {}, {one} may send `{name}` while {other} goes on with a copy",
+            words::way(messages, &way)
+        ),
+    )
+    .label(format!("leads to {behind}, where copies rest"))
+    .also(report::span(machine, from), format!("{other} goes on with copies here, in {before}"));
+    found.notes.extend(words::seen_from(&way).map(str::to_owned));
+    Some(found.help(format!("mark {before} with `only`, too, so that copies rest there already")))
+}
