@@ -219,6 +219,7 @@ impl Engine {
     /// The session was begun elsewhere, and is in this state.
     pub(crate) fn resume(&mut self, state: StateIndex, resumed: &Resumed) -> Result<(), TableError> {
         self.checker = Checker::resume(&self.protocol, self.side, state)?;
+        self.next_id = resumed.id();
         let protocol = self.protocol.clone();
         for (side, said) in [(Side::Client, &resumed.client), (Side::Server, &resumed.server)] {
             let capabilities = match said {

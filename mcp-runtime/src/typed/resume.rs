@@ -19,6 +19,7 @@ use crate::transport::Transport;
 pub struct Resumed {
     pub(crate) client: Announced,
     pub(crate) server: Announced,
+    first_id: Option<i64>,
 }
 
 /// What one side has announced.
@@ -35,6 +36,20 @@ impl Resumed {
     /// Nothing is known.
     pub fn unknown() -> Resumed {
         Resumed::default()
+    }
+
+    /// The id of the first request of this side. By default it is drawn at random, for ids must not be used twice in a
+    /// session, and nobody here knows which were.
+    #[must_use]
+    pub fn first_id(mut self, id: i64) -> Resumed {
+        self.first_id = Some(id);
+        self
+    }
+
+    pub(crate) fn id(&self) -> i64 {
+        // The standard library seeds its hash maps from the system's randomness. As many bits as every peer can read.
+        let random = || std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0_u8) >> 12;
+        self.first_id.unwrap_or_else(|| i64::try_from(random()).unwrap_or(0))
     }
 
     /// The client has announced what this says: the payload of the message with which it does, `InitializeParams` for

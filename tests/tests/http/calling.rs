@@ -104,7 +104,7 @@ async fn an_answer_that_is_cut_is_taken_up_where_it_was() {
         assert_eq!(said(&result.unwrap()), "talked");
         // The stream for what is said unasked is there again, too.
         desk.gates.announce.add_permits(1);
-        session.incoming().next().await.unwrap();
+        drop(session.incoming().next().await.unwrap());
         session.close().await.unwrap();
     })
     .await;
