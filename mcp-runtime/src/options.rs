@@ -343,8 +343,12 @@ impl fmt::Display for Report {
             Report::Complaint { error } => {
                 write!(formatter, "the peer could not read a message of this side: {error}")
             }
-            Report::Undelivered { problem } => write!(formatter, "a message could not be delivered: {problem}"),
-            Report::SessionRenewed => formatter.write_str("the peer had lost the session, which was begun anew"),
+            Report::Undelivered { problem } => {
+                write!(formatter, "a message could not be delivered: {problem}")
+            }
+            Report::SessionRenewed => {
+                formatter.write_str("the peer had lost the session, which was begun anew")
+            }
             Report::Undecodable { message, problem } => {
                 write!(formatter, "the payload of `{message}` does not have its type: {problem}")
             }

@@ -3,7 +3,13 @@
 //! The peers come from npm (`npm ci` in `tests/peers`). Where they are not installed the tests say so and pass, unless
 //! `CI` is set in the environment.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::expect_used, clippy::print_stderr)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::expect_used,
+    clippy::print_stderr
+)]
 
 #[path = "../examples/quickstart/server.rs"]
 #[allow(dead_code, reason = "the quickstart serves its standard streams, too")]
@@ -76,8 +82,10 @@ async fn our_client_and_server_everything() {
         let call = |name: &str, arguments: Value| {
             client.call_tool(serde_json::from_value(json!({ "name": name, "arguments": arguments })).unwrap())
         };
-        let (echo, sum) =
-            tokio::join!(call("echo", json!({ "message": "grüße" })), call("get-sum", json!({ "a": 2, "b": 3 })));
+        let (echo, sum) = tokio::join!(
+            call("echo", json!({ "message": "grüße" })),
+            call("get-sum", json!({ "a": 2, "b": 3 }))
+        );
         assert_eq!(echo.unwrap().first_text(), Some("Echo: grüße"));
         assert!(sum.unwrap().first_text().unwrap().contains('5'));
         let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
@@ -106,8 +114,10 @@ async fn the_typescript_client_and_our_server() {
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let router = axum::Router::new().route("/mcp", handle.method_router());
         let serving = handle.clone();
-        let serving = tokio::spawn(async move { serving.serve(listener, router, std::future::pending()).await });
-        let client = Command::new("node").arg(peers().join("client.mjs")).arg(&url).kill_on_drop(true).output();
+        let serving =
+            tokio::spawn(async move { serving.serve(listener, router, std::future::pending()).await });
+        let client =
+            Command::new("node").arg(peers().join("client.mjs")).arg(&url).kill_on_drop(true).output();
         let output = client.await.unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let seen: Value = serde_json::from_slice(&output.stdout).unwrap();

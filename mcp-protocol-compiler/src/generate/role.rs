@@ -3,8 +3,8 @@
 //! In: the plan of a role. Out: `pub struct McpClient<State>` and its methods. Refuses cleverness: each method is
 //! one call of the runtime, for the compiler has proved the order and the runtime does the work.
 
-use mcp_protocol_machine::protocol::{Action, Kind, StateIndex};
-use proc_macro2::{Delimiter, Group, TokenStream};
+use mcp_protocol_machine::protocol::{Action, Kind};
+use proc_macro2::{Delimiter, Group, Literal, TokenStream};
 use quote::{TokenStreamExt, quote};
 
 use super::Generator;
@@ -17,9 +17,12 @@ impl Generator<'_> {
     pub(super) fn role(&self, role: &Role<'_>) -> TokenStream {
         let mut code = self.session(role);
         code.extend(self.every_state(role));
-        code.extend(role.states.iter().map(|state| self.state(role, state)));
+        let nothing_owed = self.nothing_owed(role);
+        let resumable =
+            |state: &StatePlan<'_>| nothing_owed.get(state.index.0 as usize).copied().unwrap_or(false);
+        code.extend(role.states.iter().map(|state| self.state(role, state, resumable(state))));
         for copy in &role.copies {
-            code.extend(copy.states.iter().map(|state| self.state(copy, state)));
+            code.extend(copy.states.iter().map(|state| self.state(copy, state, false)));
         }
         code.extend(self.role_module(role));
         code
@@ -120,14 +123,14 @@ impl Generator<'_> {
         }
     }
 
-    fn state(&self, role: &Role<'_>, state: &StatePlan<'_>) -> TokenStream {
+    fn state(&self, role: &Role<'_>, state: &StatePlan<'_>, resumable: bool) -> TokenStream {
         let allow = &self.allow;
         let name = role.path();
         let marker = ident(&state.state.name);
         let mut methods = TokenStream::new();
         if state.index == mcp_protocol_machine::protocol::Role::START {
             methods.extend(self.constructors(role));
-        } else if role.copy.is_none() && self.nothing_owed(role, state.index) {
+        } else if resumable {
             methods.extend(self.resume(role, state));
         }
         methods.extend(state.methods.iter().map(|method| self.method(role, state, method)));
@@ -141,28 +144,17 @@ impl Generator<'_> {
 
     fn resume(&self, role: &Role<'_>, state: &StatePlan<'_>) -> TokenStream {
         let side = side(role);
-        let index = state.index.0;
+        let index = Literal::u32_unsuffixed(state.index.0);
         quote! {
-            /// Continues a session that was begun elsewhere and is in this state, where nothing is owed. Nobody checks
-            /// that it is.
+            /// Continues a session that was begun elsewhere and is in this state. Nobody checks that it is.
             pub fn resume(transport: impl runtime::Transport, resumed: runtime::Resumed) -> Self {
-                Self::resume_with_options(transport, resumed, runtime::Options::default())
-            }
-
-            /// The same with limits and times of one's own.
-            pub fn resume_with_options(
-                transport: impl runtime::Transport,
-                resumed: runtime::Resumed,
-                options: runtime::Options,
-            ) -> Self {
-                let state = typed::StateIndex(#index);
-                Self::at(typed::Session::resume(transport, &PROTOCOL, #side, options, state, resumed))
+                Self::at(typed::Session::resume(transport, &PROTOCOL, #side, typed::StateIndex(#index), resumed))
             }
         }
     }
 
-    /// Whether no request of a linear channel waits for its reply in a state. Every way there has the same ones open.
-    fn nothing_owed(&self, role: &Role<'_>, wanted: StateIndex) -> bool {
+    /// In which states no request of a linear channel waits for its reply. Every way to a state has the same ones open.
+    fn nothing_owed(&self, role: &Role<'_>) -> Vec<bool> {
         let states = &role.automaton.states;
         let mut owed: Vec<Option<i32>> = vec![None; states.len()];
         let mut reached = vec![(mcp_protocol_machine::protocol::Role::START, 0)];
@@ -183,7 +175,7 @@ impl Generator<'_> {
                 reached.push((target, count + change));
             }
         }
-        owed.get(wanted.0 as usize).is_some_and(|count| *count == Some(0))
+        owed.into_iter().map(|count| count == Some(0)).collect()
     }
 
     fn constructors(&self, role: &Role<'_>) -> TokenStream {

@@ -360,7 +360,8 @@ impl Engine {
     pub(super) fn refused(&mut self, id: Option<&RequestId>, violation: Violation) {
         if let Some(id) = id {
             self.write_error(Some(id), &refusal(&violation));
-        } else if matches!(violation.kind, ViolationKind::NotPermitted | ViolationKind::NotNegotiated { .. }) {
+        } else if matches!(violation.kind, ViolationKind::NotPermitted | ViolationKind::NotNegotiated { .. })
+        {
             // The rest is what happens where messages overtake one another, and is to be ignored.
             self.messages.refuse(&violation);
         }

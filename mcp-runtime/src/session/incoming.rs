@@ -86,7 +86,9 @@ impl Engine {
             (Some(id), _) => self.write_error(Some(id), &error),
             (None, Some(raw)) => {
                 let to = ReplyTo { batch: self.batches.current(), origin: self.messages.current() };
-                self.write_reply(to, MessageKind::Error, |into| crate::jsonrpc::write::error_to_raw(into, &raw, &error));
+                self.write_reply(to, MessageKind::Error, |into| {
+                    crate::jsonrpc::write::error_to_raw(into, &raw, &error)
+                });
             }
             // A server that prints a line of its log is told nothing by its client: it asked nothing.
             (None, None) if structured || self.side == Side::Server => self.write_error(None, &error),

@@ -41,7 +41,13 @@ struct Mark {
 
 impl Default for Messages {
     fn default() -> Messages {
-        Messages { outlet: None, before: Some(Vec::new()), current: None, about: None, received: Received::default() }
+        Messages {
+            outlet: None,
+            before: Some(Vec::new()),
+            current: None,
+            about: None,
+            received: Received::default(),
+        }
     }
 }
 
@@ -108,7 +114,8 @@ impl Engine {
     /// What is said from here on is about this request of the peer.
     pub(crate) fn speak_about(&mut self, request: Option<&RequestId>) {
         if self.messages.outlet.is_some() || self.messages.before.is_some() {
-            self.messages.about = request.and_then(|request| self.owed.get(request)).and_then(|owed| owed.origin);
+            self.messages.about =
+                request.and_then(|request| self.owed.get(request)).and_then(|owed| owed.origin);
         }
     }
 
@@ -226,7 +233,8 @@ impl Engine {
                 Announced::Unknown => Capabilities::unknown(),
                 Announced::Said(payload) => {
                     let own = protocol.announcements.iter().filter(|announcement| announcement.side == side);
-                    let gates = own.flat_map(|announcement| announced(&protocol, announcement, Some(payload)));
+                    let gates =
+                        own.flat_map(|announcement| announced(&protocol, announcement, Some(payload)));
                     gates.collect()
                 }
             };

@@ -12,8 +12,8 @@ use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token,
 use super::alternatives::applies;
 use super::batches::ReplyTo;
 use super::engine::{Engine, Owed, Pending, Phase};
-use crate::driver::MessageKind;
 use super::names::{Names, on_the_wire};
+use crate::driver::MessageKind;
 use crate::error::{Error, Mismatch};
 use crate::jsonrpc::{RpcError, path, write};
 

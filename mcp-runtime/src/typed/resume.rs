@@ -20,6 +20,7 @@ pub struct Resumed {
     pub(crate) client: Announced,
     pub(crate) server: Announced,
     first_id: Option<i64>,
+    options: Options,
 }
 
 /// What one side has announced.
@@ -36,6 +37,13 @@ impl Resumed {
     /// Nothing is known.
     pub fn unknown() -> Resumed {
         Resumed::default()
+    }
+
+    /// The settings of the session, where they are not the defaults.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Resumed {
+        self.options = options;
+        self
     }
 
     /// The id of the first request of this side. By default it is drawn at random, for ids must not be used twice in a
@@ -79,10 +87,12 @@ impl Session {
         transport: impl Transport,
         protocol: impl Into<ProtocolRef>,
         side: Side,
-        options: Options,
         state: StateIndex,
         resumed: Resumed,
     ) -> Session {
-        Session::begin(transport, protocol.into(), side, options, state, |engine| engine.resume(state, &resumed))
+        let options = resumed.options.clone();
+        Session::begin(transport, protocol.into(), side, options, state, |engine| {
+            engine.resume(state, &resumed)
+        })
     }
 }

@@ -24,7 +24,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         [] => {
             let listener = TcpListener::bind("127.0.0.1:0").await?;
             let url = format!("http://{}/mcp", listener.local_addr()?);
-            let serving = tokio::spawn(async move { serve(listener).await.map_err(|error| error.to_string()) });
+            let serving =
+                tokio::spawn(async move { serve(listener).await.map_err(|error| error.to_string()) });
             call(&url).await?;
             serving.abort();
             Ok(())

@@ -22,8 +22,11 @@ async fn a_whole_session() {
         let serving = tokio::spawn(incoming.serve(Roots));
         assert_eq!(session.list_tools(None).await.unwrap().tools[0].name, "echo");
         // Any number at once; and what the server asks in the course of a call is answered.
-        let (echo, ask, list) =
-            tokio::join!(session.call_tool(call("echo")), session.call_tool(call("ask")), session.list_tools(None));
+        let (echo, ask, list) = tokio::join!(
+            session.call_tool(call("echo")),
+            session.call_tool(call("ask")),
+            session.list_tools(None)
+        );
         assert_eq!(said(&echo.unwrap()), "hello");
         assert_eq!(said(&ask.unwrap()), "2 roots");
         assert!(list.is_ok());
@@ -74,7 +77,10 @@ async fn connections_are_kept() {
             session.call_tool(call("echo")).await.unwrap();
         }
         let connections = proxy.connections.load(Ordering::SeqCst);
-        assert!(connections <= 3, "one for calls, one for the stream, and one that they may begin with: {connections}");
+        assert!(
+            connections <= 3,
+            "one for calls, one for the stream, and one that they may begin with: {connections}"
+        );
         session.close().await.unwrap();
     })
     .await;
@@ -134,9 +140,7 @@ async fn addresses_and_headers_are_looked_at_first() {
 }
 
 /// A server whose tools are answered by a function.
-async fn serving(
-    answer: impl Fn(&fake::Asked) -> axum::response::Response + Send + Sync + 'static,
-) -> Fake {
+async fn serving(answer: impl Fn(&fake::Asked) -> axum::response::Response + Send + Sync + 'static) -> Fake {
     Fake::start(move |asked, _| match asked.what() {
         "initialize" => fake::hello(asked, "2025-03-26", tools(), "s1"),
         "notifications/initialized" => fake::status(202),
@@ -159,26 +163,32 @@ async fn a_call_that_comes_to_nothing_fails_alone() {
     guarded(async {
         type Check = fn(&HttpError) -> bool;
         let cases: [(fn(&Value) -> axum::response::Response, Check); 8] = [
-            (|_| fake::text(500, "text/plain", "oh no"), |error| {
-                matches!(error, HttpError::Status { status: 500, body } if body == "oh no")
-            }),
-            (|_| fake::text(200, "text/html", "<html>"), |error| {
-                matches!(error, HttpError::Form(form) if form == "text/html")
-            }),
+            (
+                |_| fake::text(500, "text/plain", "oh no"),
+                |error| matches!(error, HttpError::Status { status: 500, body } if body == "oh no"),
+            ),
+            (
+                |_| fake::text(200, "text/html", "<html>"),
+                |error| matches!(error, HttpError::Form(form) if form == "text/html"),
+            ),
             (|_| fake::status(202), |error| matches!(error, HttpError::NoReply)),
             (|_| fake::text(200, "application/json", "{"), |error| matches!(error, HttpError::NoReply)),
-            (|_| fake::text(200, "application/json", r#"{"jsonrpc":"2.0","id":99,"result":{}}"#), |error| {
-                matches!(error, HttpError::NoReply)
-            }),
-            (|_| fake::text(200, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"me"), |error| {
-                matches!(error, HttpError::NoReply)
-            }),
-            (|_| fake::text(200, "text/event-stream", "x".repeat(3000)), |error| {
-                matches!(error, HttpError::TooLong(2000))
-            }),
-            (|_| fake::text(200, "application/json", " ".repeat(3000)), |error| {
-                matches!(error, HttpError::TooLong(2000))
-            }),
+            (
+                |_| fake::text(200, "application/json", r#"{"jsonrpc":"2.0","id":99,"result":{}}"#),
+                |error| matches!(error, HttpError::NoReply),
+            ),
+            (
+                |_| fake::text(200, "text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"me"),
+                |error| matches!(error, HttpError::NoReply),
+            ),
+            (
+                |_| fake::text(200, "text/event-stream", "x".repeat(3000)),
+                |error| matches!(error, HttpError::TooLong(2000)),
+            ),
+            (
+                |_| fake::text(200, "application/json", " ".repeat(3000)),
+                |error| matches!(error, HttpError::TooLong(2000)),
+            ),
         ];
         for (place, (answer, check)) in cases.into_iter().enumerate() {
             let server = serving(move |asked| match asked.body["params"]["name"].as_str() {
@@ -228,9 +238,17 @@ async fn every_request_names_the_session_and_the_version() {
         for asked in seen.iter() {
             let first = asked.what() == "initialize";
             assert_eq!(asked.header("mcp-session-id"), if first { "" } else { "s1" }, "{asked:?}");
-            assert_eq!(asked.header("mcp-protocol-version"), if first { "" } else { "2025-03-26" }, "{asked:?}");
+            assert_eq!(
+                asked.header("mcp-protocol-version"),
+                if first { "" } else { "2025-03-26" },
+                "{asked:?}"
+            );
             assert_eq!(asked.header("authorization"), "Bearer secret");
-            let accept = if asked.what() == "GET" { "text/event-stream" } else { "application/json, text/event-stream" };
+            let accept = if asked.what() == "GET" {
+                "text/event-stream"
+            } else {
+                "application/json, text/event-stream"
+            };
             assert_eq!(asked.header("accept"), accept);
         }
         assert!(seen.iter().any(|asked| asked.what() == "DELETE"));

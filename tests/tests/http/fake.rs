@@ -67,7 +67,10 @@ impl Fake {
     /// What was asked with POST, in order.
     pub fn posted(&self) -> Vec<String> {
         let seen = self.seen.lock().unwrap();
-        seen.iter().filter(|asked| asked.method == Method::POST).map(|asked| asked.what().to_owned()).collect()
+        seen.iter()
+            .filter(|asked| asked.method == Method::POST)
+            .map(|asked| asked.what().to_owned())
+            .collect()
     }
 }
 

@@ -21,8 +21,19 @@ async fn each_fault_has_its_status() {
             (200, good.clone()),
             (200, good.clone().with("accept", "*/*")),
             (200, good.clone().with("content-type", "application/json; charset=utf-8")),
-            (202, Ask::post(json!({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}})).session(&id)),
-            (202, Ask::post(json!({"jsonrpc":"2.0","id":99,"result":{}})).session(&id).with("origin", "http://localhost:3000")),
+            (
+                202,
+                Ask::post(
+                    json!({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}),
+                )
+                .session(&id),
+            ),
+            (
+                202,
+                Ask::post(json!({"jsonrpc":"2.0","id":99,"result":{}}))
+                    .session(&id)
+                    .with("origin", "http://localhost:3000"),
+            ),
             (400, Ask::post(list(1))),
             (400, Ask::post(initialized())),
             (400, Ask::post("{").session(&id)),

@@ -27,7 +27,8 @@ async fn it_is_begun_anew_and_the_call_made_once_more() {
             forget(&desk).await;
             assert_eq!(said(&handle.call_tool(call("echo")).await.unwrap()), "hello");
             assert_eq!(desk.server.sessions(), 1);
-            let renewed = reports.lock().unwrap().iter().filter(|report| report.contains("begun anew")).count();
+            let renewed =
+                reports.lock().unwrap().iter().filter(|report| report.contains("begun anew")).count();
             assert_eq!(renewed, round, "{:?}", reports.lock().unwrap());
         }
         session.close().await.unwrap();
@@ -44,7 +45,9 @@ async fn those_who_notice_at_the_same_time_share_it() {
         forget(&desk).await;
         let calls = (0..20).map(|_| {
             let handle = session.handle();
-            tokio::spawn(async move { handle.call_tool(call("echo")).await.map(|result| said(&result).to_owned()) })
+            tokio::spawn(async move {
+                handle.call_tool(call("echo")).await.map(|result| said(&result).to_owned())
+            })
         });
         for call in calls.collect::<Vec<_>>() {
             assert_eq!(call.await.unwrap().unwrap(), "hello");
@@ -86,7 +89,8 @@ async fn forgetful(versions: &'static [&'static str]) -> Fake {
     Fake::start(move |asked, before| match asked.what() {
         "initialize" => match versions.get(before) {
             Some(&"refused") => {
-                let error = json!({"jsonrpc":"2.0","id":asked.body["id"],"error":{"code":-32000,"message":"enough"}});
+                let error =
+                    json!({"jsonrpc":"2.0","id":asked.body["id"],"error":{"code":-32000,"message":"enough"}});
                 fake::text(200, "application/json", error.to_string())
             }
             Some(version) => fake::hello(asked, version, tools(), &format!("s{before}")),
@@ -113,7 +117,9 @@ async fn another_version_ends_it() {
     guarded(async {
         let server = forgetful(&["2025-03-26", "2025-06-18"]).await;
         match ends(&server).await {
-            Renewal::OtherVersion { before, now } => assert_eq!((&*before, &*now), ("2025-03-26", "2025-06-18")),
+            Renewal::OtherVersion { before, now } => {
+                assert_eq!((&*before, &*now), ("2025-03-26", "2025-06-18"))
+            }
             other => panic!("{other:?}"),
         }
         let posted = ["initialize", "notifications/initialized", "tools/call", "initialize"];

@@ -105,7 +105,7 @@ async fn a_request_on_a_session_that_is_being_deleted() {
             assert_eq!(desk.ask(&ask.session(&id)).await.head.status, 404);
         }
         // What was running has come to an end, too: the call, the stream, and the session's code.
-        assert_eq!(held.answer().await.head.status, 404);
+        assert_eq!(held.answer().await.head.status, 410);
         let mut stream = stream;
         assert_eq!(stream.message().await, None);
         desk.gates.hold.add_permits(1);
@@ -150,11 +150,13 @@ async fn batches_are_answered_together() {
     guarded(async {
         let desk = Desk::start().await;
         let id = desk.ready().await;
-        let batch = json!([list(1), initialized(), call(2, "echo"), {"jsonrpc":"2.0","id":3,"method":"ping"}]);
+        let batch =
+            json!([list(1), initialized(), call(2, "echo"), {"jsonrpc":"2.0","id":3,"method":"ping"}]);
         let answer = desk.ask(&Ask::post(batch).session(&id)).await;
         assert_eq!((answer.head.status, answer.head.is_stream()), (200, false));
         let answer = answer.json();
-        let mut ids: Vec<i64> = answer.as_array().unwrap().iter().map(|one| one["id"].as_i64().unwrap()).collect();
+        let mut ids: Vec<i64> =
+            answer.as_array().unwrap().iter().map(|one| one["id"].as_i64().unwrap()).collect();
         ids.sort_unstable();
         assert_eq!(ids, [1, 2, 3]);
         let told = json!([{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}]);

@@ -37,7 +37,7 @@ impl SessionProvider for Names {
 fn resumed(url: &str, names: &Names) -> McpClient<Active> {
     let options = ClientOptions::default().listen(false).protocol_version("2025-03-26");
     let client = transport(url).options(options).sessions_from(names.clone());
-    McpClient::<Active>::resume_with_options(client, Resumed::unknown(), watched(&Reports::default()))
+    McpClient::<Active>::resume(client, Resumed::unknown().options(watched(&Reports::default())))
 }
 
 #[tokio::test]
@@ -103,7 +103,10 @@ async fn nothing_is_said_that_was_not_asked_for() {
         let seen = server.seen.lock().unwrap();
         let said: Vec<&str> = seen.iter().map(|asked| asked.what()).collect();
         assert_eq!(said, ["tools/call"]);
-        assert_eq!((seen[0].header("mcp-session-id"), seen[0].header("mcp-protocol-version")), ("theirs", "2025-03-26"));
+        assert_eq!(
+            (seen[0].header("mcp-session-id"), seen[0].header("mcp-protocol-version")),
+            ("theirs", "2025-03-26")
+        );
     })
     .await;
 }
@@ -113,7 +116,8 @@ async fn what_is_known_of_the_announcements_counts() {
     guarded(async {
         let server = Fake::start(|asked, _| fake::result(asked, json!({ "tools": [] }))).await;
         let names = Names { names: vec!["theirs".to_owned()], ..Names::default() };
-        let client = transport(&server.url()).options(ClientOptions::default().listen(false)).sessions_from(names);
+        let client =
+            transport(&server.url()).options(ClientOptions::default().listen(false)).sessions_from(names);
         let known = Resumed::unknown().server_said(&json!({ "capabilities": { "tools": {} } })).unwrap();
         let session = McpClient::<Active>::resume(client, known);
         assert!(matches!(session.list_prompts(None).await, Err(Error::NotPermitted(_))));

@@ -118,7 +118,8 @@ async fn a_stream_that_is_cut_in_an_event_is_resumed_without_a_gap() {
         let mut again =
             desk.wire().await.stream(&Ask::get().session(&id).with("last-event-id", &first.id)).await;
         assert_eq!(again.message().await.unwrap().id, second.id);
-        let mut end = desk.wire().await.stream(&Ask::get().session(&id).with("last-event-id", &last.id)).await;
+        let mut end =
+            desk.wire().await.stream(&Ask::get().session(&id).with("last-event-id", &last.id)).await;
         assert_eq!(end.message().await, None);
     })
     .await;

@@ -292,7 +292,10 @@ impl Conversation {
     pub(super) fn pause(&self, asked: Option<Duration>, failures: usize) -> Duration {
         let most = Duration::from_secs(30);
         let doublings = u32::try_from(failures).unwrap_or(u32::MAX).min(16);
-        asked.unwrap_or(self.options.retry).saturating_mul(1 << doublings).min(most.max(asked.unwrap_or_default()))
+        asked
+            .unwrap_or(self.options.retry)
+            .saturating_mul(1 << doublings)
+            .min(most.max(asked.unwrap_or_default()))
     }
 }
 
@@ -337,4 +340,3 @@ impl Outlet for Way {
         self.0.state().waiting
     }
 }
-

@@ -71,7 +71,9 @@ impl Events {
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
-        if self.line.len().saturating_add(bytes.len()).saturating_add(self.data.len()) > self.most.saturating_add(64) {
+        if self.line.len().saturating_add(bytes.len()).saturating_add(self.data.len())
+            > self.most.saturating_add(64)
+        {
             return Err(TooLong(self.most));
         }
         self.line.extend_from_slice(bytes);
@@ -151,7 +153,8 @@ mod tests {
         let mut events = Events::new(100);
         let mut outcome = Ok(());
         for _ in 0..1000 {
-            outcome = outcome.and_then(|()| events.feed(b"data: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", |_| {}));
+            outcome =
+                outcome.and_then(|()| events.feed(b"data: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", |_| {}));
         }
         assert_eq!(outcome, Err(TooLong(100)));
         assert!(events.data.len() <= 200);

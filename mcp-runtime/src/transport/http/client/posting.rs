@@ -9,7 +9,7 @@ use std::time::Duration;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, Response, StatusCode};
 
-use super::conversation::{Conversation, Message, not_delivered};
+use super::conversation::{Conversation, Identity, Message, not_delivered};
 use super::error::HttpError;
 use super::events::Events;
 use super::renewal::renew;
@@ -55,7 +55,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
         if status.is_success() && message.is_step() && conversation.provider.is_none() {
             conversation.state().beginning.record(message);
         }
-        let outcome = answered(conversation, message, identity.generation, response).await;
+        let outcome = answered(conversation, message, identity, response).await;
         if let Err(error) = outcome {
             conversation.fail(message, error);
         }
@@ -87,7 +87,7 @@ impl Drop for Accepted<'_> {
 async fn answered(
     conversation: &Arc<Conversation>,
     message: &Message,
-    generation: u64,
+    mut identity: Identity,
     response: Response,
 ) -> Result<(), Error> {
     let status = response.status();
@@ -97,6 +97,7 @@ async fn answered(
     let Some(id) = message.id() else { return Ok(()) };
     if conversation.provider.is_none() && !conversation.state().opened {
         note_session(conversation, &response);
+        identity.id.clone_from(&conversation.state().identity.id);
     }
     let form = form(&response);
     if status == StatusCode::ACCEPTED || status == StatusCode::NO_CONTENT {
@@ -109,10 +110,10 @@ async fn answered(
         let mut generations = conversation.generations.subscribe();
         let lost = async {
             // The sender lives as long as the conversation.
-            let _ = generations.wait_for(|now| *now > generation).await;
+            let _ = generations.wait_for(|now| *now > identity.generation).await;
         };
         tokio::select! {
-            streamed = stream(conversation, message, id, response) => streamed.map_err(not_delivered)?,
+            streamed = stream(conversation, message, id, &identity, response) => streamed.map_err(not_delivered)?,
             () = lost => return Err(not_delivered(HttpError::Renewed)),
         }
     } else {
@@ -191,6 +192,7 @@ async fn stream(
     conversation: &Arc<Conversation>,
     message: &Message,
     id: i64,
+    identity: &Identity,
     response: Response,
 ) -> Result<(), HttpError> {
     let mut response = Some(response);
@@ -220,10 +222,12 @@ async fn stream(
             return outcome.and(Err(HttpError::NoReply));
         };
         tokio::time::sleep(conversation.pause(retry, failures.saturating_sub(1))).await;
-        let Ok(identity) = conversation.identity().await else { continue };
-        let request = Conversation::named(conversation.request(Method::GET), &identity);
+        // Event ids mean something in the session that they came in only.
+        let request = Conversation::named(conversation.request(Method::GET), identity);
         match request.header(LAST_EVENT_ID, last).send().await {
-            Ok(resumed) if resumed.status().is_success() && form(&resumed).eq_ignore_ascii_case(EVENT_STREAM) => {
+            Ok(resumed)
+                if resumed.status().is_success() && form(&resumed).eq_ignore_ascii_case(EVENT_STREAM) =>
+            {
                 response = Some(resumed);
             }
             Ok(resumed) => {

@@ -157,7 +157,9 @@ mod tests {
     fn origins_need_their_scheme() {
         assert!(origin_allowed("http://localhost:3000", &Allowed::Loopback));
         assert!(origin_allowed("https://[::1]", &Allowed::Loopback));
-        for origin in ["null", "localhost", "http://evil.example", "http://localhost.evil.example", "ftp://localhost"] {
+        for origin in
+            ["null", "localhost", "http://evil.example", "http://localhost.evil.example", "ftp://localhost"]
+        {
             assert!(!origin_allowed(origin, &Allowed::Loopback), "{origin}");
         }
         let listed = Allowed::Listed(vec!["https://example.org".to_owned()]);
@@ -181,12 +183,21 @@ mod tests {
             headers.insert(ACCEPT, value.parse().unwrap());
             check_accepts_both(&headers).is_ok()
         };
-        for value in
-            ["application/json, text/event-stream", "*/*", "text/*;q=0.5,application/*", "Application/JSON,TEXT/event-stream"]
-        {
+        for value in [
+            "application/json, text/event-stream",
+            "*/*",
+            "text/*;q=0.5,application/*",
+            "Application/JSON,TEXT/event-stream",
+        ] {
             assert!(accepted(value), "{value}");
         }
-        for value in ["application/json", "text/event-stream", "text/html", "application/json, text/event-stream;q=0", ""] {
+        for value in [
+            "application/json",
+            "text/event-stream",
+            "text/html",
+            "application/json, text/event-stream;q=0",
+            "",
+        ] {
             assert!(!accepted(value), "{value}");
         }
         assert!(check_accepts_both(&HeaderMap::new()).is_ok());

@@ -44,8 +44,8 @@ use axum::routing::MethodRouter;
 use tokio::sync::Notify;
 
 use guard::{Refused, refused};
-pub use options::{Allowed, ServerOptions};
 pub use listen::ListenOptions;
+pub use options::{Allowed, ServerOptions};
 pub use session::HttpSession;
 use session::Shared;
 use streams::Ending;

@@ -50,7 +50,9 @@ impl Server {
                 Method::POST => self.post(&parts, body).await,
                 Method::GET => self.get(&parts),
                 Method::DELETE => self.delete(&parts),
-                _ => Err(refused(StatusCode::METHOD_NOT_ALLOWED, "only POST, GET and DELETE are served here")),
+                _ => {
+                    Err(refused(StatusCode::METHOD_NOT_ALLOWED, "only POST, GET and DELETE are served here"))
+                }
             },
         };
         answered.unwrap_or_else(|refused| refusal(&refused))
@@ -100,7 +102,10 @@ impl Server {
     async fn read(&self, body: Body) -> Result<Bytes, Refused> {
         let most = self.options.max_body_bytes;
         let too_long = || {
-            refused(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is longer than the limit of {most} bytes"))
+            refused(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("the body is longer than the limit of {most} bytes"),
+            )
         };
         if body.size_hint().lower() > most as u64 {
             return Err(too_long());
@@ -122,7 +127,9 @@ impl Server {
             Ok(Envelope::Request { method, .. }) if method == opens_with => Ok(()),
             Ok(_) => Err(refused(
                 StatusCode::BAD_REQUEST,
-                format!("a session begins with `{opens_with}`, and every later request names it in `{SESSION}`"),
+                format!(
+                    "a session begins with `{opens_with}`, and every later request names it in `{SESSION}`"
+                ),
             )),
             Err(malformed) => Err(refused(StatusCode::BAD_REQUEST, malformed.error.to_string())),
         }
@@ -164,6 +171,13 @@ impl Server {
                 None => (empty(StatusCode::ACCEPTED), true),
                 Some(problem) => return Err(refused(StatusCode::BAD_REQUEST, problem)),
             },
+            // Whoever hears 404 makes the call once more, and what was begun here may have been done.
+            Answer::Over if received.requests > 0 => {
+                return Err(refused(
+                    StatusCode::GONE,
+                    "the session has ended while it worked on the request",
+                ));
+            }
             Answer::Over => return Err(refused(StatusCode::NOT_FOUND, "the session is over: begin another")),
         })
     }

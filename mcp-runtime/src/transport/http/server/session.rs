@@ -12,9 +12,9 @@ use std::task::{Context, Poll, Waker};
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
+use super::Sessions;
 use super::options::ServerOptions;
 use super::streams::{Ending, Streams};
-use super::Sessions;
 use crate::driver::{Endpoint, Limits, Origin, Outcome, Outgoing, Outlet, Received, run};
 use crate::error::{Error, Reason};
 use crate::transport::Transport;

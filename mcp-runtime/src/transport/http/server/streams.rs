@@ -274,7 +274,8 @@ impl Streams {
             return None;
         }
         let event = Event { message: Bytes::copy_from_slice(outgoing.message), kind: outgoing.kind };
-        let own = outgoing.about.map(|Origin(number)| number).filter(|number| self.streams.contains_key(number));
+        let own =
+            outgoing.about.map(|Origin(number)| number).filter(|number| self.streams.contains_key(number));
         match (own, self.gets.last()) {
             (Some(number), _) => self.push(number, event),
             // Whoever asked has gone before there was a stream that could be resumed.
@@ -320,7 +321,8 @@ impl Streams {
                 let taken = stream.first < stream.taken;
                 let event = stream.events.pop_front();
                 stream.first = stream.first.saturating_add(u64::from(event.is_some()));
-                if stream.events.is_empty() && stream.reader.is_none() && (stream.get || stream.is_finished()) {
+                if stream.events.is_empty() && stream.reader.is_none() && (stream.get || stream.is_finished())
+                {
                     self.streams.remove(&number);
                 }
                 (event, taken)
