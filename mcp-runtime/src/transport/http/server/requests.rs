@@ -111,6 +111,9 @@ impl Server {
             return Err(too_long());
         }
         match tokio::time::timeout(self.options.body_within, collect(body, most)).await {
+            Ok(Ok(Some(bytes))) if bytes.trim_ascii().is_empty() => {
+                Err(refused(StatusCode::BAD_REQUEST, "the body holds no message"))
+            }
             Ok(Ok(Some(bytes))) => Ok(bytes),
             Ok(Ok(None)) => Err(too_long()),
             Ok(Err(error)) => {
