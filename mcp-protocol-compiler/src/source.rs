@@ -7,6 +7,7 @@
 //! into that text. Lines and columns are the same as in the file on disk, because neither a byte order mark nor the
 //! `\r` before a `\n` takes part in them.
 
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Code, Diagnostic};
@@ -16,9 +17,16 @@ pub const NOT_UTF8: Code = Code("S0001");
 /// The file is larger than [`LARGEST_FILE`].
 pub const FILE_TOO_LARGE: Code = Code("S0002");
 
-/// The largest file in bytes, far more than anyone writes. Whoever reads a file need not read more than one byte
-/// more than this, so that a device that never ends is a file that is too large.
+/// The largest file in bytes, far more than anyone writes.
 pub const LARGEST_FILE: usize = 64 << 20;
+
+/// The bytes of what the caller has opened, no more of them than are needed to see that it is too large: some files
+/// never end.
+pub fn bytes_of(opened: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    opened.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
 
 /// Which file of a [`SourceMap`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -90,7 +98,7 @@ impl SourceMap {
     pub fn add_bytes(&mut self, path: impl Into<PathBuf>, bytes: Vec<u8>) -> (FileId, Vec<Diagnostic>) {
         if bytes.len() > LARGEST_FILE {
             let file = self.push(path.into(), String::new());
-            let message = format!("the file is too large: at most {LARGEST_FILE} bytes can be read");
+            let message = format!("the file is larger than {} MiB", LARGEST_FILE >> 20);
             let place = Span { file, start: 0, end: 0 };
             let finding = Diagnostic::error(FILE_TOO_LARGE, place, message);
             return (file, vec![finding.help("split it, and `import` the parts")]);

@@ -2,7 +2,7 @@
 //!
 //! Each file in `diagnostics/` is one program; its snapshot stands beside it. A program that begins with the comment
 //! `-- expand` is also looked at as code would be made from it, one with `-- without closure` as `sessionc check
-//! --without-closure` looks at it.
+//! --without-closure` looks at it, and one with `-- and 64 MiB of spaces` is as long as it says.
 
 #![allow(
     clippy::unwrap_used,
@@ -42,6 +42,8 @@ fn programs() -> Vec<(String, String)> {
 fn compile_program(name: &str, text: &str) -> Compilation {
     let file = format!("{name}.session");
     let settings = Settings { without_closure: text.starts_with("-- without closure\n") };
+    let long = text.starts_with("-- and 64 MiB of spaces\n").then(|| text.to_owned() + &" ".repeat(64 << 20));
+    let text = long.as_deref().unwrap_or(text);
     compiled(&split(text, &file), &file, settings, text.starts_with("-- expand\n"))
 }
 

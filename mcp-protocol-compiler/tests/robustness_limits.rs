@@ -14,17 +14,21 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
-use mcp_protocol_compiler::{compile, generate};
+use mcp_protocol_compiler::{Compilation, compile, generate};
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]
 static HELD: PeakAlloc = PeakAlloc;
 
-/// One input at a time is counted.
+/// All threads are counted together, so one test runs at a time, from before it makes its input.
 static COUNTING: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    COUNTING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A quarter of the stack that Rust gives a thread, in the development profile, whose frames are the largest.
 const STACK: usize = 512 << 10;
@@ -39,6 +43,11 @@ const LONGEST_REPORT: usize = 1 << 20;
 const MOST_BUILT: usize = 1 << 30;
 
 const LARGE: usize = 10 << 20;
+
+/// How much smaller inputs are in the development profile, where the compiler takes ten times as long. What is held
+/// is counted, not what time is taken, and a size at which a thousand bytes for each byte tell the linear from the
+/// quadratic is reached all the same.
+const SMALLER: usize = if cfg!(debug_assertions) { 10 } else { 1 };
 
 /// What was found in an input.
 struct Outcome {
@@ -55,27 +64,37 @@ fn outcome(files: HashMap<String, Vec<u8>>) -> Outcome {
 
 /// Compiles files and holds no more than some bytes at once.
 fn within(files: HashMap<String, Vec<u8>>, most: usize) -> Outcome {
-    let _one = COUNTING.lock().unwrap_or_else(PoisonError::into_inner);
-    let before = HELD.current_usage();
-    HELD.reset_peak_usage();
-    let run = move || {
-        let mut read = |path: &Path| {
-            let found = path.to_str().and_then(|path| files.get(path));
-            found.cloned().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
-        };
-        let compilation = compile(Path::new("main.session"), &mut read).unwrap();
-        let report = render_all(&compilation.sources, &compilation.diagnostics, Style::Plain);
-        let codes = compilation.diagnostics.iter().map(|found| found.code.0).collect();
-        if let Some(compiled) = &compilation.protocol {
-            generate::check(compiled);
-        }
-        Outcome { codes, report, compiled: compilation.protocol.is_some() }
-    };
-    let outcome = std::thread::Builder::new().stack_size(STACK).spawn(run).unwrap().join().unwrap();
-    let held = HELD.peak_usage().saturating_sub(before);
+    let (outcome, held) = held(move || compiled(&files));
     assert!(held <= most, "{held} bytes were held, at most {most} may be");
     assert!(outcome.report.len() <= LONGEST_REPORT, "the report is {} bytes long", outcome.report.len());
     outcome
+}
+
+/// Runs something on a thread with a small stack; gives the most that it held at once, too.
+fn held<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> (T, usize) {
+    let before = HELD.current_usage();
+    HELD.reset_peak_usage();
+    let outcome = std::thread::Builder::new().stack_size(STACK).spawn(run).unwrap().join().unwrap();
+    (outcome, HELD.peak_usage().saturating_sub(before))
+}
+
+/// Compiles, and renders every finding.
+fn compiled(files: &HashMap<String, Vec<u8>>) -> Outcome {
+    let compilation = compilation(files);
+    let report = render_all(&compilation.sources, &compilation.diagnostics, Style::Plain);
+    let codes = compilation.diagnostics.iter().map(|found| found.code.0).collect();
+    if let Some(compiled) = &compilation.protocol {
+        generate::check(compiled);
+    }
+    Outcome { codes, report, compiled: compilation.protocol.is_some() }
+}
+
+fn compilation(files: &HashMap<String, Vec<u8>>) -> Compilation {
+    let mut read = |path: &Path| {
+        let found = path.to_str().and_then(|path| files.get(path));
+        found.cloned().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    };
+    compile(Path::new("main.session"), &mut read).unwrap()
 }
 
 fn of(text: impl Into<Vec<u8>>) -> Outcome {
@@ -103,16 +122,18 @@ fn definition(body: &str) -> String {
 
 #[test]
 fn ten_megabytes_of_parentheses() {
+    let _alone = alone();
     refused("S0040", definition(&"(".repeat(LARGE)));
-    refused("S0035", ")".repeat(LARGE));
+    refused("S0035", ")".repeat(LARGE / SMALLER));
 }
 
 #[test]
 fn many_of_one_sign() {
+    let _alone = alone();
     let signs =
         ["(", "[", "<", "*", "⊕", "&", "!", "?", ",", "|", "=", "-1 ", "{", "}", "$", "\"", "\\", "“", ";"];
     for sign in signs {
-        let many = sign.repeat(200_000 / sign.len());
+        let many = sign.repeat(200_000 / SMALLER / sign.len());
         assert!(!of(definition(&many)).compiled, "{sign}");
         assert!(!of(many).compiled, "{sign}");
     }
@@ -120,14 +141,16 @@ fn many_of_one_sign() {
 
 #[test]
 fn a_million_loops_in_one_another() {
+    let _alone = alone();
     refused("S0040", definition(&"rec x . ".repeat(1_000_000)));
-    refused("S0040", definition(&"rec x . ( End, ".repeat(100_000)));
-    refused("S0040", definition(&"*( ".repeat(100_000)));
-    refused("S0040", format!("types {}", "a<".repeat(100_000)));
+    refused("S0040", definition(&"rec x . ( End, ".repeat(100_000 / SMALLER)));
+    refused("S0040", definition(&"*( ".repeat(100_000 / SMALLER)));
+    refused("S0040", format!("types {}", "a<".repeat(100_000 / SMALLER)));
 }
 
 #[test]
 fn many_of_one_word() {
+    let _alone = alone();
     let words = [
         "dual ",
         "reply ",
@@ -146,13 +169,14 @@ fn many_of_one_word() {
         "μ",
     ];
     for word in words {
-        of(definition(&word.repeat(20_000)));
-        of(format!("{}\n", word.trim_end()).repeat(20_000));
+        of(definition(&word.repeat(20_000 / SMALLER)));
+        of(format!("{}\n", word.trim_end()).repeat(20_000 / SMALLER));
     }
 }
 
 #[test]
 fn long_chains_and_wide_choices() {
+    let _alone = alone();
     assert!(of(definition(&format!("{}End", "!A . ".repeat(20_000)))).compiled);
     refused("S0213", definition(&format!("!A . End{}", " ⊕ !A . End".repeat(20_000))));
     of(definition(&format!("End{}", " ⊕ End".repeat(20_000))));
@@ -162,7 +186,8 @@ fn long_chains_and_wide_choices() {
 
 #[test]
 fn ten_megabytes_without_a_space() {
-    let word = "a".repeat(LARGE);
+    let _alone = alone();
+    let word = "a".repeat(LARGE / SMALLER);
     refused("S0015", definition(&word));
     refused("S0015", format!("import \"{word}\""));
     refused("S0011", format!("import \"{word}"));
@@ -173,18 +198,26 @@ fn ten_megabytes_without_a_space() {
 
 #[test]
 fn paths_without_end() {
-    refused("S0015", format!("types {}b", "a::".repeat(300_000)));
-    refused("S0040", format!("version = A{}", ".b".repeat(500_000)));
+    let _alone = alone();
+    refused("S0015", format!("types {}b", "a::".repeat(300_000 / SMALLER)));
+    refused("S0040", format!("version = A{}", ".b".repeat(500_000 / SMALLER)));
     let rest = "client C\nC = !N . End";
-    refused("S0040", format!("notification N \"n\" if a{}\n{rest}", ".b".repeat(200_000)));
-    refused("S0040", format!("notification N \"n\" requires server.a{}\n{rest}", ".b".repeat(200_000)));
-    refused("S0040", format!("notification N \"n\"\nkey k = N{}\n{rest}", ".\"b\"".repeat(200_000)));
+    refused("S0040", format!("notification N \"n\" if a{}\n{rest}", ".b".repeat(200_000 / SMALLER)));
+    refused(
+        "S0040",
+        format!("notification N \"n\" requires server.a{}\n{rest}", ".b".repeat(200_000 / SMALLER)),
+    );
+    refused(
+        "S0040",
+        format!("notification N \"n\"\nkey k = N{}\n{rest}", ".\"b\"".repeat(200_000 / SMALLER)),
+    );
     refused("S0028", format!("A [must error {}] = End", "9".repeat(1 << 20)));
 }
 
 /// What is long must not be repeated for each thing that is said about it.
 #[test]
 fn long_names_used_often() {
+    let _alone = alone();
     let name = "n".repeat(255);
     let branches = " ⊕ !B . End".repeat(2_000);
     refused("S0213", format!("client C\nC = rec {name} . !A . End{branches}"));
@@ -198,7 +231,8 @@ fn long_names_used_often() {
 
 #[test]
 fn one_line_with_a_mistake_in_its_middle() {
-    let half = "!A . ".repeat(LARGE / 50);
+    let _alone = alone();
+    let half = "!A . ".repeat(LARGE / 50 / SMALLER);
     let outcome = refused("S0010", definition(&format!("{half} $ . {half} End")));
     assert!(outcome.report.len() < 5_000, "{} bytes are printed", outcome.report.len());
     let half = |first: usize| -> String {
@@ -210,9 +244,10 @@ fn one_line_with_a_mistake_in_its_middle() {
 
 #[test]
 fn a_hundred_thousand_mistakes() {
-    refused("S0003", "$\n%\n".repeat(50_000));
-    refused("S0003", "A = ) \n".repeat(100_000));
-    let lines = |line: fn(usize) -> String| (0..20_000).map(line).collect::<String>();
+    let _alone = alone();
+    refused("S0003", "$\n%\n".repeat(50_000 / SMALLER));
+    refused("S0003", "A = ) \n".repeat(100_000 / SMALLER));
+    let lines = |line: fn(usize) -> String| (0..20_000 / SMALLER).map(line).collect::<String>();
     for text in [
         lines(|index| format!("A{index} = B{index}\n")),
         lines(|_| "request R \"r\" -> A\n".to_owned()),
@@ -232,12 +267,14 @@ fn a_hundred_thousand_mistakes() {
 
 #[test]
 fn a_file_larger_than_any() {
+    let _alone = alone();
     refused("S0002", " ".repeat((64 << 20) + 1));
 }
 
 /// What is small to write and large to build is refused before it is built.
 #[test]
 fn short_texts_that_stand_for_much() {
+    let _alone = alone();
     let doubling = |depth: usize, end: &str| {
         let lines: String =
             (0..depth).map(|index| format!("A{index} = A{} ⊕ A{}\n", index + 1, index + 1)).collect();
@@ -246,21 +283,113 @@ fn short_texts_that_stand_for_much() {
     bounded("S0115", doubling(60, "!M . End"));
     bounded("S0115", doubling(60, "End"));
     bounded("S0115", doubling(60, "*( !M . End )"));
-    // Groups of groups.
-    let groups: String = (1..3_000).map(|index| format!("group G{index} = G | N{index}\n")).collect();
-    let messages: String = (0..3_000).map(|index| format!("notification N{index} \"n{index}\"\n")).collect();
-    let all: Vec<String> = (0..3_000).map(|index| format!("N{index}")).collect();
+}
+
+/// The same, of groups.
+#[test]
+fn groups_that_stand_for_much() {
+    let _alone = alone();
+    let groups: String = (1..1_100).map(|index| format!("group G{index} = G | N{index}\n")).collect();
+    let messages: String = (0..1_100).map(|index| format!("notification N{index} \"n{index}\"\n")).collect();
+    let all: Vec<String> = (0..1_100).map(|index| format!("N{index}")).collect();
     bounded("S0115", format!("{messages}group G = {}\n{groups}client C\nC = !G . End", all.join(" | ")));
     // A choice of many messages, many times over.
-    let steps = "!G . ".repeat(3_000);
+    let steps = "!G . ".repeat(1_100);
     bounded("S0115", format!("{messages}group G = {}\nclient C\nC = {steps}End", all.join(" | ")));
-    // Many channels that run in many states.
+}
+
+/// Many channels that run in many states.
+#[test]
+fn channels_that_stand_for_much() {
+    let _alone = alone();
     let channels: Vec<String> = (0..1_500).map(|index| format!("*( ?N{index} . End )")).collect();
     bounded("S0115", format!("client C\nC = ( {}End, {} )", "!A . ".repeat(1_500), channels.join(", ")));
 }
 
+/// What is said several times over is counted as often as it stands for something.
+#[test]
+fn names_channels_and_groups_without_end() {
+    let _alone = alone();
+    let lines = |count: usize, line: fn(usize) -> String| (0..count).map(line).collect::<String>();
+    // Each of many states has each of many names.
+    let aliases = lines(1_100, |index| format!("A{index} = A{}\n", index + 1));
+    let branches = lines(1_100, |index| format!("!R{index} . A0 ⊕ "));
+    let requests = lines(1_100, |index| format!("request R{index} \"r{index}\" -> Q{index}\n"));
+    bounded("S0115", format!("{requests}client C\nC = {branches}End\n{aliases}A1100 = ?reply . End"));
+    // Channels in channels, each part of them reached by itself.
+    let parts = lines(1_500, |index| format!("P{index} = ( !S{index} . End, P{} )\n", index + 1));
+    let branches = lines(1_500, |index| format!("!M{index} . P{index} ⊕ "));
+    bounded("S0115", format!("client C\nC = {branches}End\n{parts}P1500 = !Last . End"));
+    // Many ends, beside each of which many channels run.
+    let channels = lines(1_100, |index| format!("*( ?N{index} . End ), "));
+    let branches = lines(1_100, |index| format!("!M{index} . End ⊕ "));
+    bounded("S0115", format!("client C\nC = ( {channels}D )\nD = {branches}!Last . End"));
+    // A chain of groups is no circle.
+    let groups = lines(65, |index| format!("group G{index} = G{}\n", index + 1));
+    let deep = format!("notification N \"n\"\n{groups}group G65 = N\nclient C\nC = !G0 . End");
+    let outcome = refused("S0115", deep);
+    assert_eq!(outcome.codes, ["S0115"], "{}", outcome.report);
+}
+
+#[test]
+fn what_the_tables_have_no_number_for() {
+    let _alone = alone();
+    let lines = |line: fn(usize) -> String| (0..66_000).map(line).collect::<String>();
+    let rest = "client C\nC = !N . End\nnotification N \"n\"";
+    let gates = lines(|index| format!(" requires own.a{index}"));
+    let outcome = refused("S0110", format!("capabilities client = N.c\n{rest} (T){gates}"));
+    assert!(outcome.report.contains("more than 65,535 capabilities"), "{}", outcome.report);
+    let outcome = refused("S0110", format!("{rest} (T)\n{}", lines(|index| format!("key k{index} = N.a\n"))));
+    assert!(outcome.report.contains("more than 65,535 keys"), "{}", outcome.report);
+    // A protocol that declares nothing has messages, too.
+    let outcome = refused("S0110", definition(&format!("{}End", lines(|index| format!("!M{index} . ")))));
+    assert_eq!(outcome.codes, ["S0110"], "{}", outcome.report);
+}
+
+/// What the code for a protocol takes grows as the protocol does.
+#[test]
+fn code_grows_with_its_protocol() {
+    let _alone = alone();
+    let chain = |size: usize| {
+        let steps: String = (0..size).map(|index| format!("!R{index} . ?Q{index} . ")).collect();
+        let requests: String =
+            (0..size).map(|index| format!("request R{index} \"r{index}\" -> Q{index}\n")).collect();
+        format!("{requests}client C\nserver S = dual C\nC = {steps}End")
+    };
+    let choice = |size: usize| {
+        let branches: String = (0..size).map(|index| format!("!N{index} . again ⊕ ")).collect();
+        let messages: String =
+            (0..size).map(|index| format!("notification N{index} \"n{index}\"\n")).collect();
+        format!("{messages}client C\nserver S = dual C\nC = rec again . ( {branches}End )")
+    };
+    let channels = |size: usize| {
+        let bodies: String = (0..size).map(|index| format!("*( !R{index} . ?Q{index} . End ), ")).collect();
+        let requests: String =
+            (0..size).map(|index| format!("request R{index} \"r{index}\" -> Q{index}\n")).collect();
+        format!(
+            "{requests}client C\nserver S = dual C\nC = ( {bodies}*( !Last . End ) )\nnotification Last \"l\""
+        )
+    };
+    let taken = |text: String| {
+        let (length, held) = held(move || {
+            let compilation = compilation(&HashMap::from([("main.session".to_owned(), text.into_bytes())]));
+            let compiled = compilation.protocol.as_ref().unwrap();
+            generate::check(compiled);
+            generate::items(compiled, &compilation.sources).to_string().len()
+        });
+        (length, held)
+    };
+    for shape in [chain as fn(usize) -> String, choice, channels] {
+        let (small, large) = (taken(shape(150)), taken(shape(600)));
+        // Four times as much, and a little for longer numbers and for tables that double.
+        assert!(large.0 < small.0 * 5, "{small:?} and {large:?}\n{}", shape(3));
+        assert!(large.1 < small.1 * 6, "{small:?} and {large:?}\n{}", shape(3));
+    }
+}
+
 #[test]
 fn channels_whose_product_explodes() {
+    let _alone = alone();
     let names: Vec<String> = (0..18).map(|index| format!("A{index}")).collect();
     let client: String =
         names.iter().map(|name| format!("{name} = !{name}x . !{name}y . {name}\n")).collect();
@@ -275,6 +404,7 @@ fn channels_whose_product_explodes() {
 
 #[test]
 fn a_chain_of_ten_thousand_imports() {
+    let _alone = alone();
     let name =
         |index: usize| if index == 0 { "main.session".to_owned() } else { format!("f{index}.session") };
     let chain = |last: &str| {

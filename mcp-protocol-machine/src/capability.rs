@@ -4,6 +4,7 @@
 //! inclusion. Refuses to widen: the only way to combine two sets is the meet, which grants what both grant.
 
 use std::cmp::Ordering;
+use std::fmt;
 
 use crate::protocol::GateIndex;
 
@@ -103,6 +104,34 @@ impl PartialOrd for Capabilities {
     }
 }
 
+/// One capability by name: its gate, and its path in the announcement as it is written. Generated code has a constant
+/// for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Capability {
+    /// Its gate.
+    pub gate: GateIndex,
+    /// `resources.subscribe`
+    pub path: &'static str,
+}
+
+impl AsRef<str> for Capability {
+    fn as_ref(&self) -> &str {
+        self.path
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.path)
+    }
+}
+
+impl FromIterator<Capability> for Capabilities {
+    fn from_iter<I: IntoIterator<Item = Capability>>(capabilities: I) -> Capabilities {
+        Capabilities::from_gates(capabilities.into_iter().map(|capability| capability.gate))
+    }
+}
+
 impl FromIterator<GateIndex> for Capabilities {
     fn from_iter<I: IntoIterator<Item = GateIndex>>(gates: I) -> Capabilities {
         Capabilities::from_gates(gates)
@@ -117,6 +146,7 @@ fn position(gate: GateIndex) -> (usize, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checker::tests::random::Random;
 
     fn set(gates: &[u16]) -> Capabilities {
         gates.iter().copied().map(GateIndex).collect()
@@ -165,5 +195,35 @@ mod tests {
         assert_eq!(set(&[1]).partial_cmp(&set(&[2])), None);
         assert_eq!(set(&[1, 100]).meet(&set(&[1, 101])), set(&[1]), "equal sets are equal values");
         assert!(set(&[1]).meet(&set(&[2])).is_none());
+    }
+
+    /// Sets at random, over more gates than fit into one word: the laws of a lattice's meet and order.
+    #[test]
+    fn the_sets_form_a_lattice() {
+        let mut random = Random::new(11);
+        let mut set = || match random.below(10) {
+            0 => Capabilities::none(),
+            1 => Capabilities::unknown(),
+            _ => {
+                let gates = 1 + random.below(130);
+                let share = random.below(100);
+                (0..gates).filter(|_| random.chance(share)).map(|gate| GateIndex(gate as u16)).collect()
+            }
+        };
+        for _ in 0..2_000 {
+            let (one, two, three) = (set(), set(), set());
+            let meet = one.meet(&two);
+            assert_eq!(meet, two.meet(&one));
+            assert_eq!(meet.meet(&three), one.meet(&two.meet(&three)));
+            assert_eq!(one.meet(&one), one);
+            assert_eq!(one.meet(&Capabilities::unknown()), one);
+            assert!(one.meet(&Capabilities::none()).is_none());
+            // The order is the meet's, and a chain of meets only ever goes down.
+            assert_eq!(one.is_within(&two), meet == one);
+            assert!(meet.meet(&three) <= meet && meet <= one);
+            for gate in (0..200).map(GateIndex) {
+                assert_eq!(meet.grants(gate), one.grants(gate) && two.grants(gate));
+            }
+        }
     }
 }

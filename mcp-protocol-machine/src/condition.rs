@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::protocol::{Condition, Text};
+use crate::protocol::{Condition, Gate, Text};
 
 impl fmt::Display for Condition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -14,6 +14,12 @@ impl fmt::Display for Condition {
             Some(literal) => write!(formatter, " = {literal:?}"),
             None => Ok(()),
         }
+    }
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&dotted(&self.path))
     }
 }
 

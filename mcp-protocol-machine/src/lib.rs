@@ -27,7 +27,7 @@ pub mod protocol;
 mod tables;
 mod violation;
 
-pub use capability::Capabilities;
+pub use capability::{Capabilities, Capability};
 pub use checker::{About, Awaiting, Checker, Step, StepKind};
 pub use copies::{CopyNumber, KeyValue, Meant, Ties};
 pub use exchange::{Limits, RequestId, Token};

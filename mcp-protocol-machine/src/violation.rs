@@ -4,6 +4,8 @@
 //! whose `Display` people read: what came, in which state, what is permitted there instead, by which rule. Refuses
 //! to decide what to do about it: the level says how strict the rule is, the caller chooses.
 
+mod lines;
+
 use std::fmt;
 use std::ops::Deref;
 
@@ -165,6 +167,13 @@ pub enum ViolationKind {
     },
     /// The message is accepted, but the protocol advises against it here. This is never a refusal.
     Discouraged,
+    /// The protocol has the message, but as another kind than the caller takes it for.
+    OtherKind {
+        /// What the caller takes it for.
+        taken_for: Kind,
+    },
+    /// The session is over, so nothing can be sent.
+    Over,
 }
 
 /// A message that is permitted, or awaited.
@@ -205,6 +214,23 @@ impl Violation {
     /// The states in which the message was judged: `Active`, or `RequestChannel and NotificationChannel`.
     pub fn state_names(&self) -> String {
         self.states.join(" and ")
+    }
+
+    /// The capability that keeps the message from being sent, where the state permits it: one that was not announced,
+    /// or one that the caller's own set leaves out. Nothing where the state is what refuses it.
+    pub fn missing_capability(&self) -> Option<&str> {
+        match &self.kind {
+            ViolationKind::NotNegotiated { capability, .. } | ViolationKind::Restricted { capability } => {
+                Some(capability)
+            }
+            _ => None,
+        }
+    }
+
+    /// The whole report, one thing a line: what is wrong, whose role was followed and who is to blame, where, what
+    /// came, what would have been right, by which rule.
+    pub fn report(&self) -> impl fmt::Display + '_ {
+        lines::Lines(self)
     }
 
     /// The details, by value.
@@ -352,6 +378,11 @@ impl Details {
             ViolationKind::NotCancellable { request } => {
                 write!(formatter, "{got} names the id {id} of a `{request}`, which cannot be cancelled")
             }
+            ViolationKind::OtherKind { taken_for } => {
+                let kind = got.kind.map_or("message", kind_name);
+                write!(formatter, "{got} is a {kind}, not a {}", kind_name(*taken_for))
+            }
+            ViolationKind::Over => write!(formatter, "{got} cannot be sent any more: the session is over"),
             ViolationKind::Discouraged => {
                 let modal = match self.strictness {
                     Strictness::Should => "should",
@@ -375,6 +406,16 @@ impl Details {
             return Ok(());
         }
         write!(formatter, ", and waits for {}", List(&self.awaited))
+    }
+}
+
+/// What a kind of message is called in a sentence.
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Request => "request",
+        Kind::Notification => "notification",
+        Kind::Reply { .. } => "reply",
+        Kind::Refusal { .. } => "refusal",
     }
 }
 

@@ -3,10 +3,12 @@
 //! In: [`Arguments`]. Out: everything the macro expands to. Refuses to generate from a file with errors: then there
 //! are stubs.
 
+use std::env;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
 use mcp_protocol_compiler::generate::stubs::{Outline, stubs};
+use mcp_protocol_compiler::source::{LARGEST_FILE, bytes_of};
 use mcp_protocol_compiler::{Compilation, compile, generate};
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -34,8 +36,11 @@ pub(crate) fn expand(arguments: &Arguments) -> TokenStream {
     let mut files = Vec::new();
     let mut read = |path: &Path| {
         let path = places.package.join(path);
-        let bytes = fs::read(&path)?;
-        files.push(path);
+        let bytes = bytes_of(File::open(&path)?)?;
+        // rustc must not read a file without end, which it would be asked to in order to see it change.
+        if bytes.len() <= LARGEST_FILE {
+            files.push(path);
+        }
         Ok(bytes)
     };
     let compilation = match compile(&entry, &mut read) {

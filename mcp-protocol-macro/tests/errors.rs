@@ -85,6 +85,19 @@ fn a_file_that_is_not_there_says_where_it_was_looked_for() {
     assert!(errors.contains("written `\"./talk.session\"`"), "{errors}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_that_never_ends_is_too_large() {
+    let package = Package::new("endless");
+    package.write(
+        "src/main.rs",
+        "mod talk { mcp_protocol_macro::protocol!(crate::runtime, \"talk.session\"); }\nfn main() {}\n",
+    );
+    package.write("talk.session", "import \"/dev/zero\"\nclient Caller\nCaller = !Hello . End\n");
+    let errors = package.errors();
+    assert!(errors.contains("[S0002] the file is larger than 64 MiB"), "{errors}");
+}
+
 #[test]
 fn warnings_are_shown_as_warnings() {
     let package = Package::new("warned");

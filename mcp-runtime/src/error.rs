@@ -9,9 +9,10 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_protocol_machine::protocol::{Condition, Text};
-use mcp_protocol_machine::{TableError, Violation};
+use mcp_protocol_machine::protocol::{Condition, Side, Text};
+use mcp_protocol_machine::{RequestId, TableError, Violation};
 
+use crate::checked::CheckedSession;
 use crate::driver::{End, Outcome};
 use crate::jsonrpc::RpcError;
 
@@ -71,6 +72,44 @@ pub enum Error {
     /// The call was cancelled by this side, or the copy by whoever opened it.
     #[error("the call was cancelled")]
     Cancelled,
+    /// A message opens a copy with steps of its own, and was sent like one that does not.
+    #[error("`{message}` opens something with steps of its own: send it with `open`")]
+    Opens {
+        /// The message, by its name in the `.session` file.
+        message: Text,
+    },
+    /// A message that opens no copy was sent like one that does.
+    #[error("`{message}` opens nothing with steps of its own: send it with `request`, `call` or `notify`")]
+    OpensNothing {
+        /// The message, by its name in the `.session` file.
+        message: Text,
+    },
+    /// A request that a session without types does not hold was to be answered.
+    #[error(
+        "the session holds no request with the id {id}: it is answered already, or another value's to answer"
+    )]
+    NotHeld {
+        /// The id.
+        id: RequestId,
+    },
+    /// The peer announced a version of the protocol that this side does not accept.
+    #[error("the peer {}, and this side accepts {}", speaks(offered), either(accepted))]
+    Version {
+        /// The version that this side asked for, if it asked for one.
+        requested: Option<String>,
+        /// The version that the peer announced, if it announced one.
+        offered: Option<String>,
+        /// The versions that this side accepts.
+        accepted: Vec<String>,
+    },
+    /// The peer lacks capabilities that this side requires.
+    #[error("the {} lacks what this side requires: {}", side_name(*side), missing.join(", "))]
+    MissingCapabilities {
+        /// The side that announced.
+        side: Side,
+        /// Everything that is missing, by its path in the announcement.
+        missing: Vec<String>,
+    },
     /// The time that a call or a step may take has passed. A request that may be taken back was taken back.
     #[error("`{message}` {what} {after:?}")]
     Timeout {
@@ -113,7 +152,44 @@ impl fmt::Display for Overdue {
     }
 }
 
+/// What is known of the peer's version.
+fn speaks(version: &Option<String>) -> String {
+    match version {
+        Some(version) => format!("speaks version `{version}`"),
+        None => "does not say which version it speaks".to_owned(),
+    }
+}
+
+/// Versions in a sentence.
+fn either(versions: &[String]) -> String {
+    match versions {
+        [] => "none".to_owned(),
+        versions => format!("`{}`", versions.join("` or `")),
+    }
+}
+
+fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Client => "client",
+        Side::Server => "server",
+    }
+}
+
 impl Error {
+    /// The error that answers a request whose announcement this side cannot work with.
+    pub(crate) fn as_answer(&self) -> RpcError {
+        match self {
+            Error::Version { offered, accepted, .. } => {
+                RpcError::unsupported_version(accepted, offered.as_deref().unwrap_or_default())
+            }
+            Error::MissingCapabilities { missing, .. } => {
+                RpcError::invalid_params("Required capabilities are missing")
+                    .with_data(serde_json::json!({ "missing": missing }))
+            }
+            other => RpcError::internal_error(other.to_string()),
+        }
+    }
+
     pub(crate) fn payload(message: &Text, source: serde_json::Error) -> Error {
         Error::Payload { message: message.clone(), source: Arc::new(source) }
     }
@@ -134,6 +210,14 @@ pub enum Mismatch {
     },
     /// It is the result of a request, and fits the condition of none of its replies.
     FitsNone(Vec<Condition>),
+    /// It announces another version of the protocol than this side has to.
+    Version {
+        /// What it announces, if it announces any.
+        announced: Option<String>,
+        /// What it may announce: the version that was asked for, or where this side does not speak that, those which
+        /// it speaks.
+        versions: Vec<String>,
+    },
     /// It reports no more progress than the report before it did.
     NotMore {
         /// What was reported before.
@@ -151,6 +235,14 @@ impl fmt::Display for Mismatch {
             }
             Mismatch::ReadAs { message, condition } => {
                 write!(formatter, "would be read as `{message}`, because of what it holds: `{condition}`")
+            }
+            Mismatch::Version { announced, versions } => {
+                formatter.write_str("announces ")?;
+                match announced {
+                    Some(announced) => write!(formatter, "version `{announced}`")?,
+                    None => formatter.write_str("no version")?,
+                }
+                write!(formatter, ", and has to announce {}", either(versions))
             }
             Mismatch::NotMore { before, now } => {
                 write!(formatter, "reports the progress {now} after {before}: each report must say more")
@@ -281,6 +373,15 @@ pub enum StepError<S> {
         /// The session as it was.
         session: S,
     },
+    /// The step happened, but what the peer announced with it is not what this side can work with, by
+    /// [`Options::require`](crate::Options::require) or the version. Dropping the session parts from the peer.
+    Unfit {
+        /// What is wrong: [`Error::Version`] or [`Error::MissingCapabilities`].
+        error: Error,
+        /// The session after the step, without its type: to be closed or aborted, or to go on with all the same,
+        /// with [`try_into_typed`](CheckedSession::try_into_typed).
+        session: CheckedSession,
+    },
     /// The session has ended.
     Ended(Error),
 }
@@ -291,6 +392,7 @@ impl<S> StepError<S> {
         match self {
             StepError::Refused { error, session } => StepError::Refused { error, session: convert(session) },
             StepError::NotSent { error, session } => StepError::NotSent { error, session: convert(session) },
+            StepError::Unfit { error, session } => StepError::Unfit { error, session },
             StepError::Ended(error) => StepError::Ended(error),
         }
     }
@@ -300,7 +402,7 @@ impl<S> StepError<S> {
         match self {
             StepError::Refused { error, session } => (Some(session), Error::Refused(error)),
             StepError::NotSent { error, session } => (Some(session), error),
-            StepError::Ended(error) => (None, error),
+            StepError::Unfit { error, .. } | StepError::Ended(error) => (None, error),
         }
     }
 }
@@ -316,7 +418,7 @@ impl<S> std::fmt::Display for StepError<S> {
         match self {
             StepError::Refused { error, .. } => write!(formatter, "the peer refused the request: {error}"),
             StepError::NotSent { error, .. } => write!(formatter, "nothing was sent: {error}"),
-            StepError::Ended(error) => error.fmt(formatter),
+            StepError::Unfit { error, .. } | StepError::Ended(error) => error.fmt(formatter),
         }
     }
 }
@@ -326,7 +428,7 @@ impl<S: std::fmt::Debug> std::error::Error for StepError<S> {
         match self {
             StepError::Refused { error, .. } => Some(error),
             StepError::NotSent { error, .. } => Some(error),
-            StepError::Ended(error) => std::error::Error::source(error),
+            StepError::Unfit { error, .. } | StepError::Ended(error) => std::error::Error::source(error),
         }
     }
 }

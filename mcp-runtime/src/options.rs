@@ -7,9 +7,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_protocol_machine::protocol::Text;
+use mcp_protocol_machine::protocol::{Protocol, Text};
 use mcp_protocol_machine::{RequestId, Violation};
 
+use crate::error::Error;
 use crate::jsonrpc::RpcError;
 use crate::session::Patience;
 
@@ -66,7 +67,21 @@ pub struct Options {
     /// Whether the error that answers a request whose handler panicked carries the text of the panic, which may hold
     /// what is not meant for the peer. Default: no.
     pub reveal_panics: bool,
+    required: Vec<Text>,
+    accepted: Accepted,
     on_report: Option<OnReport>,
+}
+
+/// The versions that a session accepts of its peer.
+#[derive(Clone, Debug, Default)]
+enum Accepted {
+    /// The one of the protocol's file.
+    #[default]
+    Own,
+    /// These.
+    These(Vec<Text>),
+    /// Any.
+    Any,
 }
 
 impl Default for Options {
@@ -89,6 +104,8 @@ impl Default for Options {
             max_timeout: None,
             cancel_reason: true,
             reveal_panics: false,
+            required: Vec::new(),
+            accepted: Accepted::Own,
             on_report: None,
         }
     }
@@ -105,6 +122,54 @@ impl Options {
     pub fn on_report(mut self, report: impl Fn(&Report) + Send + Sync + 'static) -> Options {
         self.on_report = Some(Arc::new(report));
         self
+    }
+
+    /// Requires capabilities of the peer, by the constants that generated code has for them or by their paths in the
+    /// announcement, `resources.subscribe`. A peer that announces less is not worked with: the step that takes its
+    /// announcement fails with [`Error::MissingCapabilities`](crate::Error::MissingCapabilities), which lists all that
+    /// is missing; a peer that announces in a request has that refused. Adds to what was required before.
+    #[must_use]
+    pub fn require<C: AsRef<str>>(mut self, capabilities: impl IntoIterator<Item = C>) -> Options {
+        for capability in capabilities {
+            let capability = Text::Owned(capability.as_ref().to_owned());
+            if !self.required.contains(&capability) {
+                self.required.push(capability);
+            }
+        }
+        self
+    }
+
+    /// Speaks these versions of the protocol, where `version = …` in the protocol's file says which message announces
+    /// the one that governs. Without this it is the version of the file.
+    ///
+    /// Any other that the peer announces is [`Error::Version`](crate::Error::Version). A side that announces it itself
+    /// has to announce the one that it was asked for, if it is among these, and else any of these;
+    /// [`answer_version`](crate::answer_version) finds it.
+    #[must_use]
+    pub fn accept_versions<V: Into<String>>(mut self, versions: impl IntoIterator<Item = V>) -> Options {
+        let versions = versions.into_iter().map(|version| Text::Owned(version.into()));
+        self.accepted = Accepted::These(versions.collect());
+        self
+    }
+
+    /// Accepts whatever version the peer announces, and lets this side announce whichever it likes.
+    #[must_use]
+    pub fn accept_any_version(mut self) -> Options {
+        self.accepted = Accepted::Any;
+        self
+    }
+
+    pub(crate) fn required(&self) -> &[Text] {
+        &self.required
+    }
+
+    /// The versions that are accepted of the peer; nothing where any is.
+    pub(crate) fn accepted_versions<'a>(&'a self, protocol: &'a Protocol) -> Option<&'a [Text]> {
+        match &self.accepted {
+            Accepted::Own => protocol.version.as_ref().map(std::slice::from_ref),
+            Accepted::These(versions) => Some(versions),
+            Accepted::Any => None,
+        }
     }
 
     /// Sets [`max_message_bytes`](Self::max_message_bytes).
@@ -242,6 +307,15 @@ impl Options {
     }
 }
 
+/// The version with which to answer a peer that asks for one: that one, if it is among those that this side speaks, else
+/// the latest of these, which stands last. Where none is given, any is spoken.
+pub fn answer_version<'v, V: AsRef<str>>(versions: &'v [V], requested: &'v str) -> &'v str {
+    match versions.last() {
+        Some(latest) if !versions.iter().any(|version| version.as_ref() == requested) => latest.as_ref(),
+        _ => requested,
+    }
+}
+
 impl fmt::Debug for Options {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -263,6 +337,8 @@ impl fmt::Debug for Options {
             .field("max_timeout", &self.max_timeout)
             .field("cancel_reason", &self.cancel_reason)
             .field("reveal_panics", &self.reveal_panics)
+            .field("required", &self.required)
+            .field("accepted", &self.accepted)
             .finish_non_exhaustive()
     }
 }
@@ -308,6 +384,12 @@ pub enum Report {
         message: Text,
         /// What the panic said, if that was text.
         text: Option<String>,
+    },
+    /// The peer announced what this side cannot work with: a version that it does not accept, or less than it
+    /// requires.
+    Unfit {
+        /// [`Error::Version`] or [`Error::MissingCapabilities`].
+        error: Error,
     },
     /// A message was not worked on, through no fault of its own.
     Dropped {
@@ -358,6 +440,7 @@ impl fmt::Display for Report {
             Report::Panicked { message, text: Some(text) } => {
                 write!(formatter, "the handler of `{message}` panicked: {text}")
             }
+            Report::Unfit { error } => error.fmt(formatter),
             Report::Dropped { message, cause } => {
                 write!(formatter, "`{message}` was dropped: ")?;
                 formatter.write_str(match cause {

@@ -3,13 +3,13 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use mcp_protocol_compiler::diagnostic::Diagnostic;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::dual::Undefined;
-use mcp_protocol_compiler::source::{LARGEST_FILE, SourceMap};
+use mcp_protocol_compiler::source::{SourceMap, bytes_of};
 use mcp_protocol_compiler::suggest::nearest;
 use mcp_protocol_compiler::{Compilation, Settings, compile_with};
 
@@ -80,11 +80,9 @@ pub(crate) fn compile_file_with(path: &Path, settings: Settings) -> Result<Compi
     compile_with(path, &mut read, settings).map_err(|error| Failure::Read(path.to_path_buf(), error))
 }
 
-/// The bytes of a file, no more of them than are needed to see that it is too large: some never end.
+/// The bytes of a file, as many as the compiler wants.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    bytes_of(File::open(path)?)
 }
 
 /// Colour on a terminal only, unless the user says otherwise.

@@ -100,12 +100,54 @@ fn a_file_that_never_ends_is_too_large() {
     for command in COMMANDS {
         let (code, out, err) = run(&folder, &[command, "/dev/zero"]);
         assert_eq!(code, 1, "{command}");
-        assert!((out + &err).contains("error[S0002]: the file is too large"), "{command}");
+        assert!((out + &err).contains("error[S0002]: the file is larger than 64 MiB"), "{command}");
     }
     fs::write(folder.join("a.session"), format!("import \"/dev/zero\"\n{LINES}")).unwrap();
     let (code, out, _) = run(&folder, &["check", "a.session"]);
     assert_eq!(code, 1);
     assert!(out.contains("error[S0002]"), "{out}");
+}
+
+#[test]
+fn a_large_file_is_worked_on_as_any_other() {
+    let folder = folder("large");
+    let steps: String = (0..500).map(|index| format!("!Total{index} . ?Sum{index} . ")).collect();
+    let requests: String =
+        (0..500).map(|index| format!("request Total{index} \"total/{index}\" -> Sum{index}\n")).collect();
+    let text = format!(
+        "protocol P \"1\"\n{requests}client Teller\nserver Counter = dual Teller\nTeller = {steps}End\n"
+    );
+    fs::write(folder.join("right.session"), text).unwrap();
+    for command in COMMANDS {
+        let (code, out, err) = run(&folder, &[command, "right.session"]);
+        assert_eq!((code, err.as_str()), (0, ""), "{command}");
+        assert!(command == "check" || command == "fmt" || out.contains("Total499"), "{command}");
+    }
+    let (code, ..) = run(&folder, &["fmt", "--check", "right.session"]);
+    assert_eq!(code, 0);
+}
+
+#[test]
+fn a_large_file_with_mistakes_says_little() {
+    let folder = folder("large_wrong");
+    let rest = "client Teller\nTeller = ";
+    let texts = [
+        format!("{rest}{}", "(".repeat(1 << 18)),
+        format!("{rest}{}", "rec again . ".repeat(20_000)),
+        format!("{rest}{}End", "!Total . Missing ⊕ ".repeat(10_000)),
+        "$\n%\n".repeat(10_000),
+        "a".repeat(1 << 20),
+    ];
+    for text in texts {
+        fs::write(folder.join("wrong.session"), &text).unwrap();
+        for command in COMMANDS {
+            let (code, out, err) = run(&folder, &[command, "wrong.session"]);
+            let (first, said) = (&text[..40], out.len() + err.len());
+            // What can be turned round is, whatever the messages are.
+            assert!(code == 1 || command == "dual" || command == "fmt", "{command} {first}: {code}");
+            assert!(code < 2 && (code == 0 || said < 100_000), "{command} {first}: {code}, {said} bytes");
+        }
+    }
 }
 
 #[cfg(unix)]

@@ -19,7 +19,7 @@ use std::time::Duration;
 use desk::{Desk, Entry};
 use mcp_protocols::mcp_2025_03_26::messages;
 use mcp_runtime::driver::Means;
-use mcp_runtime::{Error, Outcome, Report, ViolationKind};
+use mcp_runtime::{Error, Outcome, Report, StepError, ViolationKind};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tap::Line;
@@ -141,11 +141,13 @@ async fn a_client_that_offers_nothing() {
 async fn a_revision_that_the_server_answers_with_another() {
     guarded(async {
         let Some((session, _window, reports)) = peer::start() else { return };
-        let (result, session) = session.initialize(hello("1999-01-01", json!({}))).await.unwrap();
+        let refused = session.initialize(hello("1999-01-01", json!({}))).await;
         // It names the newest that it has. A client that does not speak it parts, where the protocol lets it.
-        assert_eq!(result.protocol_version, "2025-11-25");
-        assert_left_in_order(session.close().await);
-        assert_eq!(reports.texts(), [""; 0]);
+        let Err(StepError::Unfit { error, session }) = refused else { panic!("{refused:?}") };
+        let Error::Version { requested, offered, .. } = &error else { panic!("{error}") };
+        assert_eq!((requested.as_deref(), offered.as_deref()), (Some("1999-01-01"), Some("2025-11-25")));
+        assert_left_in_order(session.close().unwrap().await);
+        assert_eq!(reports.texts(), [error.to_string()]);
     })
     .await;
 }

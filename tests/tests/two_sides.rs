@@ -12,6 +12,10 @@ mod desk;
 mod ends;
 #[path = "two_sides/handshake.rs"]
 mod handshake;
+#[path = "two_sides/negotiation.rs"]
+mod negotiation;
+#[path = "two_sides/restriction.rs"]
+mod restriction;
 #[path = "two_sides/subscriptions.rs"]
 mod subscriptions;
 #[path = "support/tap.rs"]

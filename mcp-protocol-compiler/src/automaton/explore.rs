@@ -9,11 +9,11 @@ use std::collections::HashMap;
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Only, Origin, StateKind};
 
 use super::graph::{Graph, NodeId};
-use super::head::{ChoiceHead, Head, Heads, Reached};
+use super::head::{ChoiceHead, Head, Heads};
 use super::raw::{Open, Raw, RawEdge, RawState};
 use crate::checks::{channels, choices, replies, size};
 use crate::diagnostic::Diagnostic;
-use crate::hash::Map;
+use crate::hash::{Map, Set};
 use crate::resolve::Resolution;
 use crate::source::Span;
 
@@ -66,6 +66,11 @@ pub(super) struct Explorer<'a> {
     broken: bool,
     /// How many edges there are so far.
     count: usize,
+    /// Whether there are too many of them, or of names, which has been reported.
+    full: bool,
+    /// The references by which each state was reached, and the definitions that it has its names from.
+    reached: Set<(usize, NodeId)>,
+    named: Set<(usize, usize)>,
     /// The state whose edges are being found.
     current: Option<usize>,
     /// How often a finding asked for the way to its place.
@@ -74,6 +79,9 @@ pub(super) struct Explorer<'a> {
 
 /// How many edges a machine may have.
 const MOST_EDGES: usize = 1_000_000;
+
+/// How many names states may have in all.
+const MOST_NAMES: usize = 1_000_000;
 
 /// Explores one role from its first node.
 pub(super) fn explore(
@@ -104,6 +112,9 @@ pub(super) fn explore(
         only: Vec::new(),
         broken: false,
         count: 0,
+        full: false,
+        reached: Set::default(),
+        named: Set::default(),
         current: None,
         questions: Cell::new(0),
     };
@@ -135,12 +146,11 @@ impl Explorer<'_> {
             self.current = Some(state);
             let mut edges = self.edges(&choice, &key);
             let own = edges.len();
-            edges.extend(self.spawns(key.running, key.only));
-            self.count += edges.len();
-            if self.count > MOST_EDGES {
-                self.broken = true;
-                let span = self.states.get(state).map_or(Span::default(), |place| place.span);
-                return self.diagnostics.push(size::too_many_edges(span, MOST_EDGES));
+            self.count += own;
+            let span = self.states.get(state).map_or(Span::default(), |place| place.span);
+            edges.extend(self.spawns(key.running, key.only, span));
+            if self.full {
+                return;
             }
             if let Some(place) = self.states.get_mut(state) {
                 place.edges = edges;
@@ -158,16 +168,16 @@ impl Explorer<'_> {
         body: Option<Option<MessageIndex>>,
         via: Via,
     ) -> Option<usize> {
-        let place = self.heads.place(node);
-        let head = self.heads.head(place.node, self.diagnostics);
-        let marked = self.marked(&place);
+        let end = self.heads.end(node);
+        let head = self.heads.head(end, self.diagnostics);
+        let marked = self.marked(node);
         if let Some(definition) = marked
             && let Some(found) = self.no_place_for_only(definition, &head, body.is_some())
         {
             self.diagnostics.push(found);
             return None;
         }
-        let only = self.rest(&place, marked, via);
+        let only = self.rest(end, marked, via);
         match head {
             Head::Broken => {
                 self.broken = true;
@@ -175,8 +185,8 @@ impl Explorer<'_> {
             }
             Head::End | Head::Choice(_) => {
                 let kind = if matches!(head, Head::End) { StateKind::End } else { StateKind::Linear };
-                let key = Key { node: place.node, open, running, body, only };
-                let state = self.state(key, kind, Vec::new(), &place.definitions, &head);
+                let key = Key { node: end, open, running, body, only };
+                let state = self.state(key, kind, Vec::new(), node, &head);
                 if let Some(slot) = self.only.get_mut(state) {
                     *slot = slot.or(marked);
                 }
@@ -199,10 +209,9 @@ impl Explorer<'_> {
                 let running = self.more_running(running, &parallel.replicated);
                 match parallel.linear.as_slice() {
                     [] => {
-                        let key = Key { node: place.node, open, running, body, only };
-                        let state =
-                            self.state(key, StateKind::Replicated, Vec::new(), &place.definitions, &head);
-                        let spawns = self.spawns(running, only);
+                        let key = Key { node: end, open, running, body, only };
+                        let state = self.state(key, StateKind::Replicated, Vec::new(), node, &head);
+                        let spawns = self.spawns(running, only, span);
                         if let Some(place) = self.states.get_mut(state) {
                             place.edges = spawns;
                         }
@@ -212,7 +221,7 @@ impl Explorer<'_> {
                     [single] => {
                         let state = self.target(*single, open, running, body, via)?;
                         // The linear channel's own name comes first; the one around it is the second best.
-                        self.also_named(state, &place.definitions);
+                        self.also_named(state, node);
                         self.starts.push((vec![state], running));
                         Some(state)
                     }
@@ -223,9 +232,9 @@ impl Explorer<'_> {
                             .collect();
                         let parts = parts?;
                         self.starts.push((parts.clone(), running));
-                        let key = Key { node: place.node, open, running, body, only };
-                        let state = self.state(key, StateKind::Fork, parts, &place.definitions, &head);
-                        let spawns = self.spawns(running, only);
+                        let key = Key { node: end, open, running, body, only };
+                        let state = self.state(key, StateKind::Fork, parts, node, &head);
+                        let spawns = self.spawns(running, only, span);
                         if let Some(place) = self.states.get_mut(state) {
                             place.edges = spawns;
                         }
@@ -236,17 +245,10 @@ impl Explorer<'_> {
         }
     }
 
-    fn state(
-        &mut self,
-        key: Key,
-        kind: StateKind,
-        parts: Vec<usize>,
-        definitions: &[Reached],
-        head: &Head,
-    ) -> usize {
+    fn state(&mut self, key: Key, kind: StateKind, parts: Vec<usize>, from: NodeId, head: &Head) -> usize {
         if let Some(state) = self.keys.get(&key) {
             let state = *state;
-            self.also_named(state, definitions);
+            self.also_named(state, from);
             return state;
         }
         let (may_close, peer_may_close, span) = match head {
@@ -274,9 +276,9 @@ impl Explorer<'_> {
         });
         self.open.push(key.open.clone());
         self.only.push(None);
-        self.also_named(state, definitions);
+        self.also_named(state, from);
         if kind == StateKind::End {
-            let spawns = self.spawns(key.running, key.only);
+            let spawns = self.spawns(key.running, key.only, span);
             if let Some(place) = self.states.get_mut(state) {
                 place.edges = spawns;
             }
@@ -288,18 +290,31 @@ impl Explorer<'_> {
         state
     }
 
-    /// Gives a state further names, and the levels that come with the first name that has any.
-    fn also_named(&mut self, state: usize, definitions: &[Reached]) {
+    /// Gives a state the names on the way from a node, and the levels that come with the first name that has any.
+    fn also_named(&mut self, state: usize, from: NodeId) {
         let Some(place) = self.states.get_mut(state) else { return };
-        for Reached { index, flipped } in definitions {
-            if !place.definitions.contains(index) {
-                place.definitions.push(*index);
+        for node in self.heads.way(from) {
+            // From here on the way has been gone before.
+            if !self.reached.insert((state, node)) {
+                return;
             }
-            let Some(definition) = self.resolution.definitions.get(*index) else { continue };
+            let Some(index) = self.heads.graph.definition(node) else { continue };
+            let Some(definition) = self.resolution.definitions.get(index) else { continue };
+            if self.reached.len() > MOST_NAMES {
+                if !std::mem::replace(&mut self.full, true) {
+                    self.broken = true;
+                    self.diagnostics.push(size::too_many_names(definition.name.span, MOST_NAMES));
+                }
+                return;
+            }
+            if self.named.insert((state, index)) {
+                place.definitions.push(index);
+            }
+            let flipped = self.heads.graph.is_flipped(node);
             for level in &definition.levels {
                 use crate::ast::LevelDirection::{In, Out};
                 // What the one side sends is what the other receives.
-                let (not_out, not_in) = if *flipped { (Out, In) } else { (In, Out) };
+                let (not_out, not_in) = if flipped { (Out, In) } else { (In, Out) };
                 let value = crate::resolve::level(level);
                 if level.direction != Some(not_out) && place.outward.is_none() {
                     place.outward = Some(value.clone());
@@ -343,13 +358,13 @@ impl Explorer<'_> {
             }
         }
         for (body, span) in &choice.replicated {
-            let place = self.heads.place(*body);
-            let body = place.node;
+            let definition = self.heads.first_definition(*body);
+            let body = self.heads.end(*body);
             if key.body.is_some() {
                 self.diagnostics.push(channels::channels_in_body(*span));
                 continue;
             }
-            self.body(body, *span, place.definitions.first().map(|reached| reached.index));
+            self.body(body, *span, definition);
             for edge in self.bodies.get(&body).cloned().unwrap_or_default() {
                 match seen.insert((edge.direction, edge.message), edge.span) {
                     Some(first) => {

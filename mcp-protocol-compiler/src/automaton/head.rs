@@ -48,57 +48,100 @@ pub(super) struct ParallelHead {
     pub(super) replicated: Vec<(NodeId, Span)>,
 }
 
-/// A node with the names on the way to it.
-pub(super) struct Place {
-    /// The node that is no reference.
-    pub(super) node: NodeId,
-    /// The definitions on the way, outermost first.
-    pub(super) definitions: Vec<Reached>,
-}
-
-/// A definition on the way to a node.
-#[derive(Clone, Copy)]
-pub(super) struct Reached {
-    /// Which, in the resolution's definitions.
-    pub(super) index: usize,
-    /// Whether it is read from the other side, `dual`.
-    pub(super) flipped: bool,
-}
-
 pub(super) struct Heads<'a> {
     pub(super) graph: &'a Graph,
     resolution: &'a Resolution,
     memory: Map<NodeId, Head>,
+    /// What each reference that was followed leads to in the end.
+    ends: Map<NodeId, NodeId>,
+    /// The first definition with `only` on the way of each reference that was followed.
+    only: Map<NodeId, Option<usize>>,
     /// How many actions all choices have, each of them flattened.
     actions: usize,
     /// How many choices have been flattened into others.
     choices: usize,
-    /// Whether either was too many, which has been reported.
+    /// How many channels stand side by side in all.
+    channels: usize,
+    /// Whether one of these was too many, which has been reported.
     full: bool,
 }
 
 impl<'a> Heads<'a> {
     pub(super) fn new(graph: &'a Graph, resolution: &'a Resolution) -> Self {
-        Heads { graph, resolution, memory: Map::default(), actions: 0, choices: 0, full: false }
+        Heads {
+            graph,
+            resolution,
+            memory: Map::default(),
+            ends: Map::default(),
+            only: Map::default(),
+            actions: 0,
+            choices: 0,
+            channels: 0,
+            full: false,
+        }
     }
 
-    /// Follows references.
-    pub(super) fn place(&self, node: NodeId) -> Place {
-        let mut place = Place { node, definitions: Vec::new() };
-        // No way is longer than there are nodes, unless it runs in a circle; `head` reports that.
-        for _ in 0..=self.graph.len() {
-            if let Some(definition) = self.graph.definition(place.node)
-                && !place.definitions.iter().any(|known| known.index == definition)
-            {
-                let flipped = self.graph.is_flipped(place.node);
-                place.definitions.push(Reached { index: definition, flipped });
+    /// Follows references to what is none. Those that run in a circle lead to one of themselves; `head` reports that.
+    pub(super) fn end(&mut self, node: NodeId) -> NodeId {
+        let mut way = Vec::new();
+        let mut at = node;
+        let end = loop {
+            if let Some(end) = self.ends.get(&at) {
+                break *end;
             }
-            match self.graph.get(place.node) {
-                Node::Reference(next) => place.node = *next,
-                _ => return place,
-            }
+            let Node::Reference(next) = self.graph.get(at) else { break at };
+            // Until the end is known a reference leads to itself, so that a circle is closed where it is met again.
+            self.ends.insert(at, at);
+            way.push(at);
+            at = *next;
+        };
+        for node in way {
+            self.ends.insert(node, end);
         }
-        place
+        end
+    }
+
+    /// The first definition with `only` on the way from a node to what is no reference.
+    pub(super) fn only(&mut self, node: NodeId) -> Option<usize> {
+        let mut way = Vec::new();
+        let mut at = node;
+        let only = loop {
+            if let Some(only) = self.only.get(&at) {
+                break *only;
+            }
+            // In a circle nothing is found where it is met again.
+            self.only.insert(at, None);
+            way.push(at);
+            let definition = self.graph.definition(at);
+            let marked = |index: &usize| {
+                self.resolution.definitions.get(*index).is_some_and(|definition| definition.only.is_some())
+            };
+            if let Some(definition) = definition.filter(marked) {
+                break Some(definition);
+            }
+            let Node::Reference(next) = self.graph.get(at) else { break None };
+            at = *next;
+        };
+        for node in way {
+            self.only.insert(node, only);
+        }
+        only
+    }
+
+    /// The nodes on the way from one to what is no reference, that and the first included.
+    pub(super) fn way(&self, node: NodeId) -> impl Iterator<Item = NodeId> + use<'a> {
+        let graph = self.graph;
+        let next = move |node: &NodeId| match graph.get(*node) {
+            Node::Reference(next) => Some(*next),
+            _ => None,
+        };
+        // No way is longer than there are nodes, unless it runs in a circle.
+        std::iter::successors(Some(node), next).take(graph.len())
+    }
+
+    /// The first definition on the way from a node to what is no reference.
+    pub(super) fn first_definition(&self, node: NodeId) -> Option<usize> {
+        self.way(node).find_map(|node| self.graph.definition(node))
     }
 
     /// The head of a node that is no reference.
@@ -191,7 +234,7 @@ impl<'a> Heads<'a> {
                     self.too_large(action.span, broken, diagnostics);
                     break;
                 }
-                Branch::Other(named, at) => (*named, self.place(*named).node, *at),
+                Branch::Other(named, at) => (*named, self.end(*named), *at),
             };
             match graph.get(inner) {
                 Node::Broken | Node::Pending => *broken = true,
@@ -260,18 +303,19 @@ impl<'a> Heads<'a> {
 
     fn parallel(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) -> Head {
         let mut result = ParallelHead::default();
-        let mut waiting = vec![(node, Span::default())];
-        let mut seen = Vec::new();
-        while let Some((node, _)) = waiting.pop() {
-            let place = self.place(node).node;
+        let mut waiting = vec![node];
+        let first = node;
+        while let Some(node) = waiting.pop() {
+            let place = self.end(node);
+            self.channels += 1;
+            if self.channels > MOST_ACTIONS {
+                self.too_many_channels(first, diagnostics);
+                return Head::Broken;
+            }
             match self.graph.get(place) {
-                Node::Parallel(parts, span) => {
+                Node::Parallel(parts, _) => {
                     // Channels that contain themselves have been refused as a loop across `( , )`.
-                    if seen.contains(&place) {
-                        return Head::Broken;
-                    }
-                    seen.push(place);
-                    waiting.extend(parts.iter().rev().map(|part| (*part, *span)));
+                    waiting.extend(parts.iter().rev());
                 }
                 Node::Replicated(body, span) => result.replicated.push((*body, *span)),
                 // The other channels are still looked at: they may have errors of their own.
@@ -287,8 +331,17 @@ impl<'a> Heads<'a> {
     }
 }
 
+impl Heads<'_> {
+    fn too_many_channels(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) {
+        if !std::mem::replace(&mut self.full, true) {
+            diagnostics.push(size::too_many_channels(self.graph.span(node), MOST_ACTIONS));
+        }
+    }
+}
+
 /// How many choices may be each other's branches.
 const DEPTH: usize = 256;
 
-/// How many branches choices may have in all. A choice that is a branch of many has its branches in each.
+/// How many branches choices may have in all, and how many channels may stand side by side. A choice that is a branch
+/// of many has its branches in each.
 const MOST_ACTIONS: usize = 1_000_000;

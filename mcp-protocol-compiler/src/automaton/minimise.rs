@@ -35,16 +35,14 @@ pub(super) fn minimise(raw: &Raw) -> Raw {
     let count = classes.iter().max().map_or(0, |last| last + 1);
     let mut states: Vec<Option<RawState>> = vec![None; count];
     let class = |state: usize| classes.get(state).copied().unwrap_or_default();
+    let mut named: Set<(usize, usize)> = Set::default();
     for (state, place) in raw.states.iter().enumerate() {
-        let Some(slot) = states.get_mut(class(state)) else { continue };
+        let class_of_state = class(state);
+        let Some(slot) = states.get_mut(class_of_state) else { continue };
+        let new = place.definitions.iter().filter(|definition| named.insert((class_of_state, **definition)));
+        let new: Vec<usize> = new.copied().collect();
         match slot {
-            Some(merged) => {
-                for definition in &place.definitions {
-                    if !merged.definitions.contains(definition) {
-                        merged.definitions.push(*definition);
-                    }
-                }
-            }
+            Some(merged) => merged.definitions.extend(new),
             None => {
                 let mut place = place.clone();
                 for edge in &mut place.edges {

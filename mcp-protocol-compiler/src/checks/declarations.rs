@@ -26,8 +26,6 @@ pub const BAD_OVERRIDE: Code = Code("S0107");
 pub const MISPLACED_MODIFIER: Code = Code("S0108");
 /// A payload type without a `types` module.
 pub const NO_TYPES: Code = Code("S0109");
-/// More messages than the tables can number.
-pub const TOO_MANY: Code = Code("S0110");
 /// A definition that no role reaches.
 pub const UNUSED_DEFINITION: Code = Code("S0111");
 
@@ -311,13 +309,6 @@ pub fn no_types_module(path: &RustPath) -> Diagnostic {
     )
     .label("a name alone is looked for in the `types` module")
     .help("add `types path::to::module` to this file, or write the type's whole path")
-}
-
-/// More messages than fit.
-pub fn too_many_messages(span: Span) -> Diagnostic {
-    Diagnostic::error(TOO_MANY, span, "more than 65,535 messages, replies and error replies")
-        .label("there is no number left for this one")
-        .help("split the protocol in two")
 }
 
 /// A definition that nothing reaches.

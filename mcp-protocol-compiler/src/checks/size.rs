@@ -7,8 +7,31 @@
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
+/// More messages, gates or keys than the tables can number.
+pub const TOO_MANY: Code = Code("S0110");
 /// A protocol that is too large to be built.
 pub const TOO_LARGE: Code = Code("S0115");
+
+/// A message for which there is no number.
+pub fn too_many_messages(span: Span) -> Diagnostic {
+    Diagnostic::error(TOO_MANY, span, "more than 65,535 messages, replies and error replies")
+        .label("there is no number left for this one")
+        .help("split the protocol in two")
+}
+
+/// A gate for which there is no number.
+pub fn too_many_gates(path: Span) -> Diagnostic {
+    Diagnostic::error(TOO_MANY, path, "more than 65,535 capabilities are required")
+        .label("there is no number left for this one")
+        .help("require a capability that another message requires, or split the protocol in two")
+}
+
+/// A key for which there is no number.
+pub fn too_many_keys(name: Span) -> Diagnostic {
+    Diagnostic::error(TOO_MANY, name, "more than 65,535 keys")
+        .label("there is no number left for this one")
+        .help("let copies share a key, or split the protocol in two")
+}
 
 /// Groups whose members are too many when they are written out.
 pub fn too_many_members(group: Span, most: usize) -> Diagnostic {
@@ -16,6 +39,28 @@ pub fn too_many_members(group: Span, most: usize) -> Diagnostic {
         .label("one too many")
         .with_note("the members of a group in a group count for both")
         .help("put fewer groups into one another")
+}
+
+/// A group in a group in a group, and so on.
+pub fn groups_too_deep(member: Span, most: usize) -> Diagnostic {
+    Diagnostic::error(TOO_LARGE, member, format!("more than {most} groups in one another"))
+        .label("one too many")
+        .help("name the messages themselves in one of the groups")
+}
+
+/// States with too many names.
+pub fn too_many_names(definition: Span, most: usize) -> Diagnostic {
+    Diagnostic::error(TOO_LARGE, definition, format!("the states of this role have more than {most} names"))
+        .label("one too many")
+        .with_note("a definition that is another one names its state, too, in each place where that stands")
+        .help("use one definition in place of those that mean the same")
+}
+
+/// Channels side by side that are too many when they are written out.
+pub fn too_many_channels(parts: Span, most: usize) -> Diagnostic {
+    Diagnostic::error(TOO_LARGE, parts, format!("more than {most} channels side by side"))
+        .label("with those of the definitions that are its parts")
+        .help("remove the channels that it has twice")
 }
 
 /// A machine with too many edges.

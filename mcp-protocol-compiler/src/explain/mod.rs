@@ -157,7 +157,7 @@ static PAGES: [Page; 84] = pages! {
     checks::declarations::BAD_OVERRIDE, "S0107", "`override` where there is nothing to replace";
     checks::declarations::MISPLACED_MODIFIER, "S0108", "a modifier on the wrong kind of message";
     checks::declarations::NO_TYPES, "S0109", "a payload type, and nothing says where it lives";
-    checks::declarations::TOO_MANY, "S0110", "more messages than can be numbered";
+    checks::size::TOO_MANY, "S0110", "more messages, gates or keys than can be numbered";
     checks::declarations::UNUSED_DEFINITION, "S0111", "a definition that no role reaches";
     checks::alternatives::NOT_TOLD_APART, "S0112", "alternatives that nothing tells apart";
     checks::announcements::NEVER_ANNOUNCED, "S0113", "a capability that nobody announces";

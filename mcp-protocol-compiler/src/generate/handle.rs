@@ -107,6 +107,22 @@ impl Generator<'_> {
                 }
 
                 #(#methods)*
+
+                /// A handle that sends nothing for which it needs other capabilities than these. It can be restricted
+                /// further, and never be widened.
+                pub fn restrict(&self, capabilities: &typed::Capabilities) -> Self {
+                    Self { handle: self.handle.restrict(capabilities) }
+                }
+
+                /// Whether a message may be sent now, and if not, why: the state of the session, or a capability.
+                pub fn permits(&self, message: typed::MessageIndex) -> Result<(), typed::Violation> {
+                    self.handle.permits(message)
+                }
+
+                /// The messages that may be sent now.
+                pub fn permitted(&self) -> Vec<typed::MessageIndex> {
+                    self.handle.permitted()
+                }
             }
         }
     }
@@ -242,6 +258,12 @@ impl Generator<'_> {
             impl<State> #name<State> {
                 pub(super) fn at(session: typed::Session) -> Self {
                     Self { session, state: ::std::marker::PhantomData }
+                }
+
+                /// The same copy without its type: what it permits is decided at run time, and `try_into_typed`
+                /// leads back.
+                pub fn into_checked(self) -> super::runtime::CheckedSession {
+                    self.session.into_checked()
                 }
 
                 /// Waits until there is something to take with `next` or `recv_…`, or there will be nothing. Takes

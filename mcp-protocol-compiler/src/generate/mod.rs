@@ -125,6 +125,7 @@ impl<'a> Generator<'a> {
         };
         // Put one behind the other, not into one another: what is put into other code is copied.
         items.extend([markers, roles, messages]);
+        items.extend(self.capabilities());
         items.extend(quote! {
             #protocol
             #allow

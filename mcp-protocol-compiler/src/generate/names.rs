@@ -6,7 +6,7 @@
 use proc_macro2::{Ident, Span};
 
 /// Methods of every session value; nothing else may be called so.
-pub(crate) const SESSION_METHODS: [&str; 15] = [
+pub(crate) const SESSION_METHODS: [&str; 16] = [
     "new",
     "with_options",
     "resume",
@@ -15,6 +15,7 @@ pub(crate) const SESSION_METHODS: [&str; 15] = [
     "incoming",
     "permits",
     "permitted",
+    "into_checked",
     "abort",
     "ended",
     "readable",
@@ -25,14 +26,14 @@ pub(crate) const SESSION_METHODS: [&str; 15] = [
 ];
 
 /// Methods of a role's handle.
-pub(crate) const HANDLE_METHODS: [&str; 1] = ["clone"];
+pub(crate) const HANDLE_METHODS: [&str; 4] = ["clone", "restrict", "permits", "permitted"];
 
 /// Methods of a handler's context.
 pub(crate) const CONTEXT_METHODS: [&str; 5] = ["peer", "cancelled", "is_cancelled", "wants_reports", "clone"];
 
 /// What stands in the generated module beside the roles and the states: the imports, the tables and the modules.
-pub(crate) const MODULE_ITEMS: [&str; 8] =
-    ["runtime", "typed", "types", "messages", "tables", "client", "server", "PROTOCOL"];
+pub(crate) const MODULE_ITEMS: [&str; 9] =
+    ["runtime", "typed", "types", "messages", "capabilities", "tables", "client", "server", "PROTOCOL"];
 
 /// The items of a role's module, which knows its role by name.
 pub(crate) const ROLE_ITEMS: [&str; 7] =

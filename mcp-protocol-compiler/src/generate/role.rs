@@ -20,8 +20,10 @@ impl Generator<'_> {
         let nothing_owed = self.nothing_owed(role);
         let resumable =
             |state: &StatePlan<'_>| nothing_owed.get(state.index.0 as usize).copied().unwrap_or(false);
+        code.extend(self.in_role(role));
         code.extend(role.states.iter().map(|state| self.state(role, state, resumable(state))));
         for copy in &role.copies {
+            code.extend(self.in_role(copy));
             code.extend(copy.states.iter().map(|state| self.state(copy, state, false)));
         }
         code.extend(self.role_module(role));
@@ -104,6 +106,12 @@ impl Generator<'_> {
                     self.session.permitted()
                 }
 
+                /// The same session without its type: what it permits is decided at run time, and
+                /// `try_into_typed` leads back.
+                pub fn into_checked(self) -> runtime::CheckedSession {
+                    self.session.into_checked()
+                }
+
                 /// Waits until the peer has said everything it will say, and has its answers.
                 pub async fn ended(&self) {
                     self.session.ended().await
@@ -124,6 +132,39 @@ impl Generator<'_> {
     }
 
     fn state(&self, role: &Role<'_>, state: &StatePlan<'_>, resumable: bool) -> TokenStream {
+        let mut code = self.typed(role, state);
+        code.extend(self.steps(role, state, resumable));
+        code
+    }
+
+    /// What a session without types has to know to become this type.
+    fn typed(&self, role: &Role<'_>, state: &StatePlan<'_>) -> TokenStream {
+        let name = role.path();
+        let marker = ident(&state.state.name);
+        let number = Literal::u32_unsuffixed(state.index.0);
+        quote! {
+            impl typed::Typed for #name<#marker> {
+                const STATE: typed::StateIndex = typed::StateIndex(#number);
+            }
+        }
+    }
+
+    /// What all states of a session type have in common.
+    fn in_role(&self, role: &Role<'_>) -> TokenStream {
+        let (name, side, copy) = (role.path(), self.side(role), role.copy.is_some());
+        quote! {
+            impl<State> typed::InRole for #name<State> {
+                const SIDE: typed::Side = #side;
+                const COPY: bool = #copy;
+
+                fn protocol() -> &'static typed::Protocol {
+                    &PROTOCOL
+                }
+            }
+        }
+    }
+
+    fn steps(&self, role: &Role<'_>, state: &StatePlan<'_>, resumable: bool) -> TokenStream {
         let allow = &self.allow;
         let name = role.path();
         let marker = ident(&state.state.name);
@@ -143,7 +184,7 @@ impl Generator<'_> {
     }
 
     fn resume(&self, role: &Role<'_>, state: &StatePlan<'_>) -> TokenStream {
-        let side = side(role);
+        let side = self.side(role);
         let index = Literal::u32_unsuffixed(state.index.0);
         quote! {
             /// Continues a session that was begun elsewhere and is in this state. Nobody checks that it is.
@@ -178,8 +219,15 @@ impl Generator<'_> {
         owed.into_iter().map(|count| count == Some(0)).collect()
     }
 
+    fn side(&self, role: &Role<'_>) -> TokenStream {
+        match role.automaton.side {
+            mcp_protocol_machine::protocol::Side::Client => quote!(typed::Side::Client),
+            mcp_protocol_machine::protocol::Side::Server => quote!(typed::Side::Server),
+        }
+    }
+
     fn constructors(&self, role: &Role<'_>) -> TokenStream {
-        let side = side(role);
+        let side = self.side(role);
         quote! {
             /// Starts a session over a transport.
             pub fn new(transport: impl runtime::Transport) -> Self {
@@ -191,13 +239,6 @@ impl Generator<'_> {
                 Self::at(typed::Session::start(transport, &PROTOCOL, #side, options))
             }
         }
-    }
-}
-
-fn side(role: &Role<'_>) -> TokenStream {
-    match role.automaton.side {
-        mcp_protocol_machine::protocol::Side::Client => quote!(typed::Side::Client),
-        mcp_protocol_machine::protocol::Side::Server => quote!(typed::Side::Server),
     }
 }
 

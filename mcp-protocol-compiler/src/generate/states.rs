@@ -3,13 +3,13 @@
 //! In: the plan. Out: `pub struct Uninit;` and `pub mod messages`. Refuses to give a marker any behaviour: what a
 //! state permits stands in the roles.
 
-use mcp_protocol_machine::protocol::{Action, Direction, Only, Origin, StateIndex, StateKind};
+use mcp_protocol_machine::protocol::{Action, Direction, Gate, Only, Origin, StateIndex, StateKind, Text};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::Generator;
 use super::docs::{after, attributes, links, message_lines};
-use super::names::{constant, ident};
+use super::names::{constant, ident, snake};
 use super::plan::{Marker, copy_states, indices, role_module, state as state_at};
 use super::types::Scope;
 use crate::automaton::{Automaton, State};
@@ -112,6 +112,39 @@ impl Generator<'_> {
         lines
     }
 
+    /// The constants that name capabilities; nothing where no message requires any.
+    pub(super) fn capabilities(&self) -> Option<TokenStream> {
+        let gates = &self.plan.declarations.gates;
+        if gates.is_empty() {
+            return None;
+        }
+        let allow = &self.allow;
+        let mut names: Vec<String> = Vec::new();
+        let constants = (0..=u16::MAX).zip(gates.iter()).map(|(index, gate)| {
+            let (mut name, path) = capability(gate);
+            // Paths that differ only in what a name cannot have get a number, in order of appearance.
+            while names.contains(&name) {
+                name.push_str("_2");
+            }
+            names.push(name.clone());
+            let (name, number) = (ident(&name), Literal::u16_unsuffixed(index));
+            let documentation = attributes(&[format!("`{path}`, as it is announced.")]);
+            quote! {
+                #documentation
+                pub const #name: Capability = Capability { gate: GateIndex(#number), path: #path };
+            }
+        });
+        let constants: Vec<TokenStream> = constants.collect();
+        Some(quote! {
+            /// What a side can announce that it can do, and messages may require.
+            #allow
+            pub mod capabilities {
+                use super::typed::{Capability, GateIndex};
+                #(#constants)*
+            }
+        })
+    }
+
     /// The constants that name messages.
     pub(super) fn messages(&self) -> TokenStream {
         let allow = &self.allow;
@@ -133,6 +166,14 @@ impl Generator<'_> {
             }
         }
     }
+}
+
+/// The name of a capability's constant, `RESOURCES_SUBSCRIBE`, and its path as it is written.
+fn capability(gate: &Gate) -> (String, String) {
+    let plain = |part: &Text| snake(part).replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
+    let name = gate.path.iter().map(plain).collect::<Vec<_>>().join("_").to_uppercase();
+    let name = if name.starts_with(|first: char| first.is_ascii_digit()) { format!("_{name}") } else { name };
+    (name, gate.to_string())
 }
 
 /// Links to the session types of copies that can be in a state.

@@ -6,11 +6,13 @@
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex};
 
-use super::{Meaning, Message, Resolution};
+use super::{Meaning, Message, NO_MESSAGE, Resolution, next_number};
 use crate::ast::{Choice, Name, Tail};
+use crate::checks::size;
+use crate::diagnostic::Diagnostic;
 
 /// Makes up the messages of a file that declares none.
-pub(super) fn make_up(resolution: &mut Resolution) {
+pub(super) fn make_up(resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {
     if !resolution.declarations.messages.is_empty() {
         return;
     }
@@ -18,11 +20,18 @@ pub(super) fn make_up(resolution: &mut Resolution) {
     for definition in &resolution.definitions {
         collect(&definition.body, &mut names);
     }
+    let mut full = false;
     for name in names {
-        let Ok(index) = u16::try_from(resolution.declarations.messages.len()) else { return };
         if resolution.names.contains_key(&name.text) {
             continue;
         }
+        let Some(index) = next_number(&resolution.declarations.messages) else {
+            if !std::mem::replace(&mut full, true) {
+                diagnostics.push(size::too_many_messages(name.span));
+            }
+            resolution.names.insert(name.text, Meaning::Message(NO_MESSAGE));
+            continue;
+        };
         resolution.names.insert(name.text.clone(), Meaning::Message(MessageIndex(index)));
         let message = Message::plain(&name, Kind::Notification, &name.text);
         resolution.declarations.messages.push(Message { undeclared: true, ..message });

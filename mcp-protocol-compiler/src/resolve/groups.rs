@@ -1,5 +1,6 @@
 //! Groups: nested ones flattened, `+=` and `-=` applied, `replies G` filled in.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex};
@@ -25,8 +26,7 @@ pub(super) fn flatten(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
                 continue;
             }
             order.push(name);
-            groups
-                .insert(&name.text, Group { name, members: members.iter().collect(), state: State::Waiting });
+            groups.insert(&name.text, Group::new(name, members));
             continue;
         }
         let Some(group) = groups.get_mut(name.text.as_str()) else {
@@ -35,14 +35,13 @@ pub(super) fn flatten(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
             continue;
         };
         for member in members {
-            let at = group.members.iter().position(|other| same(other, member));
-            match (operator, at) {
-                (GroupOperator::Remove, Some(at)) => {
-                    group.members.remove(at);
+            match operator {
+                GroupOperator::Remove if !group.remove(member) => {
+                    diagnostics.push(check::not_in_group(member, name));
                 }
-                (GroupOperator::Remove, None) => diagnostics.push(check::not_in_group(member, name)),
-                (_, Some(_)) => diagnostics.push(check::in_group_already(member, name)),
-                (_, None) => group.members.push(member),
+                GroupOperator::Remove => {}
+                _ if !group.add(member) => diagnostics.push(check::in_group_already(member, name)),
+                _ => {}
             }
         }
     }
@@ -55,8 +54,36 @@ pub(super) fn flatten(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
 
 struct Group<'a> {
     name: &'a Name,
-    members: Vec<&'a GroupMember>,
+    /// In order, with a gap where one was removed.
+    members: Vec<Option<&'a GroupMember>>,
+    /// Where each is.
+    places: HashMap<(bool, &'a str), usize>,
     state: State,
+}
+
+impl<'a> Group<'a> {
+    fn new(name: &'a Name, members: &'a [GroupMember]) -> Self {
+        let mut group = Group { name, members: Vec::new(), places: HashMap::new(), state: State::Waiting };
+        for member in members {
+            // One that is named twice is in the group once.
+            group.add(member);
+        }
+        group
+    }
+
+    /// Whether it was not there.
+    fn add(&mut self, member: &'a GroupMember) -> bool {
+        let Entry::Vacant(place) = self.places.entry(written(member)) else { return false };
+        place.insert(self.members.len());
+        self.members.push(Some(member));
+        true
+    }
+
+    /// Whether it was there.
+    fn remove(&mut self, member: &'a GroupMember) -> bool {
+        let place = self.places.remove(&written(member)).and_then(|place| self.members.get_mut(place));
+        place.is_some_and(|place| place.take().is_some())
+    }
 }
 
 #[derive(Clone)]
@@ -65,11 +92,11 @@ enum State {
     Done(Vec<MessageIndex>),
 }
 
-fn same(left: &GroupMember, right: &GroupMember) -> bool {
-    match (left, right) {
-        (GroupMember::Name(left), GroupMember::Name(right)) => left.text == right.text,
-        (GroupMember::Replies(left, _), GroupMember::Replies(right, _)) => left.text == right.text,
-        _ => false,
+/// What makes a member the same as another: its name, and whether it is `replies` to it.
+fn written(member: &GroupMember) -> (bool, &str) {
+    match member {
+        GroupMember::Name(name) => (false, &name.text),
+        GroupMember::Replies(name, _) => (true, &name.text),
     }
 }
 
@@ -77,12 +104,11 @@ struct Flatten<'a, 'b> {
     groups: HashMap<&'a str, Group<'a>>,
     resolution: &'b mut Resolution,
     diagnostics: &'b mut Vec<Diagnostic>,
-    /// The groups being flattened, to find circles; a circle ends the descent, so its depth is that of the longest
-    /// chain of distinct groups.
+    /// The groups being flattened, to find circles; at most [`DEPTH`].
     open: Vec<&'a str>,
     /// How many members the groups have in all, each of them flattened.
     members: usize,
-    /// Whether these were too many, which has been reported.
+    /// Whether these were too many, or groups too deep in one another, which has been reported.
     full: bool,
 }
 
@@ -93,7 +119,7 @@ const MOST_MEMBERS: usize = 1_000_000;
 /// With how many groups a name is compared that none has.
 const MOST_COMPARED: usize = 1_000;
 
-/// How many groups may stand in one another before the compiler calls it a mistake.
+/// How many groups may stand in one another.
 const DEPTH: usize = 64;
 
 impl<'a> Flatten<'a, '_> {
@@ -102,16 +128,25 @@ impl<'a> Flatten<'a, '_> {
         if let State::Done(members) = &group.state {
             return members.clone();
         }
+        if self.full {
+            return Vec::new();
+        }
         let (name, members) = (group.name, group.members.clone());
-        if self.open.contains(&key) || self.open.len() >= DEPTH {
+        if self.open.contains(&key) {
             self.diagnostics.push(check::cyclic_group(used, &self.open));
+            return Vec::new();
+        }
+        if self.open.len() >= DEPTH {
+            if !std::mem::replace(&mut self.full, true) {
+                self.diagnostics.push(size::groups_too_deep(used.span, DEPTH));
+            }
             return Vec::new();
         }
         self.open.push(key);
         let known = self.diagnostics.len();
         let mut result = Vec::new();
         let mut seen = HashSet::new();
-        for member in members {
+        for member in members.into_iter().flatten() {
             let found = match member {
                 GroupMember::Name(name) => self.named(name),
                 GroupMember::Replies(name, _) => {

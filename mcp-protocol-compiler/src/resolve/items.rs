@@ -106,7 +106,12 @@ fn slot_name(item: &Item) -> Option<&Name> {
 }
 
 /// The protocol's name, and where capabilities and the version are announced.
-pub(super) fn announce(items: &[Placed<'_>], resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn announce(
+    items: &[Placed<'_>],
+    sides: &Sides<'_>,
+    resolution: &mut Resolution,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     for placed in items {
         // An import brings what can be shared, never what a file says about itself.
         if placed.imported {
@@ -125,8 +130,8 @@ pub(super) fn announce(items: &[Placed<'_>], resolution: &mut Resolution, diagno
                 declarations.documentation.clone_from(&placed.item.documentation);
             }
             ItemKind::Capabilities { role, field } => {
-                let Some(side) = side_of(&role.text, items) else {
-                    diagnostics.push(check::unknown_role(role, &role_names(items)));
+                let Some(side) = sides.side(&role.text) else {
+                    diagnostics.push(check::unknown_role(role, sides.names()));
                     continue;
                 };
                 if let Some(field) = message_field(field, resolution, diagnostics) {
@@ -157,25 +162,38 @@ pub(super) fn message_field(
     }
 }
 
-/// The side a word means: `client`, `server`, or a role's own name.
-pub(super) fn side_of(word: &str, items: &[Placed<'_>]) -> Option<Side> {
-    match word {
-        "client" => Some(Side::Client),
-        "server" => Some(Side::Server),
-        name => items.iter().find_map(|placed| match &placed.item.kind {
-            ItemKind::Role { side, name: role, .. } if role.text == name => Some(side_from(*side)),
-            _ => None,
-        }),
-    }
+/// What stands for a side.
+pub(super) struct Sides<'a> {
+    /// `client`, `server` and every role's own name, the first of a name.
+    by_name: HashMap<&'a str, Side>,
+    /// The same in order, without those that are too many.
+    names: Vec<String>,
 }
 
-pub(super) fn role_names(items: &[Placed<'_>]) -> Vec<String> {
-    let declared = items.iter().filter_map(|placed| match &placed.item.kind {
-        ItemKind::Role { name, .. } => Some(name.text.clone()),
-        _ => None,
-    });
-    // A protocol has two; more of them have been reported.
-    ["client".to_owned(), "server".to_owned()].into_iter().chain(declared.take(2)).collect()
+impl<'a> Sides<'a> {
+    pub(super) fn of(items: &[Placed<'a>]) -> Self {
+        let mut by_name = HashMap::from([("client", Side::Client), ("server", Side::Server)]);
+        let mut names = vec!["client".to_owned(), "server".to_owned()];
+        for placed in items {
+            let ItemKind::Role { side, name, .. } = &placed.item.kind else { continue };
+            by_name.entry(&name.text).or_insert(side_from(*side));
+            // A protocol has two; more of them have been reported.
+            if names.len() < 4 {
+                names.push(name.text.clone());
+            }
+        }
+        Sides { by_name, names }
+    }
+
+    /// The side a word means.
+    pub(super) fn side(&self, word: &str) -> Option<Side> {
+        self.by_name.get(word).copied()
+    }
+
+    /// The words that mean a side.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
 }
 
 fn side_from(side: RoleSide) -> Side {
@@ -186,17 +204,22 @@ fn side_from(side: RoleSide) -> Side {
 }
 
 /// The definitions and the roles.
-pub(super) fn define(items: &[Placed<'_>], resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn define(
+    items: &[Placed<'_>],
+    sides: &Sides<'_>,
+    resolution: &mut Resolution,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     for placed in items {
         let Placed { item, imported, .. } = placed;
         match &item.kind {
             ItemKind::Definition { role, name, only, levels, body } => {
                 let side = match role {
                     None => None,
-                    Some(role) => match side_of(&role.text, items) {
+                    Some(role) => match sides.side(&role.text) {
                         Some(side) => Some(side),
                         None => {
-                            diagnostics.push(check::unknown_role(role, &role_names(items)));
+                            diagnostics.push(check::unknown_role(role, sides.names()));
                             continue;
                         }
                     },

@@ -6,16 +6,19 @@
 use mcp_protocol_machine::protocol as machine;
 
 use super::items::{Placed, message_field};
-use super::{Key, Meaning, Resolution};
+use super::{Key, Meaning, Resolution, next_number};
 use crate::ast::{ItemKind, KeyField};
-use crate::checks::declarations as check;
+use crate::checks::{declarations as check, size};
 use crate::diagnostic::Diagnostic;
 
 /// Declares every key, those that come with imports included.
 pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {
     for placed in items {
         let ItemKind::Key { open, name, fields } = &placed.item.kind else { continue };
-        let Ok(index) = u16::try_from(resolution.declarations.keys.len()) else { return };
+        let Some(index) = next_number(&resolution.declarations.keys) else {
+            diagnostics.push(size::too_many_keys(name.span));
+            return;
+        };
         let key = machine::KeyIndex(index);
         resolution.declarations.keys.push(Key {
             table: machine::Key { name: name.text.clone().into(), open: open.is_some() },

@@ -1,25 +1,32 @@
 //! Messages: requests with their replies and refusals, notifications, gates.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{
     self as machine, Condition, Gate, GateIndex, Holder, Kind, Level, MessageIndex, Reports, Requirement,
     Strictness,
 };
 
-use super::items::{Placed, role_names, side_of};
+use super::items::{Placed, Sides};
 use super::payload::payload;
-use super::{Meaning, Message, PayloadType, Resolution};
+use super::{Meaning, Message, NO_MESSAGE, PayloadType, Resolution, next_number};
 use crate::ast::{self, ItemKind, JsonPath, Modifier, Name};
 use crate::checks::alternatives;
 use crate::checks::declarations as check;
-use crate::checks::refusals;
+use crate::checks::{refusals, size};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
 /// Declares every message of every file.
-pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {
-    let mut declare = Declare { items, resolution, diagnostics, full: false };
+pub(super) fn declare(
+    items: &[Placed<'_>],
+    sides: &Sides<'_>,
+    resolution: &mut Resolution,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let mut declare =
+        Declare { sides, resolution, diagnostics, gates: HashMap::new(), full: false, no_gate_left: false };
     for placed in items {
         match &placed.item.kind {
             ItemKind::Request(request) => declare.request(placed, request),
@@ -33,11 +40,15 @@ pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
 }
 
 struct Declare<'a> {
-    items: &'a [Placed<'a>],
+    sides: &'a Sides<'a>,
     resolution: &'a mut Resolution,
     diagnostics: &'a mut Vec<Diagnostic>,
+    /// The number of each gate.
+    gates: HashMap<machine::Path, GateIndex>,
     /// Whether there are more messages than numbers, which has been reported.
     full: bool,
+    /// The same for gates.
+    no_gate_left: bool,
 }
 
 impl Declare<'_> {
@@ -109,11 +120,12 @@ impl Declare<'_> {
             });
             return None;
         }
-        let Ok(index) = u16::try_from(self.resolution.declarations.messages.len()) else {
+        let Some(index) = next_number(&self.resolution.declarations.messages) else {
             // One finding for the first that does not fit says it for all behind it.
             if !std::mem::replace(&mut self.full, true) {
-                self.diagnostics.push(check::too_many_messages(message.span));
+                self.diagnostics.push(size::too_many_messages(message.span));
             }
+            self.resolution.names.insert(name.text, Meaning::Message(NO_MESSAGE));
             return None;
         };
         let index = MessageIndex(index);
@@ -170,10 +182,10 @@ impl Declare<'_> {
         let holder = match holder.text.as_str() {
             "own" => Holder::Sender,
             "peer" => Holder::Receiver,
-            word => match side_of(word, self.items) {
+            word => match self.sides.side(word) {
                 Some(side) => Holder::Side(side),
                 None => {
-                    let mut names = role_names(self.items);
+                    let mut names = self.sides.names().to_vec();
                     names.extend(["own".to_owned(), "peer".to_owned()]);
                     self.diagnostics.push(check::unknown_role(holder, &names));
                     return None;
@@ -182,18 +194,27 @@ impl Declare<'_> {
         };
         let path = path(field);
         let gates = &mut self.resolution.declarations.gates;
-        let index = gates.iter().position(|gate| gate.path == path).unwrap_or_else(|| {
-            gates.push(Gate { path });
-            gates.len() - 1
-        });
-        let gate = GateIndex(u16::try_from(index).unwrap_or(u16::MAX));
+        let gate = match self.gates.get(&path) {
+            Some(gate) => *gate,
+            None => {
+                let Some(number) = next_number(gates) else {
+                    if !std::mem::replace(&mut self.no_gate_left, true) {
+                        self.diagnostics.push(size::too_many_gates(field.span));
+                    }
+                    return None;
+                };
+                gates.push(Gate { path: path.clone() });
+                self.gates.insert(path, GateIndex(number));
+                GateIndex(number)
+            }
+        };
         Some(Requirement { holder, gate, condition: when.map(condition) })
     }
 }
 
 /// Two messages with one method on the wire cannot be told apart.
 fn identities(messages: &[Message], diagnostics: &mut Vec<Diagnostic>) {
-    let mut seen: std::collections::HashMap<(Kind, &str, &Option<Condition>), &Message> = Default::default();
+    let mut seen: HashMap<(Kind, &str, &Option<Condition>), &Message> = Default::default();
     for message in messages {
         if !matches!(message.table.kind, Kind::Request | Kind::Notification) {
             continue;

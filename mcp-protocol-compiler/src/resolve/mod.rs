@@ -68,17 +68,30 @@ impl Declarations {
 
     /// The replies of a request, without its refusal.
     pub fn replies(&self, request: MessageIndex) -> impl Iterator<Item = MessageIndex> + '_ {
-        self.indices().filter(move |index| {
-            self.message(*index).is_some_and(|message| message.table.kind == machine::Kind::Reply { request })
-        })
+        let answers = self.answers(request);
+        answers.filter(move |(_, kind)| *kind == machine::Kind::Reply { request }).map(|(index, _)| index)
     }
 
     /// The refusal of a request.
     pub fn refusal(&self, request: MessageIndex) -> Option<MessageIndex> {
-        self.indices().find(|index| {
-            self.message(*index)
-                .is_some_and(|message| message.table.kind == machine::Kind::Refusal { request })
-        })
+        let mut answers = self.answers(request);
+        answers.find(|(_, kind)| *kind == machine::Kind::Refusal { request }).map(|(index, _)| index)
+    }
+
+    /// What follows a request: its replies and its refusal.
+    fn answers(
+        &self,
+        request: MessageIndex,
+    ) -> impl Iterator<Item = (MessageIndex, machine::Kind)> + use<'_> {
+        (request.0.saturating_add(1)..u16::MAX)
+            .map(MessageIndex)
+            .map_while(|index| Some((index, self.message(index)?.table.kind)))
+            .take_while(move |(_, kind)| match kind {
+                machine::Kind::Reply { request: answered } | machine::Kind::Refusal { request: answered } => {
+                    *answered == request
+                }
+                machine::Kind::Request | machine::Kind::Notification => false,
+            })
     }
 
     /// Every message's index.
@@ -173,9 +186,18 @@ pub struct Resolution {
     compared: Cell<usize>,
 }
 
+/// A message for which there was no number left; that has been reported.
+pub(crate) const NO_MESSAGE: MessageIndex = MessageIndex(u16::MAX);
+
+/// The number of the next of some things that the tables number, if there is one left. The last number stands for
+/// nothing.
+fn next_number<T>(things: &[T]) -> Option<u16> {
+    u16::try_from(things.len()).ok().filter(|number| *number < u16::MAX)
+}
+
 /// With how many names it is compared what was meant by others, in all; enough for a hundred mistakes among the
 /// names of any protocol that people write.
-const MOST_COMPARED: usize = 1_000_000;
+const MOST_COMPARED: usize = 200_000;
 
 impl Resolution {
     /// Whether to look for what was meant by a name among all others: not where that would take too long.
@@ -242,12 +264,13 @@ pub struct Role {
 pub fn resolve(files: &[LoadedFile], diagnostics: &mut Vec<Diagnostic>) -> Resolution {
     let mut resolution = Resolution::default();
     let items = items::collect(files, diagnostics);
-    messages::declare(&items, &mut resolution, diagnostics);
+    let sides = items::Sides::of(&items);
+    messages::declare(&items, &sides, &mut resolution, diagnostics);
     groups::flatten(&items, &mut resolution, diagnostics);
-    items::announce(&items, &mut resolution, diagnostics);
+    items::announce(&items, &sides, &mut resolution, diagnostics);
     keys::declare(&items, &mut resolution, diagnostics);
-    items::define(&items, &mut resolution, diagnostics);
-    bare::make_up(&mut resolution);
+    items::define(&items, &sides, &mut resolution, diagnostics);
+    bare::make_up(&mut resolution, diagnostics);
     for (index, definition) in resolution.definitions.iter().enumerate() {
         let place = (definition.side, definition.name.text.clone());
         resolution.definition_places.entry(place).or_insert(index);

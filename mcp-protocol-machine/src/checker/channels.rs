@@ -24,6 +24,13 @@ impl Channels {
         Channels { states: vec![state], numbers: vec![0], next: 1 }
     }
 
+    /// Adds a channel.
+    pub(super) fn add(&mut self, state: StateIndex) {
+        self.states.push(state);
+        self.numbers.push(self.next);
+        self.next = self.next.wrapping_add(1);
+    }
+
     /// The state of each channel.
     pub(super) fn states(&self) -> &[StateIndex] {
         &self.states

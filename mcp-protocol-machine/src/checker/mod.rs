@@ -23,7 +23,7 @@ mod questions;
 mod reply;
 mod report;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::capability::Capabilities;
 use crate::copies::{Copies, CopyNumber, Layout, Ties};
@@ -147,9 +147,21 @@ impl Checker {
         side: Side,
         state: StateIndex,
     ) -> Result<Checker, TableError> {
+        Checker::resume_channels(protocol, side, state, &[])
+    }
+
+    /// The same with several linear channels: the state of the first, and those of the others.
+    pub fn resume_channels(
+        protocol: impl Into<ProtocolRef>,
+        side: Side,
+        state: StateIndex,
+        others: &[StateIndex],
+    ) -> Result<Checker, TableError> {
         let protocol = protocol.into();
         examine(&protocol, side)?;
-        protocol.role(side).and_then(|role| role.state(state)).ok_or(TableError::NoState(state))?;
+        for state in others.iter().chain([&state]) {
+            protocol.role(side).and_then(|role| role.state(*state)).ok_or(TableError::NoState(*state))?;
+        }
         let layout = protocol.role(side).map(|role| Layout::new(&protocol, role)).unwrap_or_default();
         let mut checker = Checker {
             protocol,
@@ -164,6 +176,11 @@ impl Checker {
             closed: false,
         };
         checker.move_channel(0, state);
+        for state in others {
+            let place = checker.channels.states().len();
+            checker.channels.add(*state);
+            checker.move_channel(place, *state);
+        }
         Ok(checker)
     }
 

@@ -9,10 +9,13 @@ use std::collections::BTreeSet;
 use crate::capability::Capabilities;
 use crate::copies::Running;
 use crate::exchange::{Place, RequestId, Token};
-use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Side, StateIndex, StateKind};
+use crate::protocol::{
+    Action, Condition, Direction, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
+};
 use crate::violation::{Violation, ViolationKind};
 
 use super::Checker;
+use super::judge::Found;
 
 impl Checker {
     /// Whether a message may be sent now in a direction: first by the state, then by the gates. Conditions are taken
@@ -66,6 +69,67 @@ impl Checker {
                 && self.gates(direction, *message, &within, &|_: &Condition| false).is_ok()
         });
         permitted.collect()
+    }
+
+    /// Whether the program of the followed role may send a message, gates included: as [`permits_if`] says, but for
+    /// what was added to close the diamond, which only crosses on the wire. For a checker in the state that the program
+    /// is in.
+    ///
+    /// [`permits_if`]: Self::permits_if
+    pub fn may_send(
+        &self,
+        message: MessageIndex,
+        within: &Capabilities,
+        applies: impl Fn(&Condition) -> bool,
+    ) -> Result<(), Violation> {
+        let added = |found: Found| found.origin == Origin::Closure;
+        if self.find(Direction::Send, message).is_some_and(added) {
+            return Err(self.violation(Direction::Send, message, None, ViolationKind::NotPermitted));
+        }
+        self.permits_if(Direction::Send, message, within, applies)
+    }
+
+    /// Whether a running copy may take a step now, as far as the states of the linear channels say; what the copy itself
+    /// says is not asked.
+    pub fn copies_go_on(&self, direction: Direction, message: MessageIndex) -> Result<(), Violation> {
+        let alone = self.find(direction, message).is_some();
+        if !alone && self.rests(direction) && self.copies.later(direction, message).is_some() {
+            return Err(self.violation(direction, message, None, ViolationKind::CopiesRest));
+        }
+        Ok(())
+    }
+
+    /// Whether a message may come beside the linear channels, as far as the state says.
+    pub fn is_replicated(&self, direction: Direction, message: MessageIndex) -> bool {
+        self.find(direction, message).is_some_and(|found| matches!(found.action, Action::Spawn(_)))
+    }
+
+    /// Whether a message that is permitted now opens a copy that a key ties together, with later steps of its own.
+    pub fn opens_copy(&self, direction: Direction, message: MessageIndex) -> bool {
+        self.find(direction, message).is_some_and(|found| match found.action {
+            Action::Spawn(state) => self.copies.starts(state).is_some(),
+            Action::Step(_) => false,
+        })
+    }
+
+    /// What the followed role would do wrong that sent a message after the end of the session.
+    pub fn over(&self, message: MessageIndex) -> Violation {
+        self.violation(Direction::Send, message, None, ViolationKind::Over)
+    }
+
+    /// What the followed role would do wrong that sent a request or notification which the protocol does not have.
+    pub fn no_such_message(&self, kind: Kind, method: &str) -> Violation {
+        self.missing(Direction::Send, kind, None, method)
+    }
+
+    /// What would be wrong with a payload that fits none of the messages of its method, of which one is named.
+    pub fn would_fit_none(&self, direction: Direction, message: MessageIndex) -> Violation {
+        self.fits_none_violation(direction, message, None)
+    }
+
+    /// What the followed role would do wrong that sent a message as something that it is not.
+    pub fn other_kind(&self, message: MessageIndex, taken_for: Kind) -> Violation {
+        self.violation(Direction::Send, message, None, ViolationKind::OtherKind { taken_for })
     }
 
     /// The requests that went in a direction and await their reply, with where they belong.

@@ -78,6 +78,18 @@ impl Checker {
         method: &str,
     ) -> Violation {
         let kind = if id.is_some() { Kind::Request } else { Kind::Notification };
+        self.missing(direction, kind, id, method)
+    }
+
+    /// The same where the kind is known.
+    #[cold]
+    pub(super) fn missing(
+        &self,
+        direction: Direction,
+        kind: Kind,
+        id: Option<&RequestId>,
+        method: &str,
+    ) -> Violation {
         let got = Got {
             message: None,
             name: Text::default(),
@@ -189,6 +201,8 @@ impl Checker {
     ) -> Option<Level> {
         match kind {
             ViolationKind::UnknownMethod
+            | ViolationKind::OtherKind { .. }
+            | ViolationKind::Over
             | ViolationKind::FitsNone { .. }
             | ViolationKind::DuplicateId { .. }
             | ViolationKind::TooManyRunning { .. }

@@ -72,6 +72,18 @@ impl RpcError {
         RpcError::new(RpcError::INTERNAL_ERROR, message)
     }
 
+    /// The peer asked for a version of the protocol that this side does not have: the error that MCP's lifecycle
+    /// has for that.
+    pub fn unsupported_version<V: AsRef<str>>(
+        supported: impl IntoIterator<Item = V>,
+        requested: &str,
+    ) -> RpcError {
+        let supported: Vec<Value> =
+            supported.into_iter().map(|version| Value::from(version.as_ref())).collect();
+        RpcError::invalid_params("Unsupported protocol version")
+            .with_data(serde_json::json!({ "supported": supported, "requested": requested }))
+    }
+
     /// Too much is waiting already.
     pub fn busy(message: impl Into<String>) -> RpcError {
         RpcError::new(RpcError::BUSY, message)

@@ -26,6 +26,8 @@ pub(crate) struct Arrived {
     pub(crate) copy: Option<(CopyNumber, StateIndex)>,
     pub(crate) payload: Option<Box<str>>,
     pub(super) at: Instant,
+    /// The number of the message.
+    pub(super) came: u64,
 }
 
 /// A linear input.
@@ -37,6 +39,10 @@ pub(crate) struct LinearInput {
     /// The id of the request of this side that it answers, if it answers one.
     pub(crate) answers: Option<i64>,
     pub(crate) body: Body,
+    /// What it announces is not what the program can work with.
+    pub(crate) unfit: Option<Box<Error>>,
+    /// The number of the message.
+    pub(super) came: u64,
 }
 
 /// What a linear input carries.
@@ -162,6 +168,8 @@ impl Engine {
     /// Somebody has let go of `incoming`. What waits then has its time to be taken by somebody else.
     pub(crate) fn leave(&mut self) {
         self.attendants = self.attendants.saturating_sub(1);
+        // A session without types leaves what comes to whoever else attends.
+        self.incoming_waiting.wake(&mut self.effects);
         if self.attendants == 0 && !self.incoming.is_empty() {
             self.wake_driver();
         }

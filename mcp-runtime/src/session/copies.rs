@@ -130,6 +130,19 @@ impl Engine {
         Poll::Pending
     }
 
+    /// The first input that waits for a value, on the linear channels or of a copy, which it would take.
+    pub(crate) fn first_linear(
+        &self,
+        copy: Option<CopyNumber>,
+        takes: impl Fn(&LinearInput) -> bool,
+    ) -> Option<MessageIndex> {
+        let inputs = match copy {
+            Some(copy) => &self.copies.seats.get(&copy)?.inputs,
+            None => &self.linear,
+        };
+        inputs.iter().find(|input| takes(input)).map(|input| input.message)
+    }
+
     /// A copy was ended by something that is no input of its value.
     pub(super) fn copy_ended(&mut self, copy: CopyNumber, error: Error) {
         if let Some(seat) = self.copies.seats.get_mut(&copy) {

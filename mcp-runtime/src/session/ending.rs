@@ -12,6 +12,7 @@ use std::time::Instant;
 use mcp_protocol_machine::RequestId;
 
 use super::engine::{Engine, Grace, Phase};
+use super::faces::Told;
 use crate::driver::{End, Outcome, Output};
 use crate::error::{Error, Reason};
 
@@ -86,8 +87,8 @@ impl Engine {
         self.values += 1;
     }
 
-    /// A session value was split into others.
-    pub(crate) fn value_split(&mut self) {
+    /// A session value is gone, for others that stand for its parts.
+    pub(crate) fn value_gone(&mut self) {
         self.values = self.values.saturating_sub(1);
     }
 
@@ -153,14 +154,20 @@ impl Engine {
         let error = self.closed().unwrap_or(Error::Closed);
         self.timers.forget_calls();
         self.debts.clear();
-        for pending in self.calls.values_mut() {
+        let mut told = Vec::new();
+        for (id, pending) in &mut self.calls {
             pending.clock = None;
             if pending.result.is_none() {
                 pending.result = Some(Err(error.clone()));
                 if let Some(waker) = pending.waker.take() {
                     self.effects.wake(waker);
                 }
+                told.extend(pending.face.map(|face| (*id, face)));
             }
+        }
+        told.sort_unstable();
+        for (id, face) in told {
+            self.tell_face(face, Told::Answered(id));
         }
     }
 

@@ -18,6 +18,7 @@ use mcp_protocol_machine::{
 use super::arrivals::{Arrived, LinearInput};
 use super::batches::{BatchKey, Batches, ReplyTo};
 use super::copies::CopySeats;
+use super::faces::{FaceKey, Faces, Told};
 use super::messages::Messages;
 use super::names::{Names, announced};
 use super::outgoing::Answer;
@@ -70,6 +71,14 @@ pub(crate) struct Engine {
     pub(super) linear_waiting: Waiting,
     /// What waits for the values of copies.
     pub(super) copies: CopySeats,
+    /// What waits for sessions without types beside the inputs.
+    pub(super) faces: Faces,
+    /// How many messages have come; says which of two that wait came first.
+    pub(super) came: u64,
+    /// What the message at hand announces is not what the program can work with.
+    pub(super) unfit: Option<Box<Error>>,
+    /// The version that this side has asked for, if it has announced one.
+    pub(super) requested: Option<Box<str>>,
     /// How many session values there are.
     pub(super) values: usize,
 
@@ -134,6 +143,8 @@ pub(crate) struct Pending {
     pub(super) progress: Option<VecDeque<Box<str>>>,
     /// How long it may take, if there is an end to that.
     pub(super) clock: Option<Box<Clock>>,
+    /// The session without types that waits for it, if one does.
+    pub(super) face: Option<FaceKey>,
 }
 
 /// A request of the peer that this side has not answered.
@@ -151,6 +162,8 @@ pub(crate) struct Owed {
     pub(super) batch: Option<BatchKey>,
     /// The name that the transport gave to the message that it came in.
     pub(super) origin: Option<Origin>,
+    /// The session without types that answers it, if one does.
+    pub(super) face: Option<FaceKey>,
 }
 
 /// The calls by id.
@@ -163,7 +176,11 @@ impl Engine {
         options: Arc<Options>,
     ) -> Result<Engine, TableError> {
         let checker = Checker::new(&protocol, side)?;
-        Ok(Engine {
+        Ok(Engine::with(protocol, side, options, checker))
+    }
+
+    fn with(protocol: ProtocolRef, side: Side, options: Arc<Options>, checker: Checker) -> Engine {
+        Engine {
             names: Names::new(&protocol),
             lines: Lines::new(options.max_message_bytes),
             protocol,
@@ -186,6 +203,10 @@ impl Engine {
             linear: VecDeque::new(),
             linear_waiting: Waiting::default(),
             copies: CopySeats::default(),
+            faces: Faces::default(),
+            came: 0,
+            unfit: None,
+            requested: None,
             values: 0,
             output: Vec::new(),
             output_start: 0,
@@ -199,7 +220,7 @@ impl Engine {
             finished: false,
             outcome: None,
             closing_waiting: Waiting::default(),
-        })
+        }
     }
 
     /// An engine for a protocol that cannot be followed; it is to be ended at once, with the reason.
@@ -338,10 +359,19 @@ impl Engine {
         {
             self.report(Report::Advice(advice));
         }
+        if self.unfit.is_some() {
+            self.unfit = None;
+        }
         let protocol = self.protocol.clone();
         for announcement in protocol.announcements.iter().filter(|place| place.field.message == message) {
             let capabilities: Capabilities = announced(&protocol, announcement, payload).collect();
             self.checker.announce(announcement.side, capabilities);
+            if incoming && announcement.side != self.side {
+                self.look_for_required(announcement, payload);
+            }
+        }
+        if let Some(field) = protocol.version_field.as_ref() {
+            self.note_version(field, message, payload, incoming);
         }
     }
 
@@ -377,6 +407,9 @@ impl Engine {
             self.timers.stop(pending.clock.take());
             if let Some(waker) = pending.waker.take() {
                 self.effects.wake(waker);
+            }
+            if let Some(face) = pending.face {
+                self.tell_face(face, Told::Answered(id));
             }
         }
     }

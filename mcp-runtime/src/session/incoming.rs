@@ -13,6 +13,7 @@ use super::alternatives::applies;
 use super::arrivals::{Arrived, Body, LinearInput};
 use super::batches::ReplyTo;
 use super::engine::{Engine, Owed, Phase};
+use super::faces::Told;
 use super::names::{Names, id_at, to_be_read};
 use super::outgoing::Answer;
 use crate::driver::MessageKind;
@@ -59,6 +60,7 @@ impl Engine {
 
     /// Takes one message, from a line of its own or from a batch.
     pub(super) fn message_came(&mut self, parsed: Result<Envelope<'_>, Malformed>, now: Instant) {
+        self.came = self.came.wrapping_add(1);
         match parsed {
             Ok(Envelope::Request { id, method, params }) => self.request_came(id, &method, params, now),
             Ok(Envelope::Notification { method, params }) => self.notification_came(&method, params, now),
@@ -146,6 +148,7 @@ impl Engine {
             waiting: Default::default(),
             batch,
             origin: self.messages.accept(),
+            face: None,
         };
         self.owed.insert(id.clone(), owed);
         if self.message(message).is_some_and(|message| message.answered) {
@@ -156,16 +159,26 @@ impl Engine {
         match step.kind {
             StepKind::Linear { .. } => {
                 let body = Body::Payload(params.map(Box::from));
-                self.linear_came(LinearInput { message, id: Some(id), answers: None, body }, step.kind);
+                let input = self.input(message, Some(id), None, body);
+                self.linear_came(input, step.kind);
             }
             StepKind::Copy { .. } if step.copy.is_some() => {
                 let body = Body::Payload(params.map(Box::from));
-                self.hand_to_copy(&step, LinearInput { message, id: Some(id), answers: None, body });
+                let input = self.input(message, Some(id), None, body);
+                self.hand_to_copy(&step, input);
             }
             _ => {
                 let payload = params.map(Box::from);
                 let copy = self.opened(&step);
-                self.replicated_came(Arrived { message, id: Some(id), token, copy, payload, at: now });
+                self.replicated_came(Arrived {
+                    message,
+                    id: Some(id),
+                    token,
+                    copy,
+                    payload,
+                    at: now,
+                    came: self.came,
+                });
             }
         }
     }
@@ -209,14 +222,24 @@ impl Engine {
             }
         } else if matches!(step.kind, StepKind::Linear { .. }) {
             let body = Body::Payload(params.map(Box::from));
-            self.linear_came(LinearInput { message, id: None, answers: None, body }, step.kind);
+            let input = self.input(message, None, None, body);
+            self.linear_came(input, step.kind);
         } else if matches!(step.kind, StepKind::Copy { .. }) && step.copy.is_some() {
             let body = Body::Payload(params.map(Box::from));
-            self.hand_to_copy(&step, LinearInput { message, id: None, answers: None, body });
+            let input = self.input(message, None, None, body);
+            self.hand_to_copy(&step, input);
         } else {
             let payload = params.map(Box::from);
             let copy = self.opened(&step);
-            self.replicated_came(Arrived { message, id: None, token: None, copy, payload, at: now });
+            self.replicated_came(Arrived {
+                message,
+                id: None,
+                token: None,
+                copy,
+                payload,
+                at: now,
+                came: self.came,
+            });
         }
     }
 
@@ -270,11 +293,13 @@ impl Engine {
         if let RequestId::Number(number) = id
             && self.calls.contains_key(number)
         {
+            let unfit = self.unfit.take();
             let read = outcome.map(|result| Answer {
                 message,
                 text: self.message(message).map_or(result, |table| to_be_read(table, Some(result))).into(),
             });
-            self.complete(*number, read.map_err(Error::Refused));
+            let read = unfit.map_or_else(|| read.map_err(Error::Refused), |error| Err(*error));
+            self.complete(*number, read);
         } else if self.debt_paid(id) {
             // The request leads back to where it was sent, so nobody misses the reply.
         } else if matches!(step.kind, StepKind::Linear { .. }) {
@@ -282,20 +307,33 @@ impl Engine {
                 Ok(result) => Body::Payload(Some(result.into())),
                 Err(error) => Body::Refusal(error),
             };
-            self.linear_came(LinearInput { message, id: None, answers: number(id), body }, step.kind);
+            let input = self.input(message, None, number(id), body);
+            self.linear_came(input, step.kind);
         } else if let Some(copy) = step.copy {
             let refused = outcome.as_ref().err().map(|error| Error::Refused(error.clone()));
             let body = match outcome {
                 Ok(result) => Body::Payload(Some(result.into())),
                 Err(error) => Body::Refusal(error),
             };
-            self.hand_to_copy(&step, LinearInput { message, id: None, answers: number(id), body });
+            let input = self.input(message, None, number(id), body);
+            self.hand_to_copy(&step, input);
             if let (Some(error), StepKind::Copy { ended: true }) = (refused, step.kind) {
                 // The refusal may have come where its value waits for something else.
                 self.copy_ended(copy, error);
             }
         }
         // Otherwise the call was dropped while it ran; nobody waits for its reply.
+    }
+
+    /// A linear input, as it has just come.
+    fn input(
+        &mut self,
+        message: MessageIndex,
+        id: Option<RequestId>,
+        answers: Option<i64>,
+        body: Body,
+    ) -> LinearInput {
+        LinearInput { message, id, answers, body, unfit: self.unfit.take(), came: self.came }
     }
 
     /// An input of a copy was accepted.
@@ -371,6 +409,9 @@ impl Engine {
         } else if let Some(owed) = self.owed.get_mut(id) {
             owed.cancelled = true;
             owed.waiting.wake(&mut self.effects);
+            if let Some(face) = owed.face {
+                self.tell_face(face, Told::TakenBack(id.clone()));
+            }
             self.settle_origin(to.origin);
         }
     }
@@ -380,12 +421,14 @@ impl Engine {
         let most = self.options.max_progress;
         let Some(pending) = self.calls.get_mut(&id) else { return };
         let Some(progress) = &mut pending.progress else { return };
-        if progress.len() >= most {
-            progress.pop_front();
-        }
+        // Whoever is told of each report knows of this one already.
+        let told = progress.len() >= most && progress.pop_front().is_some();
         progress.push_back(params.unwrap_or("null").into());
         if let Some(waker) = pending.waker.take() {
             self.effects.wake(waker);
+        }
+        if let Some(face) = pending.face.filter(|_| !told) {
+            self.tell_face(face, Told::Progress(id));
         }
     }
 }

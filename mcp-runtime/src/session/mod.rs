@@ -15,6 +15,9 @@
 //! - `incoming.rs`: lines of the peer; `batches.rs`: several messages on one; `arrivals.rs`: what they become.
 //! - `timers.rs`: what waits for a time; `exchanges.rs`: linear requests that nobody waits for any more.
 //! - `copies.rs`: copies with a life of their own.
+//! - `faces.rs`: what sessions without types are told of, in the order in which it came.
+//! - `questions.rs`: what may be sent.
+//! - `unfit.rs`: announcements that the program cannot work with.
 //! - `ending.rs`: closing, abandoning, ends of the transport, time.
 //! - `messages.rs`: messages one by one, for transports that carry no stream.
 //! - `names.rs`: from methods to messages; `wakers.rs`: what is done outside of the lock.
@@ -26,19 +29,23 @@ mod copies;
 mod ending;
 mod engine;
 mod exchanges;
+mod faces;
 mod incoming;
 mod link;
 mod messages;
 mod names;
 mod outgoing;
+mod questions;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod unfit;
 mod wakers;
 
 pub(crate) use arrivals::{Arrived, Body, LinearInput, Verdict};
 pub(crate) use engine::Engine;
+pub(crate) use faces::{FaceKey, Told, Turn};
 pub(crate) use link::Link;
-pub(crate) use names::to_be_read;
+pub(crate) use names::{id_at, to_be_read};
 pub(crate) use outgoing::Sent;
 pub(crate) use timers::{AlarmKey, Patience};

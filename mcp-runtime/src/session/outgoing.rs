@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Text};
-use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token, Violation};
+use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token};
 
 use super::alternatives::applies;
 use super::batches::ReplyTo;
@@ -87,7 +87,10 @@ impl Engine {
         write::request(&mut self.output, &id, &table.method, params);
         if call {
             let progress = progress.then(VecDeque::new);
-            self.calls.insert(number, Pending { message, waker: None, result: None, progress, clock: None });
+            self.calls.insert(
+                number,
+                Pending { message, waker: None, result: None, progress, clock: None, face: None },
+            );
         }
         // Whoever answers it may have to ask something first.
         self.room_waiting.wake(&mut self.effects);
@@ -265,6 +268,7 @@ impl Engine {
         written: &str,
     ) -> Result<(), Error> {
         self.check_reply_told_apart(id, message, written)?;
+        self.check_version(id, written)?;
         self.answering(id, |engine, to| engine.result_to(to, id, message, written))
     }
 
@@ -360,23 +364,8 @@ impl Engine {
         }
     }
 
-    /// The refusal of a request.
-    pub(crate) fn refusal_of(&self, request: MessageIndex) -> Option<MessageIndex> {
-        self.names.refusal(&self.protocol, request)
-    }
-
-    /// The notification that takes a request back.
-    pub(crate) fn takes_back(&self) -> Option<MessageIndex> {
-        self.names.cancels(&self.protocol).map(|(message, _)| message)
-    }
-
     /// Whoever waits for room looks again.
     pub(crate) fn nudge(&mut self) {
         self.output_waiting.wake(&mut self.effects);
-    }
-
-    /// Whether a message may be sent now.
-    pub(crate) fn permits(&self, message: MessageIndex) -> Result<(), Violation> {
-        self.checker.permits(Direction::Send, message)
     }
 }

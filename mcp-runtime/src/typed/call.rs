@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use mcp_protocol_machine::About;
 use mcp_protocol_machine::protocol::MessageIndex;
+use mcp_protocol_machine::{About, Capabilities};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -45,6 +45,7 @@ type OnProgress = Box<dyn FnMut(&str) -> Result<(), serde_json::Error> + Send>;
 pub struct Call<'a, T, C, G> {
     link: Link,
     message: MessageIndex,
+    within: Within,
     stage: Stage,
     /// Reports are asked for, perhaps to renew the time only.
     progress: bool,
@@ -62,6 +63,9 @@ struct Waiting {
     started: Instant,
     alarm: Option<AlarmKey>,
 }
+
+/// The capabilities that a handle is restricted to, if it is.
+pub(crate) type Within = Option<Arc<Capabilities>>;
 
 enum Stage {
     /// Nothing was written yet.
@@ -82,12 +86,13 @@ enum Cancelling {
 }
 
 impl<'a, T, C, G> Call<'a, T, C, G> {
-    pub(super) fn new<P: Serialize + ?Sized>(link: Link, message: MessageIndex, params: &P) -> Self {
+    pub(crate) fn new<P: Serialize + ?Sized>(link: Link, message: MessageIndex, params: &P) -> Self {
         let written = written(&link, message, params);
         let patience = link.options().patience();
         Call {
             link,
             message,
+            within: None,
             stage: Stage::New(written),
             progress: false,
             on_progress: None,
@@ -96,6 +101,12 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
             cancelling: None,
             marker: PhantomData,
         }
+    }
+
+    /// Refuses the call where it needs a capability that is not among these.
+    pub(crate) fn within(mut self, within: Within) -> Self {
+        self.within = within;
+        self
     }
 
     /// Ends the call with [`Error::Timeout`] if its reply has not come that long after it was first polled, and takes
@@ -172,7 +183,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         }
         let (message, progress, patience) = (self.message, self.progress, self.patience);
         let cancelling = self.cancelling.as_deref();
-        let waiting = &mut self.waiting;
+        let (waiting, within) = (&mut self.waiting, self.within.as_deref());
         let polled = self.link.with(|engine| {
             // Locked inside of the engine's lock, always in this order, and never while other code runs.
             let mut cancelling = cancelling.map(locked);
@@ -194,6 +205,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
                     }
                 };
             }
+            engine.check_within(message, written, within)?;
             let id = engine.request(message, written, progress, true)?;
             if let Some(waiting) = waiting {
                 engine.limit_call(id, waiting.started, patience);
@@ -365,6 +377,7 @@ fn locked(cancelling: &Mutex<Cancelling>) -> MutexGuard<'_, Cancelling> {
 pub struct Notify<'a> {
     link: Link,
     message: MessageIndex,
+    within: Within,
     written: Result<String, Error>,
     marker: PhantomData<&'a ()>,
 }
@@ -372,7 +385,13 @@ pub struct Notify<'a> {
 impl Notify<'_> {
     pub(super) fn new<P: Serialize + ?Sized>(link: Link, message: MessageIndex, params: &P) -> Self {
         let written = written(&link, message, params);
-        Notify { link, message, written, marker: PhantomData }
+        Notify { link, message, within: None, written, marker: PhantomData }
+    }
+
+    /// Refuses the notification where it needs a capability that is not among these.
+    pub(super) fn within(mut self, within: Within) -> Self {
+        self.within = within;
+        self
     }
 }
 
@@ -387,6 +406,7 @@ impl Future for Notify<'_> {
         self.link.with(|engine| match engine.poll_room(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(()) => {
+                engine.check_within(self.message, written, self.within.as_deref())?;
                 Poll::Ready(engine.notification(self.message, written, About::Nothing).map(drop))
             }
         })
@@ -394,7 +414,7 @@ impl Future for Notify<'_> {
 }
 
 /// A payload as JSON.
-pub(super) fn written<P: Serialize + ?Sized>(
+pub(crate) fn written<P: Serialize + ?Sized>(
     link: &Link,
     message: MessageIndex,
     payload: &P,

@@ -15,6 +15,12 @@ use crate::session::Link;
 #[derive(Debug)]
 pub struct Closing(pub(super) Link);
 
+impl Closing {
+    pub(crate) fn new(link: Link) -> Closing {
+        Closing(link)
+    }
+}
+
 impl Future for Closing {
     type Output = Result<Outcome, Error>;
 

@@ -25,7 +25,7 @@ pub struct Context {
 impl Context {
     /// Calls back to the peer.
     pub fn handle(&self) -> Handle {
-        Handle(self.link.clone())
+        Handle::new(self.link.clone())
     }
 
     /// Whether the peer wants reports on the request.

@@ -10,7 +10,7 @@ use mcp_protocol_machine::{CopyNumber, RequestId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::call::written;
+use super::call::{Within, written};
 use super::inputs::Wanted;
 use super::session::{Seat, Session};
 use crate::error::Error;
@@ -18,8 +18,9 @@ use crate::jsonrpc::RpcError;
 use crate::session::Link;
 
 /// Sends the first message of a copy.
-pub(super) fn open<P: Serialize + ?Sized>(
+pub(crate) fn open<P: Serialize + ?Sized>(
     link: Link,
+    within: Within,
     message: MessageIndex,
     params: &P,
 ) -> impl Future<Output = Result<Session, Error>> + Send + use<P> {
@@ -28,7 +29,10 @@ pub(super) fn open<P: Serialize + ?Sized>(
         let written = written?;
         poll_fn(|context| link.with(|engine| engine.poll_room(context))).await;
         let request = link.protocol().message(message).is_some_and(|message| message.kind == Kind::Request);
-        let (copy, state) = link.with(|engine| engine.open_copy(message, &written, request))?;
+        let (copy, state) = link.with(|engine| {
+            engine.check_within(message, &written, within.as_deref())?;
+            engine.open_copy(message, &written, request)
+        })?;
         Ok(Session::of_copy(link, copy, state, Vec::new()))
     }
 }
@@ -36,16 +40,17 @@ pub(super) fn open<P: Serialize + ?Sized>(
 /// Sends the request that opens a copy, and takes its reply. Dropping the future abandons the copy.
 pub(super) fn open_exchange<P: Serialize + ?Sized, T: DeserializeOwned>(
     link: Link,
+    within: Within,
     request: MessageIndex,
     params: &P,
 ) -> impl Future<Output = Result<(T, Session), Error>> + Send + use<P, T> {
-    let opened = open(link, request, params);
+    let opened = open(link, within, request, params);
     async move { Ok(opened.await?.receive_wanted(Wanted::ReplyTo(request)).await?) }
 }
 
 impl Session {
     /// The value of a copy, with the requests that it owes answers to.
-    pub(super) fn of_copy(
+    pub(crate) fn of_copy(
         link: Link,
         copy: CopyNumber,
         state: StateIndex,
@@ -60,7 +65,7 @@ impl Session {
         message: MessageIndex,
         params: &P,
     ) -> impl Future<Output = Result<Session, Error>> + Send + use<P> {
-        open(self.seat.link.clone(), message, params)
+        open(self.seat.link.clone(), None, message, params)
     }
 
     /// Opens a copy by a request, and takes the reply.
@@ -69,7 +74,7 @@ impl Session {
         request: MessageIndex,
         params: &P,
     ) -> impl Future<Output = Result<(T, Session), Error>> + Send + use<P, T> {
-        open_exchange(self.seat.link.clone(), request, params)
+        open_exchange(self.seat.link.clone(), None, request, params)
     }
 
     /// The id of the request that opened the copy; nothing once it is over.

@@ -4,27 +4,66 @@
 //! the session does not permit at that moment.
 
 use std::future::Future;
+use std::sync::Arc;
 
-use mcp_protocol_machine::protocol::MessageIndex;
+use mcp_protocol_machine::protocol::{Direction, MessageIndex};
+use mcp_protocol_machine::{Capabilities, Violation};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::call::Within;
 use super::{Call, Notify, ReadReply, Session};
 use crate::error::Error;
 use crate::session::Link;
 
 /// Makes calls beside the linear channels, from any task. Does not keep the session open.
 #[derive(Clone, Debug)]
-pub struct Handle(pub(super) Link);
+pub struct Handle {
+    link: Link,
+    within: Within,
+}
 
 impl Handle {
+    pub(super) fn new(link: Link) -> Handle {
+        Handle { link, within: None }
+    }
+
+    /// A handle that sends nothing for which it needs other capabilities than these: of what this one could send, what
+    /// needs no others.
+    pub fn restrict(&self, capabilities: &Capabilities) -> Handle {
+        let within = match self.within.as_deref() {
+            Some(within) => within.meet(capabilities),
+            None => capabilities.clone(),
+        };
+        Handle { link: self.link.clone(), within: Some(Arc::new(within)) }
+    }
+
+    /// Whether a message may be sent now, and if not, why: first the state of the session, then what was negotiated,
+    /// then what the handle is restricted to.
+    pub fn permits(&self, message: MessageIndex) -> Result<(), Violation> {
+        self.link.with(|engine| engine.permits(message, self.within.as_deref()))
+    }
+
+    /// What may be sent now beside the linear channels.
+    pub fn permitted(&self) -> Vec<MessageIndex> {
+        let messages = self.link.protocol().indexed().map(|(index, _)| index);
+        let within = self.within.as_deref();
+        self.link.with(|engine| {
+            let may = |message: &MessageIndex| {
+                engine.checker().is_replicated(Direction::Send, *message)
+                    && engine.permits(*message, within).is_ok()
+            };
+            messages.filter(may).collect()
+        })
+    }
+
     /// A request; sent when the call is first polled.
     pub fn call<P, T, C, G>(&self, request: MessageIndex, params: &P) -> Call<'static, T, C, G>
     where
         P: Serialize + ?Sized,
         T: ReadReply,
     {
-        Call::new(self.0.clone(), request, params)
+        Call::new(self.link.clone(), request, params).within(self.within.clone())
     }
 
     /// Opens a copy; the value stands for it.
@@ -33,7 +72,7 @@ impl Handle {
         message: MessageIndex,
         params: &P,
     ) -> impl Future<Output = Result<Session, Error>> + Send + use<P> {
-        super::copies::open(self.0.clone(), message, params)
+        super::copies::open(self.link.clone(), self.within.clone(), message, params)
     }
 
     /// Opens a copy by a request, and takes the reply.
@@ -42,11 +81,11 @@ impl Handle {
         request: MessageIndex,
         params: &P,
     ) -> impl Future<Output = Result<(T, Session), Error>> + Send + use<P, T> {
-        super::copies::open_exchange(self.0.clone(), request, params)
+        super::copies::open_exchange(self.link.clone(), self.within.clone(), request, params)
     }
 
     /// A notification; sent when the future is first polled.
     pub fn notify<P: Serialize + ?Sized>(&self, message: MessageIndex, params: &P) -> Notify<'static> {
-        Notify::new(self.0.clone(), message, params)
+        Notify::new(self.link.clone(), message, params).within(self.within.clone())
     }
 }

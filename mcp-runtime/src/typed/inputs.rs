@@ -22,7 +22,7 @@ use crate::session::{Body, LinearInput, Link, Verdict};
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Wanted {
+pub(crate) enum Wanted {
     /// One message.
     Message(MessageIndex),
     /// Any reply to a request, but its refusal.
@@ -95,6 +95,12 @@ impl Session {
                 Poll::Ready(Ok(taken)) => taken,
             };
             let taken = match taken {
+                Some(LinearInput { id, unfit: Some(error), .. }) => {
+                    match self.seat.cannot_work_with(id, before, *error) {
+                        Ok(()) => continue,
+                        Err(error) => return Taken::Read(Err(self.unfit(error))),
+                    }
+                }
                 // A refusal that the author has not written undoes the request, and is no branch of the choice.
                 Some(LinearInput { message, body: Body::Refusal(error), .. })
                     if matches!(wanted, Wanted::ReplyTo(_)) || self.seat.is_implied(before, message) =>
@@ -125,6 +131,13 @@ impl Session {
         loop {
             let before = self.seat.state;
             let taken = poll_fn(|context| self.poll_take(context, Wanted::Any)).await?;
+            let taken = match taken {
+                Some(LinearInput { id, unfit: Some(error), .. }) => {
+                    self.seat.cannot_work_with(id, before, *error)?;
+                    continue;
+                }
+                taken => taken,
+            };
             let input = Input { link: self.seat.link.clone(), taken, before, session: None };
             match read(input) {
                 Ok(input) => return Ok(input),
@@ -156,7 +169,7 @@ impl Session {
         match taken {
             Ok(payload) => Ok((payload, self)),
             Err(Error::Refused(error)) => Err(self.refused(error)),
-            Err(error) => Err(StepError::Ended(error)),
+            Err(error) => Err(self.unfit(error)),
         }
     }
 
@@ -176,6 +189,17 @@ impl Session {
         Some((request, Timer::new(link.clone(), Some(limit))))
     }
 
+    /// The error of a step that was not taken as it should have been: what was announced with it may still be looked
+    /// past, anything else ends the session.
+    fn unfit(self, error: Error) -> StepError<Session> {
+        match error {
+            error @ (Error::Version { .. } | Error::MissingCapabilities { .. }) => {
+                StepError::Unfit { error, session: self.into_checked() }
+            }
+            error => StepError::Ended(error),
+        }
+    }
+
     /// The request was refused. A copy that the refusal has ended leaves nothing to go on with.
     fn refused(self, error: RpcError) -> StepError<Session> {
         if self.seat.is_over() {
@@ -189,7 +213,7 @@ impl Session {
     }
 
     /// Takes what is wanted and moves the value. A refusal moves it, too, and is the error.
-    pub(super) fn poll_take_here<T: ReadReply>(
+    pub(crate) fn poll_take_here<T: ReadReply>(
         &mut self,
         context: &Context<'_>,
         wanted: Wanted,
@@ -200,6 +224,12 @@ impl Session {
                 return Poll::Ready(Err(Error::Disconnected { reason: Reason::PeerClosed }));
             };
             let message = input.message;
+            if let Some(error) = input.unfit {
+                match self.seat.cannot_work_with(input.id, before, *error) {
+                    Ok(()) => continue,
+                    Err(error) => return Poll::Ready(Err(error)),
+                }
+            }
             let written = matches!(wanted, Wanted::Message(wanted) if wanted == message);
             let payload = match input.body {
                 Body::Payload(payload) => payload,
@@ -219,7 +249,7 @@ impl Session {
 
     /// Takes an input as it is, and moves the value; `None` where the peer has closed and was permitted to. That the
     /// peer has closed is told once everything that was said to it is written.
-    fn poll_take(
+    pub(crate) fn poll_take(
         &mut self,
         context: &Context<'_>,
         wanted: Wanted,
@@ -257,7 +287,7 @@ pub(super) enum Taken<I> {
 
 impl Seat {
     /// What to do with an input that waits.
-    fn judge(&self, wanted: Wanted, input: &LinearInput) -> Verdict {
+    pub(crate) fn judge(&self, wanted: Wanted, input: &LinearInput) -> Verdict {
         if !self.is_mine(input.message) {
             return Verdict::Skip;
         }
@@ -312,6 +342,19 @@ impl Seat {
         self.table().is_some_and(|state| {
             state.peer_may_close || matches!(state.kind, StateKind::End | StateKind::Replicated)
         })
+    }
+
+    /// An input was taken that announces what this side cannot work with. A request is refused, which undoes it, and
+    /// the value goes on waiting: `Ok`.
+    pub(crate) fn cannot_work_with(
+        &mut self,
+        id: Option<RequestId>,
+        before: StateIndex,
+        error: Error,
+    ) -> Result<(), Error> {
+        let Some(id) = id else { return Err(error) };
+        self.state = before;
+        self.link.with(|engine| engine.reply_error(&id, &error.as_answer()))
     }
 
     /// An input was taken that does not have its type. `Ok`: the value can go on waiting, where it was before.

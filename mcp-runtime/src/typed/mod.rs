@@ -18,7 +18,7 @@
 mod call;
 mod closing;
 mod context;
-mod copies;
+pub(crate) mod copies;
 mod exchange;
 mod handle;
 mod incoming;
@@ -38,7 +38,7 @@ mod timer;
 pub use std::borrow::Cow;
 
 pub use mcp_protocol_machine::protocol::*;
-pub use mcp_protocol_machine::{Capabilities, ProtocolRef, RequestId, Violation};
+pub use mcp_protocol_machine::{Capabilities, Capability, ProtocolRef, RequestId, Violation};
 pub use serde_json::{Error as JsonError, Value};
 
 pub use crate::error::{Error, StepError};
@@ -49,6 +49,7 @@ pub use context::Context;
 pub use exchange::{Advance, Exchange};
 pub use handle::Handle;
 pub use incoming::{Arrival, IncomingQueue};
+pub(crate) use inputs::Wanted;
 pub use inputs::{Input, Unread};
 pub use pending::{Pending, Sending};
 pub use reply::{ReadReply, Reply, WriteReply, Written};
@@ -56,4 +57,6 @@ pub use responder::Responder;
 pub(crate) use resume::Announced;
 pub use resume::Resumed;
 pub use session::Session;
-pub use step::{InState, NotTaken, Step};
+pub(crate) use session::{checker_at, permits, permitted};
+pub use step::{InRole, InState, NotTaken, Step, Typed};
+pub(crate) use timer::{Timer, now};

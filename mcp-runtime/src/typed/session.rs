@@ -9,10 +9,13 @@ use std::sync::Arc;
 use mcp_protocol_machine::protocol::{
     Action, Direction, Kind, MessageIndex, Origin, Protocol, Role, Side, State, StateIndex, StateKind,
 };
-use mcp_protocol_machine::{Checker, CopyNumber, ProtocolRef, RequestId, TableError, Violation};
+use mcp_protocol_machine::{
+    Capabilities, Checker, CopyNumber, ProtocolRef, RequestId, TableError, Violation,
+};
 use serde::Serialize;
 
 use super::{Call, Closing, Handle, IncomingQueue, Notify, ReadReply};
+use crate::checked::CheckedSession;
 use crate::driver::{Endpoint, Outcome, Transport};
 use crate::error::Reason;
 use crate::options::Options;
@@ -21,22 +24,22 @@ use crate::session::{Engine, Link};
 /// One linear channel of a session. Dropping it abandons the session, unless the session can do without it.
 #[derive(Debug)]
 pub struct Session {
-    pub(super) seat: Seat,
+    pub(crate) seat: Seat,
     /// The linear requests of the peer that this value has taken and not answered.
-    pub(super) open: Vec<(MessageIndex, RequestId)>,
+    pub(crate) open: Vec<(MessageIndex, RequestId)>,
     /// A request of this value whose reply nobody waits for any more; it must have come before the next step.
-    pub(super) debt: Option<i64>,
+    pub(crate) debt: Option<i64>,
 }
 
 /// Where a value stands. Its drop tells the engine.
 #[derive(Debug)]
-pub(super) struct Seat {
-    pub(super) link: Link,
-    pub(super) state: StateIndex,
+pub(crate) struct Seat {
+    pub(crate) link: Link,
+    pub(crate) state: StateIndex,
     /// The messages that come in on this channel, where there are several channels.
-    pub(super) channel: Option<Arc<[MessageIndex]>>,
+    pub(crate) channel: Option<Arc<[MessageIndex]>>,
     /// The copy that the value stands for, if it stands for no linear channel.
-    pub(super) copy: Option<CopyNumber>,
+    pub(crate) copy: Option<CopyNumber>,
     /// The value was closed or split: its drop means nothing.
     left: bool,
 }
@@ -60,16 +63,16 @@ impl Seat {
         Seat { link, state, channel: None, copy: Some(copy), left: false }
     }
 
-    pub(super) fn role(&self) -> Option<&Role> {
+    pub(crate) fn role(&self) -> Option<&Role> {
         self.link.role()
     }
 
-    pub(super) fn table(&self) -> Option<&State> {
+    pub(crate) fn table(&self) -> Option<&State> {
         self.role()?.state(self.state)
     }
 
     /// Where a message leads from here; `None` where it is not for this value.
-    pub(super) fn target(&self, direction: Direction, message: MessageIndex) -> Option<StateIndex> {
+    pub(crate) fn target(&self, direction: Direction, message: MessageIndex) -> Option<StateIndex> {
         let edge = self.table()?.edge(direction, message)?;
         match edge.action {
             _ if edge.origin == Origin::Closure => None,
@@ -79,7 +82,7 @@ impl Seat {
     }
 
     /// Whether a message comes in on this value's channel.
-    pub(super) fn is_mine(&self, message: MessageIndex) -> bool {
+    pub(crate) fn is_mine(&self, message: MessageIndex) -> bool {
         self.channel.as_deref().is_none_or(|channel| channel.binary_search(&message).is_ok())
     }
 }
@@ -147,7 +150,7 @@ impl Session {
 
     /// Calls that outlive a borrow of the session.
     pub fn handle(&self) -> Handle {
-        Handle(self.seat.link.clone())
+        Handle::new(self.seat.link.clone())
     }
 
     /// The queue of replicated inputs.
@@ -156,25 +159,28 @@ impl Session {
     }
 
     /// The parts of a session in a fork, in their order.
-    pub fn split<const PARTS: usize>(mut self) -> [Session; PARTS] {
+    pub fn split<const PARTS: usize>(self) -> [Session; PARTS] {
+        let (link, state) = (self.seat.link.clone(), self.seat.state);
+        let mut parts = self.into_parts().into_iter();
+        // There are as many as generated code asks for.
+        std::array::from_fn(|_| parts.next().unwrap_or_else(|| Session::part(link.clone(), state)))
+    }
+
+    /// The same, however many there are.
+    pub(crate) fn into_parts(mut self) -> Vec<Session> {
         self.seat.left = true;
-        let parts: Vec<StateIndex> = self.seat.table().map(|state| state.parts.to_vec()).unwrap_or_default();
         let link = &self.seat.link;
-        link.with(|engine| {
-            for _ in 0..PARTS {
-                engine.value_made();
-            }
-            engine.value_split();
-        });
-        std::array::from_fn(|place| {
-            let state = parts.get(place).copied().unwrap_or(self.seat.state);
-            let channel = Some(inputs(link.protocol(), link.role(), state));
-            Session {
-                seat: Seat { link: link.clone(), state, channel, copy: None, left: false },
-                open: Vec::new(),
-                debt: None,
-            }
-        })
+        let parts: Vec<StateIndex> = self.seat.table().map(|state| state.parts.to_vec()).unwrap_or_default();
+        let parts = parts.into_iter().map(|state| Session::part(link.clone(), state)).collect();
+        link.with(|engine| engine.value_gone());
+        parts
+    }
+
+    fn part(link: Link, state: StateIndex) -> Session {
+        link.with(|engine| engine.value_made());
+        let channel = Some(inputs(link.protocol(), link.role(), state));
+        let seat = Seat { link, state, channel, copy: None, left: false };
+        Session { seat, open: Vec::new(), debt: None }
     }
 
     /// Closes the session: what is to be written is written, calls that run fail with
@@ -209,43 +215,72 @@ impl Session {
 
     /// Whether a message may be sent now, and if not, why: first the state of this value, then what was negotiated.
     pub fn permits(&self, message: MessageIndex) -> Result<(), Violation> {
-        match self.checker_here() {
-            // What belongs to a running exchange is known at the wire only.
-            Some(_) if self.is_tied(message) => self.seat.link.with(|engine| engine.permits(message)),
-            Some(checker) => checker.permits(Direction::Send, message),
-            None => self.seat.link.with(|engine| engine.permits(message)),
-        }
+        permits(&self.seat.link, &[self.seat.state], message, &Capabilities::unknown())
     }
 
     /// What may be sent now.
     pub fn permitted(&self) -> Vec<MessageIndex> {
-        let count = u16::try_from(self.protocol().messages.len()).unwrap_or(u16::MAX);
-        (0..count).map(MessageIndex).filter(|message| self.permits(*message).is_ok()).collect()
+        permitted(&self.seat.link, &[self.seat.state], &Capabilities::unknown())
     }
 
-    /// Whether a message belongs to a running exchange rather than to a state.
-    fn is_tied(&self, message: MessageIndex) -> bool {
-        self.protocol().message(message).is_some_and(|message| match message.kind {
-            Kind::Reply { .. } | Kind::Refusal { .. } => true,
-            Kind::Notification => message.cancels.is_some() || message.reports.is_some(),
-            Kind::Request => false,
-        })
+    /// The same session without its type: what it permits is decided at run time.
+    pub fn into_checked(self) -> CheckedSession {
+        CheckedSession::of(self)
     }
+}
 
-    /// A checker in the state of the value, which may lag that of the wire, with the capabilities of the session.
-    fn checker_here(&self) -> Option<Checker> {
-        self.seat.link.with(|engine| {
-            let checker = engine.checker();
-            if checker.is_closed() {
-                return None;
-            }
-            let mut here = Checker::resume(engine.protocol_ref(), checker.side(), self.seat.state).ok()?;
-            for side in [Side::Client, Side::Server] {
-                here.announce(side, checker.capabilities(side).clone());
-            }
-            Some(here)
-        })
-    }
+/// Whether a message may be sent now by values in these states, and if not, why.
+pub(crate) fn permits(
+    link: &Link,
+    states: &[StateIndex],
+    message: MessageIndex,
+    within: &Capabilities,
+) -> Result<(), Violation> {
+    let here = checker_at(link, states);
+    link.with(|engine| may_send(engine, here.as_ref(), message, within))
+}
+
+/// What may be sent now by values in these states.
+pub(crate) fn permitted(link: &Link, states: &[StateIndex], within: &Capabilities) -> Vec<MessageIndex> {
+    let here = checker_at(link, states);
+    link.with(|engine| {
+        let messages = link.protocol().indexed().map(|(index, _)| index);
+        messages.filter(|message| may_send(engine, here.as_ref(), *message, within).is_ok()).collect()
+    })
+}
+
+fn may_send(
+    engine: &Engine,
+    here: Option<&Checker>,
+    message: MessageIndex,
+    within: &Capabilities,
+) -> Result<(), Violation> {
+    engine.not_over(message)?;
+    // What belongs to a running exchange is known at the wire only.
+    let wire = engine.checker();
+    let tied = wire.protocol().message(message).is_some_and(|message| match message.kind {
+        Kind::Reply { .. } | Kind::Refusal { .. } => true,
+        Kind::Notification => message.cancels.is_some() || message.reports.is_some(),
+        Kind::Request => false,
+    });
+    let checker = here.filter(|_| !tied).unwrap_or(wire);
+    checker.may_send(message, within, |_| false)?;
+    // A copy that could go on by itself may have to rest where the session is.
+    wire.copies_go_on(Direction::Send, message)
+}
+
+/// A checker in the states of values, which may lag those of the wire, with the capabilities of the session.
+pub(crate) fn checker_at(link: &Link, states: &[StateIndex]) -> Option<Checker> {
+    let (first, others) = states.split_first()?;
+    link.with(|engine| {
+        let checker = engine.checker();
+        let protocol = engine.protocol_ref();
+        let mut here = Checker::resume_channels(protocol, checker.side(), *first, others).ok()?;
+        for side in [Side::Client, Side::Server] {
+            here.announce(side, checker.capabilities(side).clone());
+        }
+        Some(here)
+    })
 }
 
 /// The messages that can come in on the linear channel that starts in a state, sorted.

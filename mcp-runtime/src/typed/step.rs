@@ -12,7 +12,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mcp_protocol_machine::protocol::MessageIndex;
+use mcp_protocol_machine::protocol::{MessageIndex, Protocol, Side, StateIndex};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -51,6 +51,24 @@ impl<T, E> fmt::Debug for Step<T, E> {
 pub trait InState {
     /// The value in that state.
     fn at(session: Session) -> Self;
+}
+
+/// A session type of generated code, in whatever state.
+pub trait InRole: InState {
+    /// The side of the role.
+    const SIDE: Side;
+    /// Whether it stands for a copy.
+    const COPY: bool;
+
+    /// The protocol.
+    fn protocol() -> &'static Protocol;
+}
+
+/// A session type of generated code, in one state.
+#[diagnostic::on_unimplemented(message = "`{Self}` is no session in one of its states")]
+pub trait Typed: InRole {
+    /// The state.
+    const STATE: StateIndex;
 }
 
 /// A copy that is over is nothing.

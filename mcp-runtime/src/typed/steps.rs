@@ -47,24 +47,27 @@ impl Session {
         request: MessageIndex,
         error: RpcError,
     ) -> Result<Session, StepError<Session>> {
-        let refusal = self.seat.link.with(|engine| engine.refusal_of(request));
-        let target = refusal.and_then(|refusal| self.seat.target(Direction::Send, refusal));
-        let place = self.open.iter().position(|(open, _)| *open == request);
-        let (Some(target), Some(place)) = (target, place) else {
-            let error = self.not_here(refusal.unwrap_or(request));
-            return Err(self.not_sent(error));
-        };
-        let (_, id) = self.open.remove(place);
-        match self.seat.link.with(|engine| engine.reply_error(&id, &error)) {
-            Ok(()) => {
-                self.seat.state = target;
-                Ok(self)
-            }
+        match self.refuse_now(request, &error) {
+            Ok(()) => Ok(self),
             Err(error) => Err(self.not_sent(error)),
         }
     }
 
-    async fn put(
+    /// The same for a value that is not given away.
+    pub(crate) fn refuse_now(&mut self, request: MessageIndex, error: &RpcError) -> Result<(), Error> {
+        let refusal = self.seat.link.with(|engine| engine.refusal_of(request));
+        let target = refusal.and_then(|refusal| self.seat.target(Direction::Send, refusal));
+        let place = self.open.iter().position(|(open, _)| *open == request);
+        let (Some(target), Some(place)) = (target, place) else {
+            return Err(self.not_here(refusal.unwrap_or(request)));
+        };
+        let (_, id) = self.open.remove(place);
+        self.seat.link.with(|engine| engine.reply_error(&id, error))?;
+        self.seat.state = target;
+        Ok(())
+    }
+
+    pub(crate) async fn put(
         &mut self,
         message: MessageIndex,
         written: Result<String, Error>,
@@ -134,7 +137,7 @@ impl Session {
         poll_fn(|context| self.poll_debt(context)).await
     }
 
-    fn poll_debt(&mut self, context: &Context<'_>) -> Poll<Result<(), Error>> {
+    pub(crate) fn poll_debt(&mut self, context: &Context<'_>) -> Poll<Result<(), Error>> {
         if let Some(id) = self.debt {
             // Whatever the reply says, nobody wants to know; only the end of the session matters.
             ready!(self.seat.link.with(|engine| engine.poll_debt(context, id)))?;

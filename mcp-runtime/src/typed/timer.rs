@@ -13,29 +13,29 @@ use crate::error::{Error, Overdue};
 use crate::session::{AlarmKey, Link};
 
 /// Now, as the transports count: time that is held still by a test stands still here, too.
-pub(super) fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
 /// A limit of time, from when it is first polled.
 #[derive(Debug)]
-pub(super) struct Timer {
+pub(crate) struct Timer {
     link: Link,
     limit: Option<Duration>,
     alarm: Option<AlarmKey>,
 }
 
 impl Timer {
-    pub(super) fn new(link: Link, limit: Option<Duration>) -> Timer {
+    pub(crate) fn new(link: Link, limit: Option<Duration>) -> Timer {
         Timer { link, limit, alarm: None }
     }
 
-    pub(super) fn limit(&mut self, limit: Duration) {
+    pub(crate) fn limit(&mut self, limit: Duration) {
         self.limit = Some(limit);
     }
 
     /// Starts the time, if it has not begun; then waits until it has passed.
-    pub(super) fn poll(&mut self, context: &Context<'_>) -> Poll<()> {
+    pub(crate) fn poll(&mut self, context: &Context<'_>) -> Poll<()> {
         let Some(limit) = self.limit else { return Poll::Pending };
         let key = match self.alarm {
             Some(key) => key,
@@ -48,7 +48,7 @@ impl Timer {
     }
 
     /// The error that says so.
-    pub(super) fn overdue(&self, message: MessageIndex, what: Overdue) -> Error {
+    pub(crate) fn overdue(&self, message: MessageIndex, what: Overdue) -> Error {
         let name = self.link.protocol().message(message).map(|message| message.name.clone());
         Error::Timeout { message: name.unwrap_or_default(), after: self.limit.unwrap_or_default(), what }
     }

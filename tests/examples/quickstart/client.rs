@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpError, client};
-use mcp_runtime::{RpcError, transport::Child};
+use mcp_runtime::{RpcError, StepError, transport::Child};
 use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::sync::Notify;
@@ -70,7 +70,15 @@ pub(crate) async fn run(command: Command, approval: Approval) -> Result<(), Fail
     screen::state("AwaitingResult");
     let answer = tokio::time::timeout(HANDSHAKE, session.recv_initialize_result()).await;
     let (result, session) = match answer {
-        Ok(answer) => answer.map_err(|error| no_server(error.into()))?,
+        Ok(Ok(answer)) => answer,
+        // It speaks another revision: part from it in order.
+        Ok(Err(StepError::Unfit { error, session })) => {
+            if let Ok(closing) = session.close() {
+                let _ = closing.await;
+            }
+            return Err(no_server(error));
+        }
+        Ok(Err(error)) => return Err(no_server(error.into())),
         Err(_) => {
             return Err(Failure::NoServer(format!("no answer to `initialize` in {} s", HANDSHAKE.as_secs())));
         }
@@ -78,13 +86,6 @@ pub(crate) async fn run(command: Command, approval: Approval) -> Result<(), Fail
     screen::state("AwaitingNotif");
     screen::event("server", format!("{} {}", result.server_info.name, result.server_info.version));
     screen::event("revision", &result.protocol_version);
-    if result.protocol_version != "2025-03-26" {
-        let _ = session.close().await;
-        return Err(Failure::NoServer(format!(
-            "it speaks revision {}, this client 2025-03-26",
-            result.protocol_version
-        )));
-    }
 
     let session = session.send_initialized().await.map_err(McpError::from)?;
     screen::state("Active");

@@ -59,7 +59,10 @@ impl Player {
     pub(crate) fn new(transport: impl Transport, answers: Vec<(String, Value)>) -> Player {
         let reports: Arc<Mutex<Vec<Report>>> = Arc::default();
         let noted = Arc::clone(&reports);
-        let options = Options::new().on_report(move |report| noted.lock().unwrap().push(report.clone()));
+        // The recorded servers speak whatever they speak.
+        let options = Options::new()
+            .accept_any_version()
+            .on_report(move |report| noted.lock().unwrap().push(report.clone()));
         let session = McpClient::with_options(transport, options);
         tokio::spawn(session.incoming().serve(Script(Mutex::new(answers.into()))));
         let (handle, subscriptions) = (session.handle(), HashMap::new());

@@ -14,6 +14,7 @@ pub(crate) fn in_every_state<State>() {
     let _ = McpClient::<State>::incoming;
     let _ = McpClient::<State>::permits;
     let _ = McpClient::<State>::permitted;
+    let _ = McpClient::<State>::into_checked;
     let _ = McpClient::<State>::ended;
     let _ = McpClient::<State>::readable;
     let _ = McpClient::<State>::abort;

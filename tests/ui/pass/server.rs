@@ -14,6 +14,7 @@ pub(crate) fn in_every_state<State>() {
     let _ = McpServer::<State>::incoming;
     let _ = McpServer::<State>::permits;
     let _ = McpServer::<State>::permitted;
+    let _ = McpServer::<State>::into_checked;
     let _ = McpServer::<State>::ended;
     let _ = McpServer::<State>::readable;
     let _ = McpServer::<State>::abort;

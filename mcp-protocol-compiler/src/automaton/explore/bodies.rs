@@ -7,23 +7,25 @@ use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Only, Origin};
 
-use super::{Explorer, Via};
+use super::{Explorer, MOST_EDGES, Via};
 use crate::automaton::graph::NodeId;
 use crate::automaton::head::Head;
 use crate::automaton::raw::{RawEdge, sign};
-use crate::checks::{channels, choices};
+use crate::checks::{channels, choices, size};
+use crate::hash::Set;
 use crate::source::Span;
 
 impl Explorer<'_> {
     /// Adds `*` bodies to a set of running ones.
     pub(super) fn more_running(&mut self, running: usize, bodies: &[(NodeId, Span)]) -> usize {
         let mut set = self.running.get(running).cloned().unwrap_or_default();
+        let mut known: Set<NodeId> = set.iter().copied().collect();
         for (body, span) in bodies {
-            let place = self.heads.place(*body);
-            let node = place.node;
-            if !set.contains(&node) {
+            let definition = self.heads.first_definition(*body);
+            let node = self.heads.end(*body);
+            if known.insert(node) {
                 set.push(node);
-                self.body(node, *span, place.definitions.first().map(|reached| reached.index));
+                self.body(node, *span, definition);
             }
         }
         if let Some(number) = self.running_numbers.get(&set) {
@@ -97,10 +99,22 @@ impl Explorer<'_> {
         self.current = current;
     }
 
-    /// The edges that open copies of the bodies of a set, as far as copies do not rest.
-    pub(super) fn spawns(&self, running: usize, only: Only) -> Vec<RawEdge> {
+    /// The edges that open copies of the bodies of a set, as far as copies do not rest. They are edges of each state, and
+    /// count there; what is gathered here is the last that is counted for a state.
+    pub(super) fn spawns(&mut self, running: usize, only: Only, place: Span) -> Vec<RawEdge> {
         let bodies = self.running.get(running).map(Vec::as_slice).unwrap_or_default();
-        let edges = bodies.iter().filter_map(|body| self.bodies.get(body)).flatten();
-        edges.filter(|edge| !only.rests(edge.direction)).cloned().collect()
+        let edges = || {
+            let edges = bodies.iter().filter_map(|body| self.bodies.get(body)).flatten();
+            edges.filter(|edge| !only.rests(edge.direction))
+        };
+        self.count += edges().count();
+        if self.count <= MOST_EDGES {
+            return edges().cloned().collect();
+        }
+        if !std::mem::replace(&mut self.full, true) {
+            self.broken = true;
+            self.diagnostics.push(size::too_many_edges(place, MOST_EDGES));
+        }
+        Vec::new()
     }
 }

@@ -9,7 +9,7 @@ use super::Explorer;
 use crate::automaton::graph::ActionNode;
 use crate::automaton::raw::{Open, sign};
 use crate::checks::{declarations, replies};
-use crate::resolve::Meaning;
+use crate::resolve::{Meaning, NO_MESSAGE};
 
 impl Explorer<'_> {
     /// What the name in an action stands for here.
@@ -55,6 +55,7 @@ impl Explorer<'_> {
                 self.diagnostics.push(declarations::undefined_message(&action.message, self.resolution));
                 None
             }
+            Some(Meaning::Message(NO_MESSAGE)) => None,
             Some(Meaning::Message(message)) => Some(vec![*message]),
             Some(Meaning::Group(members)) => {
                 // Of the replies in a group those count whose request is open: a reply to a group stands for that of

@@ -12,25 +12,23 @@ use std::collections::BTreeSet;
 use mcp_protocol_machine::protocol::{Only, StateKind};
 
 use super::{Explorer, Via};
-use crate::automaton::head::{Head, Place};
+use crate::automaton::graph::NodeId;
+use crate::automaton::head::Head;
 use crate::checks::only;
 use crate::diagnostic::Diagnostic;
 
 impl Explorer<'_> {
     /// The definition with `only` that a place is of: one that is named on the way, or in whose text it stands.
-    pub(super) fn marked(&self, place: &Place) -> Option<usize> {
-        let marked = |index: &usize| {
-            self.resolution.definitions.get(*index).is_some_and(|definition| definition.only.is_some())
-        };
-        let mut named = place.definitions.iter().map(|reached| reached.index);
-        named.find(marked).or_else(|| self.heads.graph.only(place.node))
+    pub(super) fn marked(&mut self, node: NodeId) -> Option<usize> {
+        let end = self.heads.end(node);
+        self.heads.only(node).or_else(|| self.heads.graph.only(end))
     }
 
     /// Which ways copies rest in a place.
-    pub(super) fn rest(&self, place: &Place, marked: Option<usize>, via: Via) -> Only {
+    pub(super) fn rest(&self, end: NodeId, marked: Option<usize>, via: Via) -> Only {
         match via.before {
             // A loop enters nothing.
-            Some((_, node, before)) if marked.is_some() && node == place.node => before,
+            Some((_, node, before)) if marked.is_some() && node == end => before,
             Some((direction, _, before)) if marked.is_some() => before.with(direction),
             _ => Only::NONE,
         }

@@ -5,7 +5,7 @@ mod exchanges;
 mod keyed;
 mod late;
 mod model;
-mod random;
+pub(crate) mod random;
 mod random_walks;
 mod resting;
 mod sessions;

@@ -1,0 +1,170 @@
+//! From sessions without types to typed ones.
+//!
+//! In: a session without types, and the type that is wanted. Out: the typed value, if that is the state which the
+//! session is in. Refuses to lose anything: what only the session without types would have got keeps it from becoming
+//! typed, and it is given back with the reason.
+
+use std::fmt;
+
+use mcp_protocol_machine::RequestId;
+use mcp_protocol_machine::protocol::Text;
+
+use super::CheckedSession;
+use crate::session::Verdict;
+use crate::typed::{Typed, Wanted};
+
+/// A session without types that could not become a typed one: the session, as it was, and the reason.
+#[derive(Debug)]
+pub struct NotTyped {
+    /// The session, as it was.
+    pub session: CheckedSession,
+    /// Why not.
+    pub why: WhyNot,
+}
+
+/// Why a session without types could not become a typed one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WhyNot {
+    /// It follows another protocol.
+    Protocol {
+        /// The one that it follows.
+        is: Text,
+        /// The one of the type.
+        wanted: Text,
+    },
+    /// It is the other role, or a copy where a session is wanted, or the other way round.
+    Role {
+        /// What it is.
+        is: Text,
+        /// The role of the type.
+        wanted: Text,
+    },
+    /// It is in another state.
+    State {
+        /// The state that it is in.
+        is: Text,
+        /// The state of the type.
+        wanted: Text,
+    },
+    /// It stands for several linear channels; the type is that of one.
+    Split,
+    /// A linear input waits that was not taken: take it with [`next`](CheckedSession::next).
+    Pending {
+        /// The message, by its name in the `.session` file.
+        message: Text,
+    },
+    /// Requests of this side wait for their replies, which come to this value: take them with
+    /// [`next`](CheckedSession::next).
+    Asked {
+        /// The requests.
+        ids: Vec<RequestId>,
+    },
+    /// Requests of the peer wait for their answers by this value.
+    Held {
+        /// The requests.
+        ids: Vec<RequestId>,
+    },
+}
+
+impl fmt::Display for WhyNot {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WhyNot::Protocol { is, wanted } => {
+                write!(
+                    formatter,
+                    "the session follows the protocol `{is}`, and the type is one of `{wanted}`"
+                )
+            }
+            WhyNot::Role { is, wanted } => {
+                write!(formatter, "the session is one of `{is}`, and the type is one of `{wanted}`")
+            }
+            WhyNot::State { is, wanted } => {
+                write!(formatter, "the session is in `{is}`, and the type is that of `{wanted}`")
+            }
+            WhyNot::Split => formatter
+                .write_str("the session stands for several linear channels, and the type is that of one"),
+            WhyNot::Pending { message } => {
+                write!(formatter, "`{message}` waits to be taken: take it with `next`")
+            }
+            WhyNot::Asked { ids } => {
+                write!(formatter, "requests wait for their replies: {}: take these with `next`", List(ids))
+            }
+            WhyNot::Held { ids } => {
+                write!(formatter, "requests of the peer wait for their answers: {}", List(ids))
+            }
+        }
+    }
+}
+
+struct List<'a>(&'a [RequestId]);
+
+impl fmt::Display for List<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, id) in self.0.iter().enumerate() {
+            write!(formatter, "{}{id}", if place == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for NotTyped {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.why.fmt(formatter)
+    }
+}
+
+impl std::error::Error for NotTyped {}
+
+impl CheckedSession {
+    /// The same session with a type: `try_into_typed::<McpClient<Active>>()`, if that is the state it is in and nothing
+    /// waits that the typed value would not get.
+    ///
+    /// What the session was restricted to with [`restrict`](Self::restrict) is not kept: the type has the methods that
+    /// its state has.
+    ///
+    /// # Errors
+    /// The session, as it was, with the reason.
+    #[expect(clippy::result_large_err, reason = "the session comes back; it is the point of the error")]
+    pub fn try_into_typed<S: Typed>(mut self) -> Result<S, NotTyped> {
+        match self.why_not_typed::<S>() {
+            Some(why) => Err(NotTyped { session: self, why }),
+            None => match self.parts.pop() {
+                Some(part) => Ok(S::at(part)),
+                None => Err(NotTyped { session: self, why: WhyNot::Split }),
+            },
+        }
+    }
+
+    fn why_not_typed<S: Typed>(&self) -> Option<WhyNot> {
+        let (protocol, wanted) = (self.protocol(), S::protocol());
+        if !std::ptr::eq(protocol, wanted) && protocol != wanted {
+            return Some(WhyNot::Protocol { is: protocol.name.clone(), wanted: wanted.name.clone() });
+        }
+        let [part] = self.parts.as_slice() else { return Some(WhyNot::Split) };
+        let role = part.seat.role();
+        let side = self.link.with(|engine| engine.checker().side());
+        let name = |of: Option<&mcp_protocol_machine::protocol::Role>| {
+            of.map(|role| role.name.clone()).unwrap_or_default()
+        };
+        if side != S::SIDE {
+            return Some(WhyNot::Role { is: name(role), wanted: name(wanted.role(S::SIDE)) });
+        }
+        if part.state() != S::STATE || part.seat.copy.is_some() != S::COPY {
+            let state = |state| role.and_then(|role| role.state(state)).map(|state| state.name.clone());
+            let (is, wanted) = (state(part.state()), state(S::STATE));
+            return Some(WhyNot::State { is: is.unwrap_or_default(), wanted: wanted.unwrap_or_default() });
+        }
+        let takes = |input: &_| !matches!(part.seat.judge(Wanted::Any, input), Verdict::Skip);
+        if let Some(message) = self.link.with(|engine| engine.first_linear(part.seat.copy, takes)) {
+            return Some(WhyNot::Pending { message: self.name_of(message) });
+        }
+        let key = self.seat.as_ref()?.key;
+        let asked = self.link.with(|engine| engine.calls_of(key));
+        if !asked.is_empty() {
+            return Some(WhyNot::Asked { ids: asked.into_iter().map(RequestId::Number).collect() });
+        }
+        let held = self.link.with(|engine| engine.held_by(key));
+        (!held.is_empty()).then_some(WhyNot::Held { ids: held })
+    }
+}

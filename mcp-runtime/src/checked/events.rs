@@ -1,0 +1,343 @@
+//! What comes to a session without types.
+//!
+//! In: what the engine has queued. Out: one [`Event`] after the other, in the order in which they came, with the
+//! session in the state that each leads to. Refuses what only this side's program could not work with, as the typed
+//! session does; what the protocol does not permit never comes this far, but is answered and reported by the engine.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::task::{Context, Poll, ready};
+
+use mcp_protocol_machine::RequestId;
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Text};
+use serde::de::DeserializeOwned;
+
+use super::CheckedSession;
+use crate::error::{Error, Reason};
+use crate::jsonrpc::RpcError;
+use crate::session::{Arrived, Body, FaceKey, LinearInput, Sent, Told, Turn, Verdict, to_be_read};
+use crate::typed::{Session, Wanted, checker_at};
+
+/// Something that came.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// The peer asks: answer with [`respond`](CheckedSession::respond) or [`refuse`](CheckedSession::refuse).
+    Request {
+        /// By what the answer names it.
+        id: RequestId,
+        /// Which message it is.
+        message: MessageIndex,
+        /// Its wire method.
+        method: Text,
+        /// What it carries.
+        params: Payload,
+    },
+    /// The peer tells something.
+    Notification {
+        /// Which message it is.
+        message: MessageIndex,
+        /// Its wire method.
+        method: Text,
+        /// What it carries.
+        params: Payload,
+    },
+    /// The peer has answered.
+    Reply {
+        /// The request of this side.
+        id: RequestId,
+        /// Which of its replies it is.
+        message: MessageIndex,
+        /// What it carries.
+        result: Payload,
+    },
+    /// The peer has refused a request.
+    Refused {
+        /// The request of this side.
+        id: RequestId,
+        /// What the peer said.
+        error: RpcError,
+    },
+    /// A request of this side will have no reply: it was taken back, took too long, or the session is over.
+    Failed {
+        /// The request of this side.
+        id: RequestId,
+        /// Why.
+        error: Error,
+    },
+    /// The peer reports on a request of this side.
+    Progress {
+        /// The request of this side.
+        id: RequestId,
+        /// What the report carries.
+        params: Payload,
+    },
+    /// The peer has taken a request back that [`next`](CheckedSession::next) gave before. It needs no answer.
+    TakenBack {
+        /// The request of the peer.
+        id: RequestId,
+    },
+    /// The peer has opened a copy that has steps of its own.
+    Opened {
+        /// The message that opened it.
+        message: MessageIndex,
+        /// Its id, if it is a request; it is the new session's to answer.
+        id: Option<RequestId>,
+        /// What it carries.
+        params: Payload,
+        /// The session that stands for the copy.
+        session: CheckedSession,
+    },
+    /// A message came that the session accepts, but what the peer announces in it is not what this side can work
+    /// with. The session is in the state behind the message.
+    Unfit {
+        /// The request of this side that it answers, if it is a reply.
+        id: Option<RequestId>,
+        /// What is wrong: [`Error::Version`] or [`Error::MissingCapabilities`].
+        error: Error,
+    },
+    /// The peer has closed the session, as it may here. There is nothing more to come.
+    Closed,
+}
+
+/// What a message carries, as JSON.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Payload(Box<str>);
+
+impl Payload {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// If it does not have the type.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(&self.0)
+    }
+
+    /// The JSON; `null` where the message carries nothing.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Payload {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl CheckedSession {
+    /// Waits for what comes next, and moves the session with it. Nothing is lost when the future is dropped.
+    ///
+    /// Things come in the order in which the peer sent them, but that what crossed a step of this side waits for the
+    /// state that takes it. Requests and notifications beside the linear channels come only while nobody else takes them: not while a typed
+    /// `incoming` of the same session is held.
+    ///
+    /// # Errors
+    /// Once the session is over: [`Error::Closed`] if this side has closed it, or why it has ended.
+    pub async fn next(&mut self) -> Result<Event, Error> {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// The same for code that polls.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Event, Error>> {
+        self.split_forks();
+        for part in &mut self.parts {
+            ready!(part.poll_debt(context))?;
+        }
+        loop {
+            let Some(key) = self.seat.as_ref().map(|seat| seat.key) else {
+                return match ready!(self.poll_part(context, 0)) {
+                    Some(event) => Poll::Ready(event),
+                    None => continue,
+                };
+            };
+            let parts = &self.parts;
+            let judge = |input: &LinearInput| {
+                let verdicts = parts.iter().map(|part| part.seat.judge(Wanted::Any, input));
+                verdicts
+                    .into_iter()
+                    .find(|verdict| !matches!(verdict, Verdict::Skip))
+                    .unwrap_or(Verdict::Skip)
+            };
+            let event = match ready!(self.link.with(|engine| engine.poll_turn(context, key, judge))) {
+                Turn::Linear(message) => self.linear(context, message),
+                Turn::Replicated => match self.link.with(|engine| engine.poll_incoming(context)) {
+                    Poll::Ready(arrived) => arrived.map(|arrived| Ok(self.arrived(arrived, key))),
+                    // Somebody else was quicker.
+                    Poll::Pending => None,
+                },
+                Turn::Told => self.told(context, key).map(Ok),
+                Turn::Over => match ready!(self.poll_part(context, 0)) {
+                    Some(event) => Some(self.over(event)),
+                    None => continue,
+                },
+            };
+            if let Some(event) = event {
+                return Poll::Ready(event);
+            }
+        }
+    }
+
+    /// Nothing comes any more. Whether the peer was allowed to close the session is for all parts to say, and is said
+    /// once.
+    fn over(&mut self, event: Result<Event, Error>) -> Result<Event, Error> {
+        let reason = Reason::PeerClosed;
+        let by_peer = match &event {
+            Ok(event) => matches!(event, Event::Closed),
+            Err(error) => matches!(error, Error::Disconnected { reason: Reason::PeerClosed }),
+        };
+        if !by_peer {
+            return event;
+        }
+        let may = checker_at(&self.link, &self.states()).is_none_or(|checker| checker.peer_may_close());
+        match may && !std::mem::replace(&mut self.closed, true) {
+            true => Ok(Event::Closed),
+            false => Err(Error::Disconnected { reason }),
+        }
+    }
+
+    /// Takes the first linear input of the part that a message is for.
+    fn linear(&mut self, context: &Context<'_>, message: MessageIndex) -> Option<Result<Event, Error>> {
+        let takes = |part: &Session| {
+            part.seat.is_mine(message) && part.seat.target(Direction::Receive, message).is_some()
+        };
+        match self.poll_part(context, self.parts.iter().position(takes)?) {
+            Poll::Ready(event) => event,
+            Poll::Pending => None,
+        }
+    }
+
+    /// Takes the next input of a part. `None`: there was one, and it was answered.
+    fn poll_part(&mut self, context: &Context<'_>, place: usize) -> Poll<Option<Result<Event, Error>>> {
+        let key = self.seat.as_ref().map(|seat| seat.key);
+        let Some(part) = self.parts.get_mut(place) else { return Poll::Ready(Some(Err(Error::Closed))) };
+        let before = part.state();
+        let input = match ready!(part.poll_take(context, Wanted::Any)) {
+            Ok(Some(input)) => input,
+            Ok(None) => return Poll::Ready(Some(Ok(Event::Closed))),
+            Err(error) => return Poll::Ready(Some(Err(error))),
+        };
+        let LinearInput { message, id, answers, body, unfit, .. } = input;
+        if let Some(error) = unfit {
+            return Poll::Ready(match part.seat.cannot_work_with(id, before, *error) {
+                Ok(()) => None,
+                Err(error @ (Error::Version { .. } | Error::MissingCapabilities { .. })) => {
+                    Some(Ok(Event::Unfit { id: self.asked_as(answers), error }))
+                }
+                Err(error) => Some(Err(error)),
+            });
+        }
+        let event = match (body, id) {
+            (Body::Refusal(error), _) => match self.asked_as(answers) {
+                Some(id) => Event::Refused { id, error },
+                // A refusal answers a request; there is no other.
+                None => return Poll::Ready(None),
+            },
+            (Body::Payload(payload), Some(id)) => {
+                part.open.push((message, id.clone()));
+                if let Some(key) = key {
+                    self.link.with(|engine| engine.hold(&id, key));
+                }
+                let (method, params) = (self.method_of(message), self.payload(message, payload));
+                Event::Request { id, message, method, params }
+            }
+            (Body::Payload(payload), None) => {
+                let payload = self.payload(message, payload);
+                match self.asked_as(answers) {
+                    Some(id) => Event::Reply { id, message, result: payload },
+                    None => Event::Notification { message, method: self.method_of(message), params: payload },
+                }
+            }
+        };
+        Poll::Ready(Some(Ok(event)))
+    }
+
+    /// The id of a linear request of this side that has its reply.
+    fn asked_as(&mut self, answers: Option<i64>) -> Option<RequestId> {
+        let id = answers?;
+        self.answered(id);
+        Some(RequestId::Number(id))
+    }
+
+    /// A replicated input.
+    fn arrived(&mut self, arrived: Arrived, key: FaceKey) -> Event {
+        let Arrived { message, id, copy, payload, .. } = arrived;
+        let params = self.payload(message, payload);
+        if let Some((copy, state)) = copy {
+            let open = id.iter().map(|id| (message, id.clone())).collect();
+            let session = CheckedSession::of(Session::of_copy(self.link.clone(), copy, state, open));
+            return Event::Opened { message, id, params, session };
+        }
+        let method = self.method_of(message);
+        match id {
+            Some(id) => {
+                self.link.with(|engine| engine.hold(&id, key));
+                Event::Request { id, message, method, params }
+            }
+            None => Event::Notification { message, method, params },
+        }
+    }
+
+    /// What only this value is told.
+    fn told(&mut self, context: &Context<'_>, key: FaceKey) -> Option<Event> {
+        match self.link.with(|engine| engine.told(key))? {
+            Told::Answered(number) => {
+                let id = RequestId::Number(number);
+                // What was reported before was told before; what is left of it came in the same breath.
+                let sent = loop {
+                    match self.link.with(|engine| engine.poll_call(context, number)) {
+                        Poll::Ready(Sent::Progress(_)) => {}
+                        Poll::Ready(Sent::Done(result)) => break result,
+                        Poll::Pending => return None,
+                    }
+                };
+                Some(match sent {
+                    Ok(answer) => Event::Reply { id, message: answer.message, result: Payload(answer.text) },
+                    Err(Error::Refused(error)) => Event::Refused { id, error },
+                    Err(error @ (Error::Version { .. } | Error::MissingCapabilities { .. })) => {
+                        Event::Unfit { id: Some(id), error }
+                    }
+                    Err(error) => Event::Failed { id, error },
+                })
+            }
+            Told::Progress(number) => match self.link.with(|engine| engine.poll_progress(context, number)) {
+                Poll::Ready(Some(params)) => {
+                    Some(Event::Progress { id: RequestId::Number(number), params: Payload(params) })
+                }
+                _ => None,
+            },
+            Told::TakenBack(id) => {
+                match self.linear_request(&id) {
+                    // Nobody waits for the answer, but the state behind it is where the session goes on.
+                    Some((place, request)) => {
+                        let error = RpcError::internal_error("the request was taken back");
+                        let part = self.parts.get_mut(place)?;
+                        part.refuse_now(request, &error).ok()?;
+                    }
+                    None => self.link.with(|engine| engine.forget_taken_back(&id)),
+                }
+                Some(Event::TakenBack { id })
+            }
+        }
+    }
+
+    fn method_of(&self, message: MessageIndex) -> Text {
+        self.protocol().message(message).map(|message| message.method.clone()).unwrap_or_default()
+    }
+
+    fn payload(&self, message: MessageIndex, came: Option<Box<str>>) -> Payload {
+        match self.protocol().message(message) {
+            Some(table) if matches!(table.kind, Kind::Request | Kind::Notification) => {
+                came.map_or_else(|| Payload("null".into()), Payload)
+            }
+            Some(table) => Payload(to_be_read(table, came.as_deref()).into()),
+            None => Payload("null".into()),
+        }
+    }
+}

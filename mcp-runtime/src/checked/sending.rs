@@ -1,0 +1,317 @@
+//! What a session without types sends.
+//!
+//! In: requests, notifications, answers, by name. Out: the session in its next state, where the message leads to one.
+//! Refuses, before anything is written, what the state of the value or a capability does not permit: the error is
+//! [`Error::NotPermitted`], with the violation that says which of the two it is.
+
+use std::future::poll_fn;
+use std::task::{Poll, ready};
+
+use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin};
+use mcp_protocol_machine::{About, RequestId};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{CheckedSession, Name};
+use crate::error::{Error, Mismatch, Overdue};
+use crate::jsonrpc::{RpcError, write};
+use crate::session::id_at;
+use crate::typed::{Call, Timer, Uncancellable, Wanted, copies, now, permits};
+
+/// Where a message goes.
+enum Way {
+    /// On the linear channel of this part.
+    Linear(usize),
+    /// Beside the linear channels.
+    Beside,
+}
+
+impl CheckedSession {
+    /// Sends a request and gives its id. What becomes of it comes with [`next`](Self::next):
+    /// [`Event::Reply`](super::Event::Reply), [`Event::Refused`](super::Event::Refused), or
+    /// [`Event::Failed`](super::Event::Failed). Its reports come as [`Event::Progress`](super::Event::Progress), if
+    /// its parameters carry a token.
+    pub async fn request<'m, P: Serialize + ?Sized>(
+        &mut self,
+        request: impl Into<Name<'m>>,
+        params: &P,
+    ) -> Result<RequestId, Error> {
+        let (message, written) = self.named(request.into(), Kind::Request, params)?;
+        if let Way::Linear(place) = self.way(message)? {
+            return self
+                .put(place, message, written)
+                .await
+                .map(|id| RequestId::Number(id.unwrap_or_default()));
+        }
+        if self.link.with(|engine| engine.checker().opens_copy(Direction::Send, message)) {
+            return Err(self.opens(message));
+        }
+        let Some(key) = self.seat.as_ref().map(|seat| seat.key) else { return Err(self.not_here(message)) };
+        self.room().await;
+        let (patience, within) = (self.link.options().patience(), self.within.as_deref());
+        let id = self.link.with(|engine| {
+            engine.check_within(message, &written, within)?;
+            let id = engine.request(message, &written, false, true)?;
+            engine.asked_by(id, key);
+            engine.limit_call(id, now(), patience);
+            Ok::<_, Error>(id)
+        })?;
+        Ok(RequestId::Number(id))
+    }
+
+    /// Sends a request and waits for its reply. The times of the [`Options`](crate::Options) hold for it.
+    ///
+    /// Dropping the future takes a request beside the linear channels back, if the protocol allows it. The reply to a
+    /// linear one, for which nobody waits any more or which took too long, comes with [`next`](Self::next).
+    pub async fn call<'m, P: Serialize + ?Sized, T: DeserializeOwned>(
+        &mut self,
+        request: impl Into<Name<'m>>,
+        params: &P,
+    ) -> Result<T, Error> {
+        let (message, written) = self.named(request.into(), Kind::Request, params)?;
+        if let Way::Linear(place) = self.way(message)? {
+            let id = self.put(place, message, written).await?;
+            let reply = self.reply_to(place, message).await;
+            if !matches!(reply, Err(Error::Timeout { .. })) {
+                id.and_then(|id| self.answered(id));
+            }
+            return reply;
+        }
+        if self.link.with(|engine| engine.checker().opens_copy(Direction::Send, message)) {
+            return Err(self.opens(message));
+        }
+        let link = self.link.clone();
+        let call: Call<'static, T, Uncancellable, ()> = Call::new(link, message, params);
+        call.within(self.within.clone()).await
+    }
+
+    async fn reply_to<T: DeserializeOwned>(
+        &mut self,
+        place: usize,
+        request: MessageIndex,
+    ) -> Result<T, Error> {
+        let patience = self.link.options().patience();
+        let limit = patience.timeout.into_iter().chain(patience.most).min();
+        let mut timer = Timer::new(self.link.clone(), limit);
+        poll_fn(|context| {
+            let Some(part) = self.parts.get_mut(place) else { return Poll::Ready(Err(Error::Closed)) };
+            match part.poll_take_here(context, Wanted::ReplyTo(request)) {
+                Poll::Pending => {
+                    ready!(timer.poll(context));
+                    Poll::Ready(Err(timer.overdue(request, Overdue::Reply)))
+                }
+                taken => taken,
+            }
+        })
+        .await
+    }
+
+    /// Sends a notification. One that takes a request back, or reports on one, names it in its parameters.
+    pub async fn notify<'m, P: Serialize + ?Sized>(
+        &mut self,
+        notification: impl Into<Name<'m>>,
+        params: &P,
+    ) -> Result<(), Error> {
+        let (message, written) = self.named(notification.into(), Kind::Notification, params)?;
+        let protocol = self.link.with(|engine| engine.protocol_ref().clone());
+        let Some(table) = protocol.message(message) else { return Err(self.not_here(message)) };
+        if let Some(path) = &table.cancels {
+            return match id_at(Some(&written), path) {
+                Some(id) => self.take_back(message, &id, &written),
+                // The checker says what is wrong with that.
+                None => {
+                    self.link.with(|engine| engine.notification(message, &written, About::Nothing)).map(drop)
+                }
+            };
+        }
+        if let Some(reports) = &table.reports {
+            self.room().await;
+            let token = id_at(Some(&written), &reports.token);
+            let about = token.as_ref().map_or(About::Nothing, About::Token);
+            return self.link.with(|engine| engine.notification(message, &written, about)).map(drop);
+        }
+        if let Way::Linear(place) = self.way(message)? {
+            return self.put(place, message, written).await.map(drop);
+        }
+        if self.link.with(|engine| engine.checker().opens_copy(Direction::Send, message)) {
+            return Err(self.opens(message));
+        }
+        self.room().await;
+        let within = self.within.as_deref();
+        self.link.with(|engine| {
+            engine.check_within(message, &written, within)?;
+            engine.notification(message, &written, About::Nothing).map(drop)
+        })
+    }
+
+    /// Takes a request of this side back, where the protocol allows it. A request beside the linear channels then ends
+    /// with [`Event::Failed`](super::Event::Failed). Harmless if its reply has come already.
+    pub fn cancel(&mut self, id: &RequestId) -> Result<(), Error> {
+        match self.link.with(|engine| engine.takes_back()) {
+            Some(message) => self.take_back(message, id, "{}"),
+            None => Ok(()),
+        }
+    }
+
+    fn take_back(&mut self, message: MessageIndex, id: &RequestId, extra: &str) -> Result<(), Error> {
+        let number = match id {
+            RequestId::Number(number) => *number,
+            // No request of this side has such an id: the checker says so.
+            RequestId::Text(_) => {
+                return self
+                    .link
+                    .with(|engine| engine.notification(message, extra, About::Request(id)))
+                    .map(drop);
+            }
+        };
+        let taken_back = self.link.with(|engine| engine.cancel(number, Some(extra)))?;
+        if taken_back
+            && let Some(place) = self.answered(number)
+            && let Some(part) = self.parts.get_mut(place)
+            && let Some(target) = part.seat.target(Direction::Send, message)
+        {
+            // It leads back to where the request was sent.
+            part.seat.state = target;
+        }
+        Ok(())
+    }
+
+    /// A linear request has its reply, or will have none. Gives the part that sent it.
+    pub(super) fn answered(&mut self, id: i64) -> Option<usize> {
+        let place = self.asked.iter().position(|(asked, _)| *asked == id)?;
+        Some(self.asked.swap_remove(place).1)
+    }
+
+    /// Sends the first message of a copy that has steps of its own. What the peer sends for it comes to the session
+    /// that is given, which stands for the copy alone.
+    pub async fn open<'m, P: Serialize + ?Sized>(
+        &mut self,
+        message: impl Into<Name<'m>>,
+        params: &P,
+    ) -> Result<CheckedSession, Error> {
+        let name = message.into();
+        let (message, _) = match self.named(name, Kind::Request, params) {
+            Err(Error::NotPermitted(_)) => self.named(name, Kind::Notification, params)?,
+            found => found?,
+        };
+        self.way(message)?;
+        if !self.link.with(|engine| engine.checker().opens_copy(Direction::Send, message)) {
+            return Err(Error::OpensNothing { message: self.name_of(message) });
+        }
+        copies::open(self.link.clone(), self.within.clone(), message, params).await.map(CheckedSession::of)
+    }
+
+    /// Answers a request of the peer that came with [`next`](Self::next) with a result. If the peer has taken it back
+    /// meanwhile, nothing is sent.
+    pub async fn respond<R: Serialize + ?Sized>(&mut self, id: &RequestId, result: &R) -> Result<(), Error> {
+        let Some((place, request)) = self.linear_request(id) else {
+            let written =
+                write::payload(result).map_err(|error| Error::payload(&"the result".into(), error))?;
+            return self.answer(id, |engine| engine.reply_result(id, &written));
+        };
+        let written =
+            write::payload(result).map_err(|error| Error::payload(&self.name_of(request), error))?;
+        let Some(reply) = self.link.with(|engine| engine.reply_of(request, &written)) else {
+            let replies =
+                self.protocol().messages.iter().filter(|reply| reply.kind == Kind::Reply { request });
+            let problem = Mismatch::FitsNone(replies.filter_map(|reply| reply.condition.clone()).collect());
+            return Err(Error::Mismatch { message: self.name_of(request), problem });
+        };
+        self.put(place, reply, written).await.map(drop)
+    }
+
+    /// Answers a request of the peer with an error.
+    pub fn refuse(&mut self, id: &RequestId, error: &RpcError) -> Result<(), Error> {
+        match self.linear_request(id) {
+            Some((place, request)) => match self.parts.get_mut(place) {
+                Some(part) => part.refuse_now(request, error),
+                None => Ok(()),
+            },
+            None => self.answer(id, |engine| engine.reply_error(id, error)),
+        }
+    }
+
+    /// Answers a request beside the linear channels, if it is this value's to answer.
+    fn answer(
+        &mut self,
+        id: &RequestId,
+        answer: impl FnOnce(&mut crate::session::Engine) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let key = self.seat.as_ref().map(|seat| seat.key);
+        self.link.with(|engine| match key.is_some_and(|key| engine.may_answer(id, key)) {
+            true => answer(engine),
+            false => Err(engine.closed().unwrap_or_else(|| Error::NotHeld { id: id.clone() })),
+        })
+    }
+
+    /// The part that holds a linear request, and which it is.
+    pub(super) fn linear_request(&self, id: &RequestId) -> Option<(usize, MessageIndex)> {
+        self.parts.iter().enumerate().find_map(|(place, part)| {
+            let open = part.open.iter().find(|(_, open)| open == id);
+            open.map(|(request, _)| (place, *request))
+        })
+    }
+
+    /// The message that is meant, and its payload as JSON.
+    fn named<P: Serialize + ?Sized>(
+        &self,
+        name: Name<'_>,
+        kind: Kind,
+        params: &P,
+    ) -> Result<(MessageIndex, String), Error> {
+        let written = write::payload(params).map_err(|error| {
+            let message = name.any(&self.link).map(|message| self.name_of(message));
+            Error::payload(&message.unwrap_or_default(), error)
+        })?;
+        let message = name.find(&self.link, kind, Some(&written))?;
+        Ok((message, written))
+    }
+
+    pub(super) fn name_of(&self, message: MessageIndex) -> mcp_protocol_machine::protocol::Text {
+        self.protocol().message(message).map(|message| message.name.clone()).unwrap_or_default()
+    }
+
+    /// Where a message goes from the states of this value.
+    fn way(&mut self, message: MessageIndex) -> Result<Way, Error> {
+        self.split_forks();
+        for (place, part) in self.parts.iter().enumerate() {
+            let edge = part.seat.table().and_then(|state| state.edge(Direction::Send, message));
+            match edge.filter(|edge| edge.origin != Origin::Closure).map(|edge| edge.action) {
+                Some(Action::Step(_)) => return Ok(Way::Linear(place)),
+                Some(Action::Spawn(_)) => return Ok(Way::Beside),
+                None => {}
+            }
+        }
+        Err(self.not_here(message))
+    }
+
+    async fn put(
+        &mut self,
+        place: usize,
+        message: MessageIndex,
+        written: String,
+    ) -> Result<Option<i64>, Error> {
+        let within = self.within.as_deref();
+        self.link.with(|engine| engine.check_within(message, &written, within))?;
+        let Some(part) = self.parts.get_mut(place) else { return Err(Error::Closed) };
+        let id = part.put(message, Ok(written)).await?;
+        self.asked.extend(id.map(|id| (id, place)));
+        Ok(id)
+    }
+
+    async fn room(&self) {
+        poll_fn(|context| self.link.with(|engine| engine.poll_room(context))).await;
+    }
+
+    /// The error for a message that is not permitted.
+    fn not_here(&self, message: MessageIndex) -> Error {
+        match permits(&self.link, &self.states(), message, &self.capabilities()) {
+            Err(violation) => Error::NotPermitted(violation),
+            Ok(()) => self.link.with(|engine| engine.closed()).unwrap_or(Error::Closed),
+        }
+    }
+
+    fn opens(&self, message: MessageIndex) -> Error {
+        Error::Opens { message: self.name_of(message) }
+    }
+}

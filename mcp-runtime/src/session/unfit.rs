@@ -1,0 +1,110 @@
+//! Announcements that the program cannot work with: capabilities that it requires of its peer and that are not there,
+//! a version that it does not speak.
+//!
+//! In: accepted messages that announce. Out: a note that goes with the message to whoever takes it, and a report.
+//! Refuses to decide what follows: whoever takes the message is told in place of its payload, and goes on or parts.
+
+use mcp_protocol_machine::protocol::{Announcement, Direction, Field, Kind, MessageIndex, Path, Text};
+use mcp_protocol_machine::{Awaiting, RequestId};
+
+use super::engine::Engine;
+use crate::error::{Error, Mismatch};
+use crate::jsonrpc::path::{find, holds};
+use crate::options::Report;
+
+impl Engine {
+    /// The peer has announced what it can do: whether that is all that the program requires.
+    pub(super) fn look_for_required(&mut self, announcement: &Announcement, payload: Option<&str>) {
+        if self.options.required().is_empty() {
+            return;
+        }
+        let announced = payload.and_then(|payload| find(payload, &announcement.field.path));
+        let there = |path: &Path| announced.is_some_and(|announced| holds(find(announced, path)));
+        let missing: Vec<String> = self
+            .options
+            .required()
+            .iter()
+            .filter(|required| !there(&self.capability_path(required)))
+            .map(ToString::to_string)
+            .collect();
+        if !missing.is_empty() {
+            self.note_unfit(Error::MissingCapabilities { side: announcement.side, missing });
+        }
+    }
+
+    /// A capability as it is written, as a path: that of the gate that is written so, or else its parts.
+    fn capability_path(&self, written: &str) -> Path {
+        match self.protocol.gates.iter().find(|gate| gate.to_string() == written) {
+            Some(gate) => gate.path.clone(),
+            None => written.split('.').map(|part| Text::Owned(part.to_owned())).collect(),
+        }
+    }
+
+    /// Notes which version is asked for, and looks at the one that the peer announces.
+    pub(super) fn note_version(
+        &mut self,
+        field: &Field,
+        message: MessageIndex,
+        payload: Option<&str>,
+        incoming: bool,
+    ) {
+        // A request whose reply announces the version says at the same place which one it asks for.
+        let reply = self.message(field.message);
+        if reply.is_some_and(|reply| reply.kind == Kind::Reply { request: message }) {
+            self.requested = version_at(field, payload).map(String::into_boxed_str);
+        }
+        if field.message != message {
+            return;
+        }
+        if !incoming {
+            self.requested = None;
+            return;
+        }
+        let (version, requested) = (version_at(field, payload), self.requested.take());
+        let Some(accepted) = self.options.accepted_versions(&self.protocol) else { return };
+        if is_among(accepted, version.as_deref()) {
+            return;
+        }
+        let accepted = accepted.iter().map(ToString::to_string).collect();
+        let requested = requested.map(String::from);
+        self.note_unfit(Error::Version { requested, offered: version, accepted });
+    }
+
+    /// Whether this side may give the answer to a request which asked for a version: with that version, if this side
+    /// speaks it, and else with one that it speaks.
+    pub(super) fn check_version(&self, id: &RequestId, written: &str) -> Result<(), Error> {
+        let (Some(requested), Some(field)) =
+            (self.requested.as_deref(), self.protocol.version_field.as_ref())
+        else {
+            return Ok(());
+        };
+        let asks = self.message(field.message).map(|table| table.kind);
+        let Awaiting::Request(request) = self.checker.awaiting(Direction::Send, id) else { return Ok(()) };
+        let versions = self.options.accepted_versions(&self.protocol);
+        let (Some(versions), true) = (versions, asks == Some(Kind::Reply { request })) else { return Ok(()) };
+        let announced = version_at(field, Some(written));
+        let versions = match is_among(versions, Some(requested)) {
+            true => vec![requested.to_owned()],
+            false => versions.iter().map(ToString::to_string).collect(),
+        };
+        if announced.as_ref().is_some_and(|announced| versions.contains(announced)) {
+            return Ok(());
+        }
+        let message = self.name(field.message);
+        Err(Error::Mismatch { message, problem: Mismatch::Version { announced, versions } })
+    }
+
+    fn note_unfit(&mut self, error: Error) {
+        self.report(Report::Unfit { error: error.clone() });
+        self.unfit = Some(Box::new(error));
+    }
+}
+
+/// The version that a payload announces or asks for.
+fn version_at(field: &Field, payload: Option<&str>) -> Option<String> {
+    find(payload?, &field.path).and_then(|version| serde_json::from_str(version).ok())
+}
+
+fn is_among(versions: &[Text], version: Option<&str>) -> bool {
+    version.is_some_and(|version| versions.iter().any(|other| **other == *version))
+}

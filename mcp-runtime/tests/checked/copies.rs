@@ -1,0 +1,107 @@
+//! Copies with steps of their own: each is a session of its own, without types as well.
+
+use mcp_runtime::checked::WhyNot;
+use mcp_runtime::transport::duplex;
+use mcp_runtime::typed::Side;
+use mcp_runtime::{CheckedSession, Error, Event, Options, ViolationKind};
+use serde_json::json;
+
+use super::watching::{AfterSubscribed, AwaitingSubscribed, client};
+use super::{is_idle, next, notification, reply, request, tavern, watching};
+
+async fn active() -> (CheckedSession, CheckedSession) {
+    let (here, there) = duplex();
+    let start = |end, side| CheckedSession::start(end, &watching::PROTOCOL, side, Options::default());
+    let (mut watcher, mut watched) = (start(here, Side::Client), start(there, Side::Server));
+    watcher.request("hello", &()).await.unwrap();
+    let (id, _) = request(&mut watched).await;
+    watched.respond(&id, &()).await.unwrap();
+    reply(&mut watcher).await;
+    (watcher, watched)
+}
+
+#[tokio::test]
+async fn a_copy_is_opened_stepped_and_over() {
+    let (mut watcher, mut watched) = active().await;
+    let uri = |uri: &str| json!({ "uri": uri });
+    let mut one = watcher.open("resources/subscribe", &uri("one")).await.unwrap();
+    let mut two = watcher.open("resources/subscribe", &uri("two")).await.unwrap();
+    let mut serving = Vec::new();
+    for name in ["one", "two"] {
+        let Event::Opened { id: Some(id), params, mut session, .. } = next(&mut watched).await else {
+            panic!()
+        };
+        assert_eq!(params.read::<serde_json::Value>().unwrap(), uri(name));
+        session.respond(&id, &uri(name)).await.unwrap();
+        serving.push(session);
+    }
+    serving[1].notify("notifications/resources/updated", &uri("two")).await.unwrap();
+    for subscription in [&mut one, &mut two] {
+        reply(subscription).await;
+        assert_eq!(subscription.state_name(), "AfterSubscribed");
+    }
+    assert_eq!(notification(&mut two).await.1, uri("two"));
+    assert!(is_idle(&mut one).await, "it is the other copy's");
+
+    // Another value of the key is not this copy's, and what is no step of it is refused.
+    let error = serving[0].notify("notifications/resources/updated", &uri("two")).await.unwrap_err();
+    assert!(matches!(error, Error::NotPermitted(_)), "{error}");
+    assert!(one.permits("textDocument/didChange").is_err());
+
+    let left = one.request("resources/unsubscribe", &uri("one")).await.unwrap();
+    let (id, _) = request(&mut serving[0]).await;
+    serving[0].respond(&id, &json!({})).await.unwrap();
+    assert_eq!(reply(&mut one).await.0, left);
+    assert!(one.permitted().is_empty());
+}
+
+#[tokio::test]
+async fn what_opens_a_copy_is_sent_with_open_alone() {
+    let (mut watcher, _watched) = active().await;
+    let error = watcher.request("resources/subscribe", &json!({ "uri": "a" })).await.unwrap_err();
+    assert_eq!(error.to_string(), "`Subscribe` opens something with steps of its own: send it with `open`");
+    assert_eq!(
+        watcher.open("ping", &()).await.unwrap_err().to_string(),
+        "`Ping` opens nothing with steps of its own: send it with `request`, `call` or `notify`"
+    );
+}
+
+#[tokio::test]
+async fn a_copy_goes_from_face_to_face() {
+    let (mut watcher, mut watched) = active().await;
+    let subscription = watcher.open("resources/subscribe", &json!({ "uri": "a" })).await.unwrap();
+    let Event::Opened { id: Some(id), mut session, .. } = next(&mut watched).await else { panic!() };
+    session.respond(&id, &json!({})).await.unwrap();
+    let not = subscription.try_into_typed::<client::Subscription<AfterSubscribed>>().unwrap_err();
+    assert!(matches!(not.why, WhyNot::State { .. }), "{}", not.why);
+    assert!(is_idle(&mut watched).await);
+    let not = not.session.try_into_typed::<client::Subscription<AwaitingSubscribed>>().unwrap_err();
+    assert_eq!(not.why, WhyNot::Pending { message: "Subscribed".into() });
+    let mut subscription = not.session;
+    reply(&mut subscription).await;
+    let subscription: client::Subscription<AfterSubscribed> = subscription.try_into_typed().unwrap();
+    session.notify("notifications/resources/updated", &json!({ "uri": "a" })).await.unwrap();
+    let mut subscription = subscription.into_checked();
+    notification(&mut subscription).await;
+    // A copy does not close the session.
+    assert!(subscription.close().is_err());
+}
+
+#[tokio::test]
+async fn where_copies_rest_permits_says_so() {
+    let (here, there) = duplex();
+    let start = |end, side| CheckedSession::start(end, &tavern::PROTOCOL, side, Options::default());
+    let (mut guest, mut host) = (start(here, Side::Client), start(there, Side::Server));
+    let pie = json!({ "dish": "pie" });
+    let mut dish = guest.open("order", &pie).await.unwrap();
+    let Event::Opened { id: Some(id), mut session, .. } = next(&mut host).await else { panic!() };
+    session.respond(&id, &json!("soon")).await.unwrap();
+    reply(&mut dish).await;
+    assert!(dish.permits("change").is_ok());
+    guest.request("bill", &()).await.unwrap();
+    let resting = dish.permits("change").unwrap_err();
+    assert_eq!(resting.kind, ViolationKind::CopiesRest);
+    assert!(dish.permitted().is_empty());
+    let Err(Error::NotPermitted(refused)) = dish.request("change", &pie).await else { panic!() };
+    assert_eq!(refused.kind, ViolationKind::CopiesRest);
+}
