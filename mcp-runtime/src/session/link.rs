@@ -22,7 +22,7 @@ use crate::options::{Options, Report};
 pub(crate) struct Link {
     shared: Arc<Shared>,
     /// The request of the peer that is being worked on where this handle is used.
-    about: Option<RequestId>,
+    about: Option<Arc<RequestId>>,
 }
 
 struct Shared {
@@ -41,7 +41,7 @@ impl Link {
 
     /// The same handle, for whoever works on a request of the peer: what is said by it is about that request.
     pub(crate) fn about(&self, request: Option<RequestId>) -> Link {
-        Link { shared: Arc::clone(&self.shared), about: request }
+        Link { shared: Arc::clone(&self.shared), about: request.map(Arc::new) }
     }
 
     /// Does something with the engine, then what follows from it outside of the lock.

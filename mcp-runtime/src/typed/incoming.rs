@@ -144,7 +144,7 @@ impl Arrival {
     pub fn context(&self) -> Context {
         let arrived = self.arrived.as_ref();
         Context {
-            link: self.link.about(arrived.and_then(|arrived| arrived.id.clone())),
+            link: self.link.clone(),
             id: arrived.and_then(|arrived| arrived.id.clone()),
             token: arrived.and_then(|arrived| arrived.token.clone()),
         }

@@ -83,7 +83,7 @@ impl<R> Responder<R> {
 
     /// What else is known of the request: whether it was taken back, how to report on it, how to call back.
     pub fn context(&self) -> Context {
-        Context { link: self.link.about(self.id.clone()), id: self.id.clone(), token: self.token.clone() }
+        Context { link: self.link.clone(), id: self.id.clone(), token: self.token.clone() }
     }
 }
 

@@ -274,3 +274,46 @@ async fn the_last_notification_before_the_end_is_delivered() {
     })
     .await;
 }
+
+/// Reads one request with its body; gives the body.
+async fn one(stream: &mut tokio::net::TcpStream) -> Value {
+    let mut bytes = Vec::new();
+    loop {
+        tokio::io::AsyncReadExt::read_buf(stream, &mut bytes).await.unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        let body = text.split_once("\r\n\r\n").and_then(|(_, body)| serde_json::from_str(body).ok());
+        if let Some(body) = body {
+            return body;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_may_ask_before_it_answers_the_first_message() {
+    guarded(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let (session, _) = start(transport(&url));
+        let serving = async {
+            let (mut first, _) = listener.accept().await.unwrap();
+            let asked = one(&mut first).await;
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nmcp-session-id: s1\r\n\r\n";
+            let ping = json!({"jsonrpc":"2.0","id":0,"method":"ping"});
+            let text = format!("{head}data: {ping}\n\n");
+            tokio::io::AsyncWriteExt::write_all(&mut first, text.as_bytes()).await.unwrap();
+            // The answer to the ping comes while the first message waits for its own.
+            let (mut second, _) = listener.accept().await.unwrap();
+            assert_eq!(one(&mut second).await, json!({"jsonrpc":"2.0","id":0,"result":{}}));
+            let accepted = "HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n";
+            tokio::io::AsyncWriteExt::write_all(&mut second, accepted.as_bytes()).await.unwrap();
+            let result = json!({ "protocolVersion": "2025-03-26", "capabilities": {},
+                "serverInfo": { "name": "asks first", "version": "1" } });
+            let text = format!("data: {}\n\n", json!({"jsonrpc":"2.0","id":asked["id"],"result":result}));
+            tokio::io::AsyncWriteExt::write_all(&mut first, text.as_bytes()).await.unwrap();
+            second
+        };
+        let (shaken, _second) = tokio::join!(session.initialize(initialize()), serving);
+        assert_eq!(shaken.unwrap().0.server_info.name, "asks first");
+    })
+    .await;
+}

@@ -72,8 +72,10 @@ pub(super) struct Identity {
 pub(super) struct State {
     pub(super) identity: Identity,
     pub(super) beginning: Beginning,
-    /// The server has answered the first message, or needs none.
+    /// The server has begun to answer the first message, so it has named the session; or it needs none.
     pub(super) opened: bool,
+    /// The version that was agreed on is known.
+    pub(super) agreed: bool,
     /// What is posted one after another.
     queue: VecDeque<Message>,
     /// One of these is on its way.
@@ -99,6 +101,7 @@ pub(super) struct Conversation {
     state: Mutex<State>,
     tasks: Mutex<JoinSet<()>>,
     queued: Notify,
+    opened: Notify,
     /// Held by whoever begins the session anew.
     pub(super) renewing: tokio::sync::Mutex<()>,
     /// Says how often that was done, to those who wait for answers that will not come.
@@ -128,6 +131,7 @@ impl Conversation {
             state: Mutex::new(State { identity, opened, ..State::default() }),
             tasks: Mutex::new(JoinSet::new()),
             queued: Notify::new(),
+            opened: Notify::new(),
             renewing: tokio::sync::Mutex::new(()),
             generations: watch::Sender::new(0),
         });
@@ -206,7 +210,11 @@ impl Conversation {
         let mut state = self.state();
         state.waiting = state.waiting.saturating_sub(message.text.len());
         let drained = if state.waiting == 0 { state.drained.take() } else { None };
+        let opens = message.id().is_some() && !std::mem::replace(&mut state.opened, true);
         drop(state);
+        if opens {
+            self.opened.notify_one();
+        }
         self.endpoint.wrote();
         if let Some(drained) = drained {
             drained.wake();
@@ -230,8 +238,8 @@ impl Conversation {
             match message.kind {
                 // Before the first answer there is no session to name.
                 MessageKind::Request { .. } if opens => {
-                    posting::deliver(self, &message).await;
-                    self.state().opened = true;
+                    self.post_beside(message);
+                    self.opened.notified().await;
                 }
                 MessageKind::Request { .. } => self.post_beside(message),
                 _ => {

@@ -51,6 +51,9 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
                 Err(renewal) => return conversation.endpoint.failed(Reason::SessionInvalid(renewal)),
             }
         }
+        if status.is_success() && message.is_step() && conversation.provider.is_none() {
+            note_session(conversation, &response);
+        }
         accepted.tell();
         if status.is_success() && message.is_step() && conversation.provider.is_none() {
             conversation.state().beginning.record(message);
@@ -95,8 +98,8 @@ async fn answered(
         return refused(conversation, message, response).await;
     }
     let Some(id) = message.id() else { return Ok(()) };
-    if conversation.provider.is_none() && !conversation.state().opened {
-        note_session(conversation, &response);
+    if identity.id.is_none() && conversation.provider.is_none() {
+        // It is the first message, whose answer has named the session.
         identity.id.clone_from(&conversation.state().identity.id);
     }
     let form = form(&response);
@@ -124,11 +127,12 @@ async fn answered(
 
 /// Hands a message of the server over, after a look at it if it may open the session.
 fn hand_over(conversation: &Conversation, message: &Message, came: &[u8]) {
-    if matches!(message.kind, MessageKind::Request { .. }) && conversation.provider.is_none() {
+    if message.is_step() && conversation.provider.is_none() {
         let mut state = conversation.state();
-        if !state.opened
+        if !state.agreed
             && let Ok(Envelope::Result { result, .. }) = parse(came, usize::MAX)
         {
+            state.agreed = true;
             let version = version(result);
             state.beginning.note_version(version.clone());
             let version = version.and_then(|text| text.parse().ok());
@@ -145,11 +149,12 @@ pub(super) fn version(result: &str) -> Option<String> {
 
 /// Keeps the id that the server has given the session.
 fn note_session(conversation: &Conversation, response: &Response) {
-    if let Some(id) = response.headers().get(SESSION_ID) {
+    let mut state = conversation.state();
+    if let Some(id) = response.headers().get(SESSION_ID).filter(|_| state.identity.id.is_none()) {
         let mut id = id.clone();
         // Whoever knows it can speak in the session, so it is kept from logs.
         id.set_sensitive(true);
-        conversation.state().identity.id = Some(id);
+        state.identity.id = Some(id);
     }
 }
 

@@ -31,6 +31,13 @@ pub(super) struct Event {
     pub(super) kind: MessageKind,
 }
 
+impl Event {
+    /// What it takes to keep it: itself, and about as much as is kept around it.
+    fn cost(&self) -> usize {
+        self.message.len().saturating_add(128)
+    }
+}
+
 /// One stream: the answer to a POST, or one that a GET has opened.
 #[derive(Debug, Default)]
 struct Stream {
@@ -202,7 +209,7 @@ impl Streams {
         let backlog = std::mem::take(&mut self.backlog);
         self.kept_at.retain(|at| *at != BACKLOG);
         for event in backlog {
-            self.kept = self.kept.saturating_sub(event.message.len());
+            self.kept = self.kept.saturating_sub(event.cost());
             // Its reader takes it when it is polled first, or has been woken by the message that came before.
             drop(self.push(number, event));
         }
@@ -250,7 +257,7 @@ impl Streams {
     /// Counts what is only kept; seldom, for this looks at all of it.
     fn recount_kept(&mut self) {
         let mut places: Vec<u64> = Vec::new();
-        self.kept = self.backlog.iter().map(|event| event.message.len()).sum();
+        self.kept = self.backlog.iter().map(Event::cost).sum();
         places.extend(self.backlog.iter().map(|_| BACKLOG));
         let mut numbers: Vec<u64> = self.streams.keys().copied().collect();
         numbers.sort_unstable();
@@ -261,7 +268,7 @@ impl Streams {
                 None => stream.events.len(),
             };
             for event in stream.events.iter().take(kept) {
-                self.kept = self.kept.saturating_add(event.message.len());
+                self.kept = self.kept.saturating_add(event.cost());
                 places.push(number);
             }
         }
@@ -282,7 +289,7 @@ impl Streams {
             (None, _) if outgoing.kind.is_reply() => None,
             (None, Some(number)) => self.push(*number, event),
             (None, None) => {
-                self.keep(BACKLOG, event.message.len());
+                self.keep(BACKLOG, event.cost());
                 self.backlog.push_back(event);
                 self.shed();
                 None
@@ -292,7 +299,7 @@ impl Streams {
 
     fn push(&mut self, number: u64, event: Event) -> Option<Waker> {
         let stream = self.streams.get_mut(&number)?;
-        let length = event.message.len();
+        let (length, cost) = (event.message.len(), event.cost());
         // An answer is followed by the word that the request is settled, which wakes the reader.
         let last = !stream.get && event.kind.is_reply();
         stream.events.push_back(event);
@@ -300,13 +307,13 @@ impl Streams {
             self.waiting = self.waiting.saturating_add(length);
             return if last { None } else { stream.waker.take() };
         }
-        self.keep(number, length);
+        self.keep(number, cost);
         self.shed();
         None
     }
 
-    fn keep(&mut self, number: u64, length: usize) {
-        self.kept = self.kept.saturating_add(length);
+    fn keep(&mut self, number: u64, cost: usize) {
+        self.kept = self.kept.saturating_add(cost);
         self.kept_at.push_back(number);
     }
 
@@ -328,7 +335,7 @@ impl Streams {
                 (event, taken)
             };
             let Some(event) = event else { continue };
-            self.kept = self.kept.saturating_sub(event.message.len());
+            self.kept = self.kept.saturating_sub(event.cost());
             if let (MessageKind::Request { id, .. }, false) = (event.kind, taken) {
                 self.lost.push(id);
                 if let Some(carrier) = self.carrier.take() {
@@ -397,7 +404,7 @@ impl Streams {
         let waker = match self.gets.last() {
             Some(number) => self.push(*number, event),
             None => {
-                self.keep(BACKLOG, event.message.len());
+                self.keep(BACKLOG, event.cost());
                 self.backlog.push_back(event);
                 self.shed();
                 None
@@ -423,7 +430,7 @@ impl Streams {
             return Poll::Pending;
         };
         stream.taken = place.next.saturating_add(1);
-        self.keep(place.stream, event.message.len());
+        self.keep(place.stream, event.cost());
         self.note_drained(event.message.len());
         self.shed();
         Poll::Ready(Next::Event(place.next, event))
@@ -464,13 +471,13 @@ impl Streams {
                 self.reroute(event);
             }
         } else {
-            let lengths: Vec<usize> = self
+            let costs: Vec<usize> = self
                 .streams
                 .get(&place.stream)
-                .map(|stream| stream.events.iter().skip(from).map(|event| event.message.len()).collect())
+                .map(|stream| stream.events.iter().skip(from).map(Event::cost).collect())
                 .unwrap_or_default();
-            for length in lengths {
-                self.keep(place.stream, length);
+            for cost in costs {
+                self.keep(place.stream, cost);
             }
             let done = |stream: &Stream| stream.is_finished() && stream.events.is_empty();
             if self.streams.get(&place.stream).is_some_and(done) {
