@@ -10,6 +10,7 @@ mod calls;
 mod closing;
 mod ends;
 mod hostile;
+mod messages;
 mod pair;
 mod races;
 mod timeouts;

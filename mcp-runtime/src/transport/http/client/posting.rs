@@ -13,7 +13,6 @@ use super::conversation::{Conversation, Identity, Message, not_delivered};
 use super::error::HttpError;
 use super::events::Events;
 use super::renewal::renew;
-use crate::driver::MessageKind;
 use crate::error::{Error, Reason, Renewal};
 use crate::jsonrpc::{Envelope, parse, path};
 use crate::transport::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, SESSION_ID};
