@@ -38,7 +38,7 @@ fn transport(url: &str) -> HttpClient {
 
 fn start(transport: HttpClient) -> (McpClient<Uninit>, Reports) {
     let reports = Reports::default();
-    let (session, _) = (McpClient::with_options(transport, watched(&reports)), ());
+    let session = McpClient::with_options(transport, watched(&reports));
     (session, reports)
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::expect_used)]
 
 #[path = "http/desk.rs"]
+#[allow(dead_code, reason = "the tests of the client use the rest")]
 mod desk;
 #[path = "http/wire.rs"]
 mod wire;

@@ -161,8 +161,9 @@ fn cause(error: &Error) -> &HttpError {
 #[tokio::test]
 async fn a_call_that_comes_to_nothing_fails_alone() {
     guarded(async {
+        type Reply = fn(&Value) -> axum::response::Response;
         type Check = fn(&HttpError) -> bool;
-        let cases: [(fn(&Value) -> axum::response::Response, Check); 8] = [
+        let cases: [(Reply, Check); 8] = [
             (
                 |_| fake::text(500, "text/plain", "oh no"),
                 |error| matches!(error, HttpError::Status { status: 500, body } if body == "oh no"),

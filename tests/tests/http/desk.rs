@@ -158,7 +158,7 @@ async fn session(transport: HttpSession, gates: Gates) -> Result<(), McpError> {
     let shaken = async {
         let (params, session) = session.recv_initialize().await?;
         let session = session.send_initialize_result(hello(&params.protocol_version)).await?;
-        Ok::<_, McpError>(session.recv_initialized().await?)
+        session.recv_initialized().await
     };
     let session = shaken.await;
     if let Ok(session) = &session {
