@@ -27,6 +27,7 @@ const SHAPES: &[Shape] = &[
     Shape { name: "chain", write: chain, sizes: &[100, 1_000, 10_000, 100_000] },
     Shape { name: "wide choice", write: wide, sizes: &[100, 1_000, 10_000, 50_000] },
     Shape { name: "nested choice", write: nested, sizes: &[1, 2, 3, 4, 5, 6] },
+    Shape { name: "long copy", write: copy, sizes: &[100, 1_000, 10_000] },
     Shape { name: "streaming", write: streaming, sizes: &[10, 50, 100, 1_000, 10_000] },
     Shape { name: "binary tree", write: tree, sizes: &[6, 9, 12, 16] },
     Shape { name: "definitions", write: definitions, sizes: &[100, 1_000, 10_000, 100_000] },
@@ -141,6 +142,22 @@ fn nested(level: usize) -> String {
         branches.join(operator)
     }
     format!("{}C = {}\n", notifications(8), choice(level, &mut 0))
+}
+
+/// A copy with so many steps, which a key ties to it.
+fn copy(size: usize) -> String {
+    let mut text = String::from("protocol Copy\nrequest Watch \"watch\" (String) -> Watching\n");
+    let mut keys = String::from("key dish = Watch.dish");
+    let mut steps = String::new();
+    for index in 0..size {
+        let _ = writeln!(text, "notification Step{index} \"step/{index}\" (String)");
+        let _ = write!(keys, " | Step{index}.dish");
+        let _ = write!(steps, "!Step{index} . ");
+    }
+    text + &keys
+        + "\nclient Guest\nserver Waiter = dual Guest\nGuest = *Watched\nWatched = !Watch . ?Watching . "
+        + &steps
+        + "End\n"
 }
 
 /// A stream whose first steps are unrolled.

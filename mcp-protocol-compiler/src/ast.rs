@@ -240,6 +240,15 @@ pub enum Modifier {
         /// From `reports` on.
         span: Span,
     },
+    /// `pages cursor from nextCursor`
+    Pages {
+        /// Where the request carries the cursor.
+        cursor: JsonPath,
+        /// Where the result carries the next one.
+        next: JsonPath,
+        /// From `pages` on.
+        span: Span,
+    },
     /// `[should "L5"]`
     Levels(Vec<Level>),
 }

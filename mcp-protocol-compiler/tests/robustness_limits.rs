@@ -370,6 +370,16 @@ fn code_grows_with_its_protocol() {
             "{requests}client C\nserver S = dual C\nC = ( {bodies}*( !Last . End ) )\nnotification Last \"l\""
         )
     };
+    let copy = |size: usize| {
+        let steps: String = (0..size).map(|index| format!("!N{index} . ")).collect();
+        let messages: String =
+            (0..size).map(|index| format!("notification N{index} \"n{index}\" (String)\n")).collect();
+        let keys: String = (0..size).map(|index| format!(" | N{index}.dish")).collect();
+        format!(
+            "request Watch \"w\" (String) -> Watching\n{messages}key dish = Watch.dish{keys}\n\
+             client C\nserver S = dual C\nC = *Body\nBody = !Watch . ?Watching . {steps}End"
+        )
+    };
     let taken = |text: String| {
         let (length, held) = held(move || {
             let compilation = compilation(&HashMap::from([("main.session".to_owned(), text.into_bytes())]));
@@ -379,7 +389,7 @@ fn code_grows_with_its_protocol() {
         });
         (length, held)
     };
-    for shape in [chain as fn(usize) -> String, choice, channels] {
+    for shape in [chain as fn(usize) -> String, choice, channels, copy] {
         let (small, large) = (taken(shape(150)), taken(shape(600)));
         // Four times as much, and a little for longer numbers and for tables that double.
         assert!(large.0 < small.0 * 5, "{small:?} and {large:?}\n{}", shape(3));

@@ -72,6 +72,14 @@ pub enum Error {
     /// The call was cancelled by this side, or the copy by whoever opened it.
     #[error("the call was cancelled")]
     Cancelled,
+    /// The pages of a list do not come to an end.
+    #[error("the pages of `{message}` do not come to an end: {problem}")]
+    Endless {
+        /// The request, by its name in the `.session` file.
+        message: Text,
+        /// Why that is known.
+        problem: Endless,
+    },
     /// A message opens a copy with steps of its own, and was sent like one that does not.
     #[error("`{message}` opens something with steps of its own: send it with `open`")]
     Opens {
@@ -120,6 +128,18 @@ pub enum Error {
         /// What did not happen in time.
         what: Overdue,
     },
+}
+
+/// Why a list is taken to be endless.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum Endless {
+    /// There were as many pages as may be, and one more to come.
+    #[error("there are more than {0}, which is as many as the settings permit")]
+    TooMany(usize),
+    /// A page led to one that came before; the number of the page that did.
+    #[error("page {0} has a cursor that an earlier page had, too")]
+    Repeats(usize),
 }
 
 /// What did not happen in time.

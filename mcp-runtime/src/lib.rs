@@ -21,10 +21,10 @@ pub mod typed;
 
 pub use checked::{CheckedSession, Event};
 pub use driver::{Outcome, Transport};
-pub use error::{Error, Mismatch, Overdue, Reason, Renewal, StepError};
+pub use error::{Endless, Error, Mismatch, Overdue, Reason, Renewal, StepError};
 pub use jsonrpc::RpcError;
 pub use mcp_protocol_machine::{Capabilities, Capability, RequestId, Token, Violation, ViolationKind};
-pub use options::{Cause, Options, Report, answer_version};
+pub use options::{Cause, Options, Rate, Report, answer_version};
 pub use typed::Resumed;
 
 #[doc(hidden)]

@@ -46,8 +46,13 @@ pub struct Options {
     /// How many requests of the peer may be unanswered at the same time, whether they wait or are worked on; a further
     /// one is refused. Default: 4096.
     pub max_requests: usize,
+    /// How fast the peer may make requests; one that comes too soon is refused, with the time to wait in its error. This
+    /// counts whatever the protocol permits, pings and handshakes included. Default: as fast as it likes.
+    pub request_rate: Option<Rate>,
     /// How many progress messages of one call may wait for the call to be polled; older ones are dropped. Default: 64.
     pub max_progress: usize,
+    /// How many pages a list may have that is asked for by [`Pages`](crate::typed::Pages). Default: 1000.
+    pub max_pages: usize,
     /// How long a request may wait while nobody holds `incoming`, before it is answered with *method not found*.
     /// Default: 10 seconds.
     pub unattended_after: Duration,
@@ -56,6 +61,10 @@ pub struct Options {
     /// How long a session that this side closes lets handlers go on that are working on requests of the peer, whose
     /// replies are still sent. Zero drops them at once. Default: 1 second.
     pub close_grace: Duration,
+    /// How long handlers may go on working for a peer that has said everything and closed its side. It may still wait
+    /// for its answers, or be gone for good, which not every transport can tell. Then the session ends. Default: 5
+    /// minutes.
+    pub answer_grace: Duration,
     /// How long a call, or a request of a linear channel, may wait for its reply where nothing else is said by
     /// [`Call::timeout`](crate::typed::Call::timeout), where `Duration::MAX` is without end. Default: without end.
     pub timeout: Option<Duration>,
@@ -96,10 +105,13 @@ impl Default for Options {
             output_limit: 64 * 1024 * 1024,
             max_handlers: 256,
             max_requests: 4096,
+            request_rate: None,
             max_progress: 64,
+            max_pages: 1000,
             unattended_after: Duration::from_secs(10),
             abandon_grace: Duration::from_secs(1),
             close_grace: Duration::from_secs(1),
+            answer_grace: Duration::from_secs(300),
             timeout: None,
             max_timeout: None,
             cancel_reason: true,
@@ -235,10 +247,24 @@ impl Options {
         self
     }
 
+    /// Sets [`request_rate`](Self::request_rate).
+    #[must_use]
+    pub fn request_rate(mut self, rate: Rate) -> Options {
+        self.request_rate = Some(rate);
+        self
+    }
+
     /// Sets [`max_progress`](Self::max_progress).
     #[must_use]
     pub fn max_progress(mut self, reports: usize) -> Options {
         self.max_progress = reports;
+        self
+    }
+
+    /// Sets [`max_pages`](Self::max_pages).
+    #[must_use]
+    pub fn max_pages(mut self, pages: usize) -> Options {
+        self.max_pages = pages;
         self
     }
 
@@ -260,6 +286,13 @@ impl Options {
     #[must_use]
     pub fn close_grace(mut self, grace: Duration) -> Options {
         self.close_grace = grace;
+        self
+    }
+
+    /// Sets [`answer_grace`](Self::answer_grace).
+    #[must_use]
+    pub fn answer_grace(mut self, grace: Duration) -> Options {
+        self.answer_grace = grace;
         self
     }
 
@@ -329,10 +362,13 @@ impl fmt::Debug for Options {
             .field("output_limit", &self.output_limit)
             .field("max_handlers", &self.max_handlers)
             .field("max_requests", &self.max_requests)
+            .field("request_rate", &self.request_rate)
             .field("max_progress", &self.max_progress)
+            .field("max_pages", &self.max_pages)
             .field("unattended_after", &self.unattended_after)
             .field("abandon_grace", &self.abandon_grace)
             .field("close_grace", &self.close_grace)
+            .field("answer_grace", &self.answer_grace)
             .field("timeout", &self.timeout)
             .field("max_timeout", &self.max_timeout)
             .field("cancel_reason", &self.cancel_reason)
@@ -340,6 +376,44 @@ impl fmt::Debug for Options {
             .field("required", &self.required)
             .field("accepted", &self.accepted)
             .finish_non_exhaustive()
+    }
+}
+
+/// How often something may happen: so many times in so much time, and some of them at once.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use mcp_runtime::{Options, Rate};
+/// let options = Options::new().request_rate(Rate::new(50, Duration::from_secs(1)).burst(200));
+/// # drop(options);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rate {
+    /// How many times.
+    pub times: u32,
+    /// In how much time.
+    pub period: Duration,
+    /// How many of them may come at once, after a time in which there were none. At least one.
+    pub burst: u32,
+}
+
+impl Rate {
+    /// So many times in so much time, and as many at once.
+    pub const fn new(times: u32, period: Duration) -> Rate {
+        Rate { times, period, burst: times }
+    }
+
+    /// The same with another number that may come at once.
+    #[must_use]
+    pub const fn burst(mut self, burst: u32) -> Rate {
+        self.burst = burst;
+        self
+    }
+
+    /// The time from one to the next where they come evenly.
+    pub(crate) fn interval(self) -> Duration {
+        self.period / self.times.max(1)
     }
 }
 
@@ -408,6 +482,8 @@ pub enum Cause {
     QueueFull,
     /// Too many requests were unanswered already.
     TooMany,
+    /// The peer made too many requests in too short a time.
+    TooFast,
     /// Nobody takes `incoming`.
     Unattended,
     /// Whoever took it let go of it.
@@ -446,6 +522,7 @@ impl fmt::Display for Report {
                 formatter.write_str(match cause {
                     Cause::QueueFull => "too many messages are waiting",
                     Cause::TooMany => "too many requests are unanswered",
+                    Cause::TooFast => "too many requests in too short a time",
                     Cause::Unattended => "nobody takes incoming messages",
                     Cause::Abandoned => "whoever took it let go of it",
                 })

@@ -268,27 +268,6 @@ async fn error_output_can_be_captured_by_the_line() {
 }
 
 #[tokio::test]
-async fn many_children_leave_nothing_open() {
-    guarded(async {
-        let open = || std::fs::read_dir("/proc/self/fd").map(Iterator::count).unwrap_or(0);
-        let round = || async {
-            let (script, id) = start(Command::new("cat"), PATIENT);
-            script.send("x");
-            script.until(|seen| seen.input == b"x\n").await;
-            script.finish();
-            exited(script.until_terminated().await);
-            assert!(!exists(id));
-        };
-        for _ in 0..300 {
-            round().await;
-        }
-        // The other tests of this process open and close files too, each a few at a time.
-        assert!(open() < 200);
-    })
-    .await;
-}
-
-#[tokio::test]
 async fn a_child_that_exits_unheard_is_told_apart_from_a_broken_pipe() {
     guarded(async {
         // Its input is closed before it says so, hence what is sent then cannot be written.

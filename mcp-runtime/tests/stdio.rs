@@ -22,7 +22,7 @@ fn main() {}
 #[cfg(unix)]
 mod child {
     use mcp_runtime::driver::Transport;
-    use mcp_runtime::transport::stdio;
+    use mcp_runtime::transport::{Child, stdio};
 
     use crate::support::Script;
 
@@ -58,6 +58,18 @@ mod child {
                     stdio().run(third.clone()).await;
                     eprintln!("third: {}", third.until_terminated().await);
                 }
+                // Has a child of its own, about whose error output it says nothing.
+                "parent" => {
+                    let mut command = std::process::Command::new("/bin/sh");
+                    command.args(["-c", "echo forwarded >&2; echo out; read end"]);
+                    let script = Script::new();
+                    let running = Child::spawn(command).unwrap().run(script.clone());
+                    let ending = async {
+                        script.until(|seen| seen.input == b"out\n").await;
+                        script.finish();
+                    };
+                    tokio::join!(running, ending);
+                }
                 part => panic!("no such part: {part}"),
             }
         });
@@ -79,7 +91,7 @@ mod parent {
     const MANY: usize = 30_000;
 
     pub(crate) fn run() {
-        let tests: [(&str, fn()); 8] = [
+        let tests: [(&str, fn()); 9] = [
             ("pipes", pipes),
             ("two_sockets", two_sockets),
             ("one_socket", one_socket),
@@ -88,6 +100,7 @@ mod parent {
             ("flags_are_restored", flags_are_restored),
             ("the_output_ends_before_the_process", the_output_ends_before_the_process),
             ("one_session_at_a_time", one_session_at_a_time),
+            ("the_errors_of_a_child_are_forwarded", the_errors_of_a_child_are_forwarded),
         ];
         let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
         for (name, test) in tests {
@@ -250,5 +263,12 @@ mod parent {
         errors.read_line(&mut line).unwrap();
         assert_eq!(line, "third: closed\n");
         assert!(child.wait().unwrap().success());
+    }
+    fn the_errors_of_a_child_are_forwarded() {
+        let mut child = start("parent", Stdio::null(), Stdio::piped(), Stdio::piped());
+        assert_eq!(errors_of(&mut child), "forwarded\n");
+        let mut text = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "", "what the child says to its parent goes no further");
     }
 }

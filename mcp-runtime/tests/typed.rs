@@ -38,6 +38,8 @@ mod halves;
 mod keys;
 #[path = "typed/nesting.rs"]
 mod nesting;
+#[path = "typed/paging.rs"]
+mod paging;
 #[path = "typed/raw.rs"]
 mod raw;
 #[path = "typed/resting.rs"]

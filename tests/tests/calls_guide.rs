@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpError, McpServer, server};
 use mcp_runtime::transport::{Transport, duplex};
-use mcp_runtime::{Error, Options, Overdue, RpcError};
+use mcp_runtime::{Endless, Error, Options, Overdue, Rate, RpcError};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -54,6 +54,18 @@ impl Tools {
 }
 
 impl server::Handler for Tools {
+    /// Three pages of one tool each.
+    async fn list_tools(
+        &self,
+        _: server::Context,
+        params: Option<ListToolsParams>,
+    ) -> Result<ListToolsResult, RpcError> {
+        let page: u32 = params.and_then(|params| params.cursor).map_or(1, |cursor| cursor.parse().unwrap());
+        let next = (page < 3).then(|| (page + 1).to_string());
+        let tool = json!({ "name": format!("tool {page}"), "inputSchema": { "type": "object" } });
+        Ok(read(json!({ "tools": [tool], "nextCursor": next })))
+    }
+
     async fn call_tool(
         &self,
         context: server::Context,
@@ -153,6 +165,24 @@ async fn written_and_not_answered() -> Result<(), McpError> {
     }
     let result = call.await?;
     assert_eq!((result.all_text().as_str(), steps), ("there", vec![1.0, 2.0, 3.0, 4.0]));
+    Ok(())
+}
+
+#[tokio::test]
+async fn pages() -> Result<(), McpError> {
+    let options = Options::new()
+        .max_message_bytes(1024 * 1024)
+        .max_requests(64)
+        .request_rate(Rate::new(50, Duration::from_secs(1)).burst(100));
+    let (client, _server) = served(options).await;
+    let mut names = Vec::new();
+    let mut pages = client.list_tools_pages(None).timeout(Duration::from_secs(10));
+    while let Some(page) = pages.next().await {
+        names.extend(page?.tools.into_iter().map(|tool| tool.name));
+    }
+    assert_eq!(names, ["tool 1", "tool 2", "tool 3"]);
+    let two = client.handle().list_tools_pages(None).max_pages(2).all().await;
+    assert!(matches!(two, Err(Error::Endless { problem: Endless::TooMany(2), .. })));
     Ok(())
 }
 

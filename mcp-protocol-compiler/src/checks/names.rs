@@ -18,7 +18,7 @@ use crate::generate::names::{
     try_ident,
 };
 use crate::generate::plan::{
-    Method, Plan, Replicated, Role, What, answers_name, indices, notify_name, open_names,
+    Method, Plan, Replicated, Role, What, answers_name, indices, notify_name, open_names, pages_name,
 };
 use crate::source::Span;
 
@@ -68,7 +68,7 @@ impl<'a> Clashes<'a> {
         let markers = plan
             .markers
             .iter()
-            .filter_map(|marker| marker.states.first().map(|(_, state)| (marker.name, state.span)));
+            .filter_map(|marker| marker.places.first().map(|place| (marker.name, place.state.span)));
         let roles = plan.roles.iter().map(|role| (role.automaton.name.as_str(), role.automaton.span));
         let mut wrong: Vec<(&str, Span)> = Vec::new();
         for (name, span) in messages.chain(markers).chain(roles) {
@@ -98,7 +98,7 @@ impl<'a> Clashes<'a> {
             (name, Named { span: role.automaton.span, thing: Thing::Role(name) })
         });
         let markers = plan.markers.iter().filter_map(|marker| {
-            let (_, state) = marker.states.first()?;
+            let state = marker.places.first()?.state;
             Some((marker.name, Named { span: state.span, thing: Thing::State(marker.name) }))
         });
         for (name, named) in roles.chain(markers) {
@@ -163,6 +163,7 @@ impl<'a> Clashes<'a> {
             }
             What::OpenExchange { request, .. } => (*request, false),
             What::Call(call) => (call.request, false),
+            What::Pages(call) => return self.pages_of(call.request),
             What::Next(_) | What::Refuse { .. } | What::Split { .. } | What::Close => {
                 return Named { span: method.span, thing: Thing::Method(&method.name) };
             }
@@ -181,6 +182,12 @@ impl<'a> Clashes<'a> {
             Some(called) => Named { span: called.span, thing: Thing::Call(name) },
             None => Named { span: declared.span, thing: Thing::Call(name) },
         }
+    }
+
+    /// The method that asks for page after page.
+    fn pages_of(&self, request: MessageIndex) -> Named<'a> {
+        let thing = Thing::Pages(self.plan.message_name(request));
+        Named { thing, ..self.of_message(request, false) }
     }
 
     fn handle(&mut self, role: &Role<'_>) {
@@ -209,6 +216,12 @@ impl<'a> Clashes<'a> {
                 self.report(&name, message, &named, None);
             }
             self.insert(&mut methods, name, named);
+            if let Some(pages) =
+                pages_name(declarations, output.message).filter(|_| !output.replies.is_empty())
+            {
+                let named = self.pages_of(output.message);
+                self.insert(&mut methods, pages, named);
+            }
         }
     }
 

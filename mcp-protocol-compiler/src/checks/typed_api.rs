@@ -6,6 +6,7 @@
 
 use mcp_protocol_machine::protocol::{Action, Direction};
 
+use super::pages::NO_CURSOR;
 use crate::Compiled;
 use crate::automaton::Edge;
 use crate::diagnostic::{Code, Diagnostic};
@@ -44,6 +45,7 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
             );
         }
     }
+    found.extend(pages_without_calls(compiled));
     for automaton in compiled.client.iter().chain(&compiled.server) {
         for edge in automaton.states.iter().flat_map(|state| &state.edges) {
             let Action::Spawn(target) = edge.action else { continue };
@@ -65,6 +67,45 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
                         )),
                 );
             }
+        }
+    }
+    found
+}
+
+/// Page after page can be asked for beside the linear channels only, where a call is nobody else's turn.
+fn pages_without_calls(compiled: &Compiled) -> Vec<Diagnostic> {
+    let declarations = &compiled.declarations;
+    let mut found = Vec::new();
+    for (index, message) in indices(declarations) {
+        let Some(pages) = &message.pages else { continue };
+        let mut sent = None;
+        let mut called = false;
+        for automaton in compiled.client.iter().chain(&compiled.server) {
+            let edges = automaton.states.iter().flat_map(|state| &state.edges);
+            for edge in edges.filter(|edge| edge.direction == Direction::Send && edge.message == index) {
+                match edge.action {
+                    Action::Spawn(target) => {
+                        called |= matches!(body(automaton, declarations, target), Body::Reply(_));
+                    }
+                    Action::Step(_) => {}
+                }
+                sent = sent.or(Some(edge.span));
+            }
+        }
+        if let Some(sent) = sent.filter(|_| !called) {
+            let name = &message.table.name;
+            found.push(
+                Diagnostic::error(
+                    NO_CURSOR,
+                    pages.span,
+                    format!("`{name}` has `pages`, but is no request of a `*` that ends with its reply"),
+                )
+                .label("page after page would have to be asked for in between")
+                .also(sent, "sent here")
+                .help(format!(
+                    "put it beside the other channels, `*( !{name} . ?reply . End )`, or remove `pages`"
+                )),
+            );
         }
     }
     found

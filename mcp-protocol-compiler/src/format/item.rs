@@ -225,7 +225,8 @@ fn modifier_end(modifier: &Modifier) -> u32 {
         | Modifier::Answered(span)
         | Modifier::Cancellable(span)
         | Modifier::Cancels(_, span)
-        | Modifier::Reports { span, .. } => span.end,
+        | Modifier::Reports { span, .. }
+        | Modifier::Pages { span, .. } => span.end,
         Modifier::Levels(all) => all.last().map_or(0, |last| last.span.end),
     }
 }
@@ -252,6 +253,9 @@ fn modifier(modifier: &Modifier) -> String {
         Modifier::Reports { token, of, .. } => {
             let of: Vec<String> = of.iter().map(json_path).collect();
             format!("reports {} of {}", json_path(token), of.join(" | "))
+        }
+        Modifier::Pages { cursor, next, .. } => {
+            format!("pages {} from {}", json_path(cursor), json_path(next))
         }
         Modifier::Levels(all) => levels(all),
     }

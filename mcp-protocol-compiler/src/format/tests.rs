@@ -82,6 +82,7 @@ fn modifiers() -> impl Strategy<Value = Vec<Modifier>> {
             Just(Modifier::Cancellable(span())),
             path().prop_map(|path| Modifier::Cancels(path, span())),
             (path(), of).prop_map(|(token, of)| Modifier::Reports { token, of, span: span() }),
+            (path(), path()).prop_map(|(cursor, next)| Modifier::Pages { cursor, next, span: span() }),
             levels(1).prop_map(Modifier::Levels),
         ],
         0..4,

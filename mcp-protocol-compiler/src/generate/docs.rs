@@ -180,7 +180,7 @@ pub(crate) fn type_of(plan: &Plan<'_>, role: &Role<'_>, what: &What) -> String {
         What::OpenExchange { request, reply, target, .. } => {
             format!("*( !{} . ?{} . {} )", message(*request), message(*reply), state(*target))
         }
-        What::Call(call) => {
+        What::Call(call) | What::Pages(call) => {
             format!("*( !{} . {} )", message(call.request), received(plan, &call.replies, "End"))
         }
         What::Notify { message: sent } => format!("*( !{} . End )", message(*sent)),

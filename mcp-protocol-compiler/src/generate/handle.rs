@@ -10,7 +10,7 @@ use quote::quote;
 use super::Generator;
 use super::docs::{attributes, described, link, links, needs};
 use super::names::ident;
-use super::plan::{Next, Opening, Replicated, Role, What, notify_name, open_names, role_module};
+use super::plan::{Next, Opening, Replicated, Role, What, notify_name, open_names, pages_name, role_module};
 use super::types::Scope;
 use crate::automaton::CopyType;
 
@@ -147,11 +147,29 @@ impl Generator<'_> {
                 let name = ident(&plan.call_name(message));
                 let alias = self.call_alias(message);
                 let result = self.answer(role, message, &output.replies, Scope::Nested);
+                let pages = pages_name(plan.declarations, message).map(|name| {
+                    let name = ident(&name);
+                    let (cursor, next) = self.cursors(message);
+                    let mut lines = vec![format!(
+                        "Sends {} for page after page of its result.",
+                        described(plan, message)
+                    )];
+                    lines.extend(needs(plan, message, role.automaton.side));
+                    lines.extend([String::new(), format!("Permitted in {states}; {place}.")]);
+                    let documentation = attributes(&super::docs::after(written, lines));
+                    quote! {
+                        #documentation
+                        pub fn #name(&self, #parameter) -> typed::Pages<'static, #result> {
+                            self.handle.pages(messages::#constant, #value, &[#(#cursor),*], &[#(#next),*])
+                        }
+                    }
+                });
                 quote! {
                     #documentation
                     pub fn #name(&self, #parameter) -> #alias<'static, #result> {
                         self.handle.call(messages::#constant, #value)
                     }
+                    #pages
                 }
             }
             true => {

@@ -20,8 +20,8 @@ use crate::source::Span;
 mod copies;
 mod methods;
 
-pub(crate) use copies::{copy_states, open_names};
-pub(crate) use methods::notify_name;
+pub(crate) use copies::open_names;
+pub(crate) use methods::{notify_name, pages_name};
 
 /// Everything that is generated.
 #[derive(Debug)]
@@ -39,7 +39,15 @@ pub(crate) struct Plan<'a> {
 #[derive(Debug)]
 pub(crate) struct Marker<'a> {
     pub(crate) name: &'a str,
-    pub(crate) states: Vec<(&'a Automaton, &'a State)>,
+    pub(crate) places: Vec<Place<'a>>,
+}
+
+/// A state of one role, and the copies that can be in it, if it is theirs.
+#[derive(Debug)]
+pub(crate) struct Place<'a> {
+    pub(crate) automaton: &'a Automaton,
+    pub(crate) state: &'a State,
+    pub(crate) copies: Vec<&'a CopyType>,
 }
 
 /// One role.
@@ -132,6 +140,8 @@ pub(crate) enum What {
     Refuse { request: MessageIndex, target: StateIndex },
     /// A replicated request.
     Call(Exchange),
+    /// The same for page after page of its result.
+    Pages(Exchange),
     /// A replicated notification.
     Notify { message: MessageIndex },
     /// The first message of a copy; the copy is in its start state then.
@@ -195,16 +205,20 @@ impl<'a> Plan<'a> {
         let declarations = &compiled.declarations;
         let automata: Vec<&Automaton> = compiled.client.iter().chain(&compiled.server).collect();
         let mut markers: Vec<Marker<'a>> = Vec::new();
-        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut numbers: HashMap<&str, usize> = HashMap::new();
         for automaton in &automata {
-            let lives = lives(automaton);
-            let numbered = automaton.states.iter().enumerate();
-            for (_, state) in numbered.filter(|(index, state)| !state.body || lives.contains(index)) {
+            let mut lives = lives(automaton);
+            for (index, state) in automaton.states.iter().enumerate() {
+                let copies = lives.remove(&index).unwrap_or_default();
+                if state.body && copies.is_empty() {
+                    continue;
+                }
+                let place = Place { automaton, state, copies };
                 let next = markers.len();
-                let place = *places.entry(state.name.as_str()).or_insert(next);
-                match markers.get_mut(place) {
-                    Some(marker) => marker.states.push((automaton, state)),
-                    None => markers.push(Marker { name: &state.name, states: vec![(automaton, state)] }),
+                let known = *numbers.entry(state.name.as_str()).or_insert(next);
+                match markers.get_mut(known) {
+                    Some(marker) => marker.places.push(place),
+                    None => markers.push(Marker { name: &state.name, places: vec![place] }),
                 }
             }
         }

@@ -10,7 +10,7 @@ use quote::quote;
 use super::Generator;
 use super::docs::{after, attributes, links, message_lines};
 use super::names::{constant, ident, snake};
-use super::plan::{Marker, copy_states, indices, role_module, state as state_at};
+use super::plan::{Marker, Place, indices, role_module, state as state_at};
 use super::types::Scope;
 use crate::automaton::{Automaton, State};
 
@@ -36,7 +36,7 @@ impl Generator<'_> {
         let mut written: Vec<String> = Vec::new();
         let mut own: Vec<String> = Vec::new();
         let mut places = Vec::new();
-        for (automaton, state) in &marker.states {
+        for Place { automaton, state, .. } in &marker.places {
             // One definition is one place; the text of another state reads differently from each side.
             let definition = self.docs.is_definition(state.span);
             if definition && places.contains(&state.span) {
@@ -47,14 +47,14 @@ impl Generator<'_> {
                 written.clone_from(&state.documentation);
             }
             let here = marker
-                .states
+                .places
                 .iter()
-                .filter(|(of, other)| other.span == state.span && (definition || of.side == automaton.side));
+                .filter(|other| other.state.span == state.span)
+                .filter(|other| definition || other.automaton.side == automaton.side);
             let roles = if state.body {
-                let here = here.flat_map(|(automaton, state)| copies_with(automaton, state));
-                here.collect::<Vec<_>>().join(" and ")
+                here.flat_map(copies_in).collect::<Vec<_>>().join(" and ")
             } else {
-                links(here.map(|(automaton, _)| automaton.name.as_str()), Scope::Top)
+                links(here.map(|other| other.automaton.name.as_str()), Scope::Top)
             };
             let place = self.docs.place(state.span);
             let aliases = match state.aliases.as_slice() {
@@ -176,11 +176,8 @@ fn capability(gate: &Gate) -> (String, String) {
     (name, gate.to_string())
 }
 
-/// Links to the session types of copies that can be in a state.
-fn copies_with(automaton: &Automaton, state: &State) -> Vec<String> {
-    let module = role_module(automaton.side);
-    let copies = automaton.copies.iter().filter(|copy| {
-        copy_states(automaton, copy).iter().any(|index| automaton.states.get(*index) == Some(state))
-    });
-    copies.map(|copy| format!("[`{module}::{}`]", ident(&copy.name))).collect()
+/// Links to the session types of the copies that can be in a state.
+fn copies_in(place: &Place<'_>) -> impl Iterator<Item = String> {
+    let module = role_module(place.automaton.side);
+    place.copies.iter().map(move |copy| format!("[`{module}::{}`]", ident(&copy.name)))
 }

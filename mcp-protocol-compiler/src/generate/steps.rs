@@ -42,6 +42,17 @@ impl Generator<'_> {
                     }
                 }
             }
+            What::Pages(call) => {
+                let (parameter, value) = self.argument(call.request, Scope::Top);
+                let constant = self.constant(call.request);
+                let result = self.answer(role, call.request, &call.replies, Scope::Top);
+                let (cursor, next) = self.cursors(call.request);
+                quote! {
+                    pub fn #name(&self, #parameter) -> typed::Pages<'_, #result> {
+                        self.session.pages(messages::#constant, #value, &[#(#cursor),*], &[#(#next),*])
+                    }
+                }
+            }
             What::Notify { message } => {
                 let (parameter, value) = self.argument(*message, Scope::Top);
                 let constant = self.constant(*message);
@@ -101,6 +112,10 @@ impl Generator<'_> {
             What::Call(call) => {
                 format!("Sends {} and gives its reply; any number at once.", described(plan, call.request))
             }
+            What::Pages(call) => format!(
+                "Sends {} for page after page of its result, as they are asked for.",
+                described(plan, call.request)
+            ),
             What::Notify { message } => format!("Sends {}.", described(plan, *message)),
             What::Open { message, opening } => format!(
                 "Sends {}, which opens a copy; it is {}.",
@@ -121,7 +136,7 @@ impl Generator<'_> {
             What::Choose { request, .. } => (Some(*request), Some(state.index)),
             What::Receive { refused, .. } => (None, *refused),
             What::Next(next) => (None, next.refused),
-            What::Call(call) => (Some(call.request), None),
+            What::Call(call) | What::Pages(call) => (Some(call.request), None),
             What::Open { message, .. } => (Some(*message), None),
             What::OpenExchange { request, .. } => (Some(*request), None),
             What::Refuse { .. } | What::Split { .. } | What::Close => (None, None),
@@ -422,6 +437,14 @@ impl Generator<'_> {
         };
         let payload = self.payload(message, scope);
         (Some(quote!(#name: #payload)), quote!(&#name))
+    }
+
+    /// Where a request carries the cursor of a page, and where its result carries the next one.
+    pub(super) fn cursors(&self, request: MessageIndex) -> (Vec<String>, Vec<String>) {
+        let keys =
+            |path: &mcp_protocol_machine::protocol::Path| path.iter().map(|key| key.to_string()).collect();
+        let pages = self.plan.message(request).and_then(|message| message.pages.as_ref());
+        pages.map(|pages| (keys(&pages.cursor), keys(&pages.next))).unwrap_or_default()
     }
 
     /// The alias of the call's type.

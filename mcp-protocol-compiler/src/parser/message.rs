@@ -355,6 +355,20 @@ impl Parser<'_> {
                 }
                 Some(Modifier::Reports { token, of, span: start.to(self.previous()) })
             }
+            "pages" => {
+                let help = "write `pages cursor from nextCursor`";
+                let cursor = self.json_path(help)?;
+                if self.eat_word("from").is_none() {
+                    self.expected(
+                        MALFORMED_PATH,
+                        "`from` and where the result carries the next cursor",
+                        help,
+                    );
+                    return None;
+                }
+                let next = self.json_path(help)?;
+                Some(Modifier::Pages { cursor, next, span: start.to(self.previous()) })
+            }
             "requires" => {
                 let help = "write `requires server.tools`: who must have announced it, and what";
                 if self.kind() != Kind::Word || self.begins_line_of_item() {

@@ -19,7 +19,7 @@ pub const ITEMS: [&str; 12] = [
 ];
 
 /// The words that may follow a declared message.
-pub const MODIFIERS: [&str; 6] = ["as", "requires", "answered", "cancellable", "cancels", "reports"];
+pub const MODIFIERS: [&str; 7] = ["as", "requires", "answered", "cancellable", "cancels", "reports", "pages"];
 
 /// The words inside items.
 const OTHERS: [&str; 17] = [

@@ -10,11 +10,11 @@ use mcp_protocol_machine::protocol::{
 
 use super::items::{Placed, Sides};
 use super::payload::payload;
-use super::{Meaning, Message, NO_MESSAGE, PayloadType, Resolution, next_number};
+use super::{Meaning, Message, NO_MESSAGE, Pages, PayloadType, Resolution, next_number};
 use crate::ast::{self, ItemKind, JsonPath, Modifier, Name};
 use crate::checks::alternatives;
 use crate::checks::declarations as check;
-use crate::checks::{refusals, size};
+use crate::checks::{pages, refusals, size};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
@@ -37,6 +37,7 @@ pub(super) fn declare(
     identities(&declare.resolution.declarations.messages, declare.diagnostics);
     declare.diagnostics.extend(alternatives::check(&declare.resolution.declarations));
     cancellable(&declare.resolution.declarations.messages, declare.diagnostics);
+    declare.diagnostics.extend(pages::check(&declare.resolution.declarations));
 }
 
 struct Declare<'a> {
@@ -161,6 +162,10 @@ impl Declare<'_> {
                     only_for(!request, *span, "reports", "notification");
                     let of: Vec<_> = of.iter().map(path).collect();
                     message.table.reports = Some(Reports { token: path(token), of: Cow::Owned(of) });
+                }
+                Modifier::Pages { cursor, next, span } => {
+                    only_for(request, *span, "pages", "request");
+                    message.pages = Some(Pages { cursor: path(cursor), next: path(next), span: *span });
                 }
                 Modifier::Levels(levels) => message.table.level = levels.first().map(level),
                 Modifier::Requires { holder, path: field, condition: when, .. } => {

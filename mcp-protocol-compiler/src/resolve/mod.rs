@@ -127,6 +127,8 @@ pub struct Message {
     pub payload: PayloadType,
     /// The name after `as`.
     pub call_name: Option<Name>,
+    /// For a request whose result may come in pages, how one leads to the next.
+    pub pages: Option<Pages>,
     /// For a bare session type without declarations: the message was made up from its use.
     pub undeclared: bool,
 }
@@ -153,9 +155,21 @@ impl Message {
             documentation: Vec::new(),
             payload: PayloadType::None,
             call_name: None,
+            pages: None,
             undeclared: false,
         }
     }
+}
+
+/// How one page of a result leads to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pages {
+    /// Where the request carries the cursor.
+    pub cursor: machine::Path,
+    /// Where the result carries the next one; the last page has none.
+    pub next: machine::Path,
+    /// The modifier.
+    pub span: Span,
 }
 
 /// The payload's Rust type; whether it may be absent is in [`machine::Message::payload`].

@@ -356,6 +356,14 @@ impl<E: Endpoint, R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Pump<E, R, W> 
             self.closed_untold = true;
             return Poll::Ready(Ok(()));
         }
+        // A peer that has said everything may wait for answers or be gone. Where the stream can tell, an empty write
+        // fails in the second case, at once or when it comes to that.
+        if self.reader.is_none()
+            && let Poll::Ready(Err(error)) = writer.poll_write(context, &[])
+            && error.kind() != io::ErrorKind::Interrupted
+        {
+            return Poll::Ready(Err(error));
+        }
         Poll::Pending
     }
 

@@ -4,7 +4,7 @@
 //! means for the message is decided where it comes in.
 
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
 use mcp_protocol_machine::{CopyNumber, RequestId, Token};
@@ -194,21 +194,34 @@ impl Engine {
 
     /// An input that was accepted will not be worked on.
     pub(crate) fn refuse_arrived(&mut self, arrived: &Arrived, cause: Cause) {
-        let message = arrived.message;
+        let error = match cause {
+            Cause::QueueFull => RpcError::busy("too many requests are waiting: try again later"),
+            Cause::TooMany => RpcError::busy("too many requests are unanswered: try again later"),
+            Cause::TooFast => RpcError::busy("too many requests in too short a time: try again later"),
+            Cause::Unattended => RpcError::method_not_found(&self.method(arrived.message)),
+            Cause::Abandoned => RpcError::internal_error("the request was dropped unanswered"),
+        };
+        self.refuse_with(arrived, cause, &error);
+    }
+
+    /// A request came too soon after those before it.
+    pub(super) fn refuse_early(&mut self, arrived: &Arrived, wait: Duration) {
+        // Rounded up, so that whoever waits so long has waited long enough.
+        let wait = wait.as_nanos().div_ceil(1_000_000);
+        let error = RpcError::busy(format!("too many requests in too short a time: try again in {wait} ms"))
+            .with_data(serde_json::json!({ "retryAfterMs": u64::try_from(wait).unwrap_or(u64::MAX) }));
+        self.refuse_with(arrived, Cause::TooFast, &error);
+    }
+
+    fn refuse_with(&mut self, arrived: &Arrived, cause: Cause, error: &RpcError) {
         if let Some(id) = &arrived.id {
-            let error = match cause {
-                Cause::QueueFull => RpcError::busy("too many requests are waiting: try again later"),
-                Cause::TooMany => RpcError::busy("too many requests are unanswered: try again later"),
-                Cause::Unattended => RpcError::method_not_found(&self.method(message)),
-                Cause::Abandoned => RpcError::internal_error("the request was dropped unanswered"),
-            };
             // The session lives: the checker has the request running. Should it not, there is nobody to answer.
-            let _ = self.reply_error(id, &error);
+            let _ = self.reply_error(id, error);
         }
         if let Some((copy, _)) = arrived.copy {
             self.leave_copy(copy);
         }
-        let message = self.name(message);
+        let message = self.name(arrived.message);
         self.report(Report::Dropped { message, cause });
     }
 

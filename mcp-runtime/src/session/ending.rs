@@ -36,6 +36,7 @@ impl Engine {
             return self.over(Phase::Closed);
         }
         self.phase = Phase::Closing(Grace::Unknown);
+        self.trace_end(false);
         self.fail_calls();
         self.linear.clear();
         self.end_copies(false);
@@ -132,6 +133,7 @@ impl Engine {
 
     fn over(&mut self, phase: Phase) {
         self.phase = phase;
+        self.trace_end(true);
         self.checker.close();
         self.fail_calls();
         let ended = matches!(self.phase, Phase::Ended(_));
@@ -190,6 +192,7 @@ impl Engine {
         if matches!(reason, Reason::PeerClosed) {
             // The peer may have asked and closed at once, as `echo … | server` does: it gets its answers.
             self.phase = Phase::HalfClosed(reason);
+            self.trace_end(false);
             self.end_copies(true);
             self.fail_calls();
             self.wake_everyone();
@@ -344,7 +347,16 @@ impl Engine {
     /// When the engine wants to know the time.
     pub(crate) fn next_deadline(&mut self) -> Option<Instant> {
         let own = match self.phase {
-            Phase::Open | Phase::HalfClosed(_) => self.unattended_deadline(),
+            Phase::Open => self.unattended_deadline(),
+            Phase::HalfClosed(_) => {
+                let answering = match self.answering {
+                    _ if self.owed.is_empty() => None,
+                    Grace::Unknown => self.now,
+                    Grace::Until(deadline) => Some(deadline),
+                    Grace::Over => None,
+                };
+                answering.into_iter().chain(self.unattended_deadline()).min()
+            }
             // The time of the last input is past, so the transport tells the time at once.
             Phase::Abandoned(Grace::Unknown) | Phase::Closing(Grace::Unknown) => self.now,
             Phase::Abandoned(Grace::Until(deadline)) | Phase::Closing(Grace::Until(deadline)) => {
@@ -363,7 +375,11 @@ impl Engine {
         self.timers.kept(now);
         self.ring(now);
         match self.phase {
-            Phase::Open | Phase::HalfClosed(_) => self.refuse_unattended(now),
+            Phase::Open => self.refuse_unattended(now),
+            Phase::HalfClosed(_) => {
+                self.refuse_unattended(now);
+                self.give_up_answering(now);
+            }
             Phase::Closing(Grace::Unknown) => {
                 let until = now.checked_add(self.options.close_grace);
                 self.phase = Phase::Closing(until.map_or(Grace::Over, Grace::Until));
@@ -380,6 +396,22 @@ impl Engine {
                 self.wake_driver();
             }
             Phase::Closing(_) | Phase::Abandoned(_) | Phase::Closed | Phase::Ended(_) => {}
+        }
+    }
+
+    /// Ends a session whose peer has said everything, once its handlers have had their time.
+    fn give_up_answering(&mut self, now: Instant) {
+        match self.answering {
+            Grace::Unknown => {
+                let until = now.checked_add(self.options.answer_grace);
+                self.answering = until.map_or(Grace::Over, Grace::Until);
+                self.wake_driver();
+            }
+            Grace::Until(deadline) if deadline <= now && !self.owed.is_empty() => {
+                // What was answered before is still written.
+                self.over(Phase::Ended(Reason::PeerClosed));
+            }
+            Grace::Until(_) | Grace::Over => {}
         }
     }
 }

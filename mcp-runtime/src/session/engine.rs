@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text};
+use mcp_protocol_machine::protocol::{
+    Direction, Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text,
+};
 use mcp_protocol_machine::{
     Capabilities, Checker, CopyNumber, IdTable, ProtocolRef, RequestId, Step, TableError, Token, Violation,
     ViolationKind,
@@ -22,7 +24,9 @@ use super::faces::{FaceKey, Faces, Told};
 use super::messages::Messages;
 use super::names::{Names, announced};
 use super::outgoing::Answer;
+use super::rate::Bucket;
 use super::timers::{Clock, Timers};
+use super::trace::Trace;
 use super::wakers::{Effects, Waiting};
 use crate::driver::{DirectOutput, MessageKind, Origin, Outcome, WrittenNow};
 use crate::error::{Error, Reason};
@@ -42,6 +46,8 @@ pub(crate) struct Engine {
     pub(super) checker: Checker,
     pub(super) lines: Lines,
     pub(super) effects: Effects,
+    /// What is to be told to `tracing`, if anybody listens.
+    pub(super) traces: Vec<Trace>,
     /// The latest instant that anyone told; the engine has no other clock.
     pub(super) now: Option<Instant>,
 
@@ -55,6 +61,8 @@ pub(crate) struct Engine {
     pub(super) debts: Vec<i64>,
     /// The requests of the peer that have not been answered.
     pub(super) owed: IdTable<RequestId, Owed>,
+    /// What is left of the rate at which the peer may ask.
+    pub(super) rate: Bucket,
     /// Replies to them that wait for one another.
     pub(super) batches: Batches,
     /// Replicated inputs that nobody has taken.
@@ -99,6 +107,8 @@ pub(crate) struct Engine {
     pub(super) output_waiting: Waiting,
 
     pub(super) phase: Phase,
+    /// How long what is owed to a peer that has said everything is waited for.
+    pub(super) answering: Grace,
     /// The transport has been told that everything was written.
     pub(super) finished: bool,
     pub(super) outcome: Option<Outcome>,
@@ -188,12 +198,14 @@ impl Engine {
             options,
             checker,
             effects: Effects::default(),
+            traces: Vec::new(),
             now: None,
             next_id: 0,
             calls: Calls::default(),
             timers: Timers::default(),
             debts: Vec::new(),
             owed: IdTable::default(),
+            rate: Bucket::default(),
             batches: Batches::default(),
             incoming: VecDeque::new(),
             incoming_waiting: Waiting::default(),
@@ -217,6 +229,7 @@ impl Engine {
             messages: Messages::default(),
             output_waiting: Waiting::default(),
             phase: Phase::Open,
+            answering: Grace::Unknown,
             finished: false,
             outcome: None,
             closing_waiting: Waiting::default(),
@@ -235,6 +248,11 @@ impl Engine {
 
     pub(crate) fn checker(&self) -> &Checker {
         &self.checker
+    }
+
+    /// How many requests of this side wait for their replies, and how many of the peer's.
+    pub(crate) fn open_requests(&self) -> (usize, usize) {
+        (self.checker.running(Direction::Send), self.owed.len())
     }
 
     pub(super) fn role(&self) -> Option<&Role> {
@@ -257,6 +275,11 @@ impl Engine {
 
     pub(super) fn report(&mut self, report: Report) {
         self.effects.report(report);
+    }
+
+    /// What is to be told to `tracing`.
+    pub(crate) fn traces(&mut self) -> &mut Vec<Trace> {
+        &mut self.traces
     }
 
     pub(crate) fn take_effects(&mut self) -> Option<Effects> {
@@ -359,6 +382,7 @@ impl Engine {
         {
             self.report(Report::Advice(advice));
         }
+        self.trace_step(step.kind);
         if self.unfit.is_some() {
             self.unfit = None;
         }

@@ -16,6 +16,7 @@ use super::engine::{Engine, Owed, Phase};
 use super::faces::Told;
 use super::names::{Names, id_at, to_be_read};
 use super::outgoing::Answer;
+use super::trace::Outcome;
 use crate::driver::MessageKind;
 use crate::error::{Error, Reason};
 use crate::jsonrpc::{Envelope, Line, Malformed, RpcError, is_batch, parse};
@@ -151,6 +152,15 @@ impl Engine {
             face: None,
         };
         self.owed.insert(id.clone(), owed);
+        self.trace_asked(Direction::Receive, &id, message);
+        if let Some(rate) = self.options.request_rate
+            && let Err(wait) = self.rate.take(rate, now)
+        {
+            let copy = self.opened(&step);
+            let came = self.came;
+            let arrived = Arrived { message, id: Some(id), token, copy, payload: None, at: now, came };
+            return self.refuse_early(&arrived, wait);
+        }
         if self.message(message).is_some_and(|message| message.answered) {
             // The reply of an `answered` request is empty, so it cannot fail to be written.
             let _ = self.reply_result(&id, "{}");
@@ -287,6 +297,8 @@ impl Engine {
             }
         };
         self.accepted(&mut step, message, outcome.as_ref().ok().copied(), true);
+        let became = outcome.as_ref().map_or_else(|error| Outcome::Error(error.code), |_| Outcome::Result);
+        self.trace_over(Direction::Send, id, became);
         if step.kind.is_dropped() {
             return;
         }
@@ -398,6 +410,7 @@ impl Engine {
         // It gets no reply, so the replies beside it need not wait for one.
         let to = self.unanswerable(id);
         self.leave_batch(to.batch);
+        self.trace_over(Direction::Receive, id, Outcome::Cancelled);
         if let Some(place) = self.incoming.iter().position(|arrived| arrived.id.as_ref() == Some(id)) {
             // Nobody has begun to work on it.
             let removed = self.incoming.remove(place);

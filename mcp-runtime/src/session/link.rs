@@ -11,8 +11,10 @@ use std::time::Instant;
 
 use mcp_protocol_machine::protocol::{Protocol, Role, Side};
 use mcp_protocol_machine::{ProtocolRef, RequestId};
+use tracing::Span;
 
 use super::engine::Engine;
+use super::trace::Tracer;
 use crate::driver::{DirectOutput, End, Endpoint, Origin, Outcome, Outlet, Output, Received};
 use crate::error::{Error, Reason};
 use crate::options::{Options, Report};
@@ -31,11 +33,13 @@ struct Shared {
     protocol: ProtocolRef,
     side: Side,
     options: Arc<Options>,
+    tracer: Tracer,
 }
 
 impl Link {
     pub(crate) fn new(engine: Engine, protocol: ProtocolRef, side: Side, options: Arc<Options>) -> Link {
-        let shared = Shared { engine: Mutex::new(engine), protocol, side, options };
+        let tracer = Tracer::new(&protocol, side);
+        let shared = Shared { engine: Mutex::new(engine), protocol, side, options, tracer };
         Link { shared: Arc::new(shared), about: None }
     }
 
@@ -55,11 +59,29 @@ impl Link {
             engine.speak_about(None);
         }
         let effects = engine.take_effects();
+        let traced = !engine.traces().is_empty();
+        if traced {
+            // Within the lock, so that the order stays; told without it.
+            self.shared.tracer.note(engine.traces());
+        }
         drop(engine);
+        if traced {
+            self.shared.tracer.tell();
+        }
         if let Some(effects) = effects {
-            effects.run(&self.shared.options);
+            effects.run(&self.shared.options, self.shared.tracer.session());
         }
         result
+    }
+
+    /// Reports what was noticed outside of the engine.
+    pub(crate) fn report(&self, report: &Report) {
+        self.shared.tracer.session().in_scope(|| self.shared.options.report(report));
+    }
+
+    /// The span that a handler of a message of the peer runs in.
+    pub(crate) fn span_of(&self, id: Option<&RequestId>) -> Span {
+        self.shared.tracer.of_request(id)
     }
 
     fn lock(&self) -> MutexGuard<'_, Engine> {
@@ -82,11 +104,16 @@ impl Link {
 
 impl fmt::Debug for Link {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let states = self.lock().checker().state_names();
+        let engine = self.lock();
+        let states = engine.checker().state_names();
+        let (running, unanswered) = engine.open_requests();
+        drop(engine);
         formatter
             .debug_struct("Session")
             .field("protocol", &self.shared.protocol.name)
             .field("state", &states)
+            .field("running", &running)
+            .field("unanswered", &unanswered)
             .finish()
     }
 }

@@ -11,6 +11,7 @@ use mcp_protocol_machine::{Awaiting, Capabilities, Checker, RequestId, StepKind,
 
 use super::engine::{Engine, Phase};
 use super::names::announced;
+use super::trace::Outcome;
 use crate::driver::{MessageKind, Origin, Outgoing, Outlet, Place, Received};
 use crate::error::Error;
 use crate::jsonrpc::{Envelope, Line, Scanner, parse};
@@ -214,6 +215,7 @@ impl Engine {
         {
             return;
         }
+        self.trace_over(Direction::Send, &name, Outcome::Lost);
         if self.calls.contains_key(&id) {
             self.complete(id, Err(error));
         } else if !self.debt_paid(&name)

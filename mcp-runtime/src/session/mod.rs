@@ -13,6 +13,8 @@
 //! - `alternatives.rs`: what conditions tell apart is sent as what it is.
 //! - `outgoing.rs`: calls, notifications, replies, cancellations of this side.
 //! - `incoming.rs`: lines of the peer; `batches.rs`: several messages on one; `arrivals.rs`: what they become.
+//! - `rate.rs`: how fast the peer may ask.
+//! - `trace.rs`: spans and events for whoever listens.
 //! - `timers.rs`: what waits for a time; `exchanges.rs`: linear requests that nobody waits for any more.
 //! - `copies.rs`: copies with a life of their own.
 //! - `faces.rs`: what sessions without types are told of, in the order in which it came.
@@ -36,9 +38,11 @@ mod messages;
 mod names;
 mod outgoing;
 mod questions;
+mod rate;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod trace;
 mod unfit;
 mod wakers;
 

@@ -13,6 +13,7 @@ use super::alternatives::applies;
 use super::batches::ReplyTo;
 use super::engine::{Engine, Owed, Pending, Phase};
 use super::names::{Names, on_the_wire};
+use super::trace::Outcome;
 use crate::driver::MessageKind;
 use crate::error::{Error, Mismatch};
 use crate::jsonrpc::{RpcError, path, write};
@@ -92,6 +93,7 @@ impl Engine {
                 Pending { message, waker: None, result: None, progress, clock: None, face: None },
             );
         }
+        self.trace_asked(Direction::Send, &id, message);
         // Whoever answers it may have to ask something first.
         self.room_waiting.wake(&mut self.effects);
         let kind = MessageKind::Request { id: number, place: self.place(step.kind) };
@@ -233,6 +235,9 @@ impl Engine {
             .map_err(|error| Error::payload(&self.name(message), error))?;
         let written = self.notification(message, &params, About::Request(&name))?;
         if written {
+            let outcome =
+                if matches!(error, Error::Timeout { .. }) { Outcome::Timeout } else { Outcome::Cancelled };
+            self.trace_over(Direction::Send, &name, outcome);
             self.complete(id, Err(error));
         }
         Ok(written)
@@ -316,6 +321,7 @@ impl Engine {
         let keys = Names::keys(&protocol, message, Some(id), Some(result));
         let mut step = self.checker.reply_tied(Direction::Send, id, message, Ties::keys(&keys))?;
         self.accepted(&mut step, message, Some(result), false);
+        self.trace_over(Direction::Receive, id, Outcome::Result);
         if !step.kind.is_dropped() {
             let kind = MessageKind::Result { place: self.place(step.kind) };
             self.write_reply(to, kind, |into| write::result(into, id, result));
@@ -328,10 +334,12 @@ impl Engine {
         let Some(request) = self.settle(id)? else { return Ok(()) };
         if let Some(message) = self.names.refusal(&protocol, request) {
             let step = self.checker.reply(Direction::Send, id, message)?;
+            self.trace_step(step.kind);
             if step.kind.is_dropped() {
                 return Ok(());
             }
         }
+        self.trace_over(Direction::Receive, id, Outcome::Error(error.code));
         self.write_reply(to, MessageKind::Error, |into| write::error(into, Some(id), error));
         Ok(())
     }

@@ -10,6 +10,7 @@ mod calls;
 mod closing;
 mod ends;
 mod hostile;
+mod limits;
 mod messages;
 mod pair;
 mod races;

@@ -7,7 +7,11 @@ use std::collections::BTreeMap;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use mcp_protocol_machine::RequestId;
+use mcp_protocol_machine::protocol::Direction;
+
 use super::engine::Engine;
+use super::trace::Outcome;
 use crate::error::{Error, Overdue};
 
 /// How long a call may take.
@@ -220,6 +224,8 @@ impl Engine {
             // If it can no longer be taken back, its reply is dropped when it comes.
             let _ = self.take_back(id, reason.as_deref(), error.clone());
         }
+        // Where it was taken back, that is told already.
+        self.trace_over(Direction::Send, &RequestId::Number(id), Outcome::Timeout);
         self.complete(id, Err(error));
     }
 

@@ -5,6 +5,8 @@
 
 use std::task::{Context, Waker};
 
+use tracing::Span;
+
 use crate::options::{Options, Report};
 
 /// Tasks that wait for the same thing.
@@ -64,9 +66,9 @@ impl Effects {
     }
 
     /// Does it.
-    pub(crate) fn run(self, options: &Options) {
-        for report in &self.reports {
-            options.report(report);
+    pub(crate) fn run(self, options: &Options, session: &Span) {
+        if !self.reports.is_empty() {
+            session.in_scope(|| self.reports.iter().for_each(|report| options.report(report)));
         }
         if let Some(first) = self.first {
             first.wake();

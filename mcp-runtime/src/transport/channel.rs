@@ -63,14 +63,15 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// Takes as many bytes as there is room for, one at least.
+    /// Takes as many bytes as there is room for, one at least. With none, waits until the reader is gone.
     pub(crate) fn poll_send(&mut self, context: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let mut state = lock(&self.shared);
         if state.head_gone || state.tail_gone {
             return Poll::Ready(Err(state.failure.take().unwrap_or(io::ErrorKind::BrokenPipe.into())));
         }
         let room = state.capacity.saturating_sub(state.bytes.len());
-        if room == 0 {
+        // Who has nothing to write waits for the reader to go.
+        if room == 0 || bytes.is_empty() {
             keep(&mut state.tail_waker, context);
             return Poll::Pending;
         }

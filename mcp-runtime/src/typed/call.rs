@@ -238,7 +238,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
     pub(super) fn unreadable_report(&self, error: &serde_json::Error) {
         let message = self.link.with(|engine| engine.name(self.message));
         let problem = format!("a report on it could not be read: {error}");
-        self.link.options().report(&Report::Undecodable { message, problem });
+        self.link.report(&Report::Undecodable { message, problem });
     }
 
     fn progress_came(&mut self, raw: &str) {

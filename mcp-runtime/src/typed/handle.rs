@@ -19,8 +19,8 @@ use crate::session::Link;
 /// Makes calls beside the linear channels, from any task. Does not keep the session open.
 #[derive(Clone, Debug)]
 pub struct Handle {
-    link: Link,
-    within: Within,
+    pub(super) link: Link,
+    pub(super) within: Within,
 }
 
 impl Handle {

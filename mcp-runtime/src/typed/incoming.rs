@@ -11,6 +11,7 @@ use mcp_protocol_machine::protocol::{Message, MessageIndex};
 use serde::de::DeserializeOwned;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::JoinSet;
+use tracing::{Instrument, Span};
 
 use super::inputs::Unread;
 use super::panics::caught;
@@ -132,6 +133,11 @@ impl Arrival {
         self.arrived.as_ref().map_or(MessageIndex(u16::MAX), |arrived| arrived.message)
     }
 
+    /// The span that its handler runs in.
+    fn span(&self) -> Span {
+        self.link.span_of(self.arrived.as_ref().and_then(|arrived| arrived.id.as_ref()))
+    }
+
     fn is_request(&self) -> bool {
         self.arrived.as_ref().is_some_and(|arrived| arrived.id.is_some())
     }
@@ -220,9 +226,12 @@ impl Arrival {
         F: FnOnce(P) -> Fut,
         Fut: Future<Output = Result<R, RpcError>>,
     {
-        let (link, message) = (self.link.clone(), self.message());
+        let (link, message, span) = (self.link.clone(), self.message(), self.span());
         if let Ok((params, responder)) = self.request::<P, R>() {
-            let answer = caught(&link, message, async { work(params).await }).await.and_then(|answer| answer);
+            let answer = caught(&link, message, async { work(params).await })
+                .instrument(span)
+                .await
+                .and_then(|answer| answer);
             // The session may have ended meanwhile; the answer is then of no use to anyone. What could not be
             // written as JSON has been answered with an error.
             if let Err(error) = responder.answer(answer) {
@@ -238,10 +247,10 @@ impl Arrival {
         F: FnOnce(P, Session) -> Fut,
         Fut: Future<Output = ()>,
     {
-        let (link, message) = (self.link.clone(), self.message());
+        let (link, message, span) = (self.link.clone(), self.message(), self.span());
         if let Ok((params, session)) = self.open::<P>() {
             // The value went with the panic, and what it owed is answered.
-            let _ = caught(&link, message, async { work(params, session).await }).await;
+            let _ = caught(&link, message, async { work(params, session).await }).instrument(span).await;
         }
     }
 
@@ -252,10 +261,10 @@ impl Arrival {
         F: FnOnce(P) -> Fut,
         Fut: Future<Output = ()>,
     {
-        let (link, message) = (self.link.clone(), self.message());
+        let (link, message, span) = (self.link.clone(), self.message(), self.span());
         if let Ok(params) = self.notification::<P>() {
             // There is nobody to tell but whoever reads reports.
-            let _ = caught(&link, message, async { work(params).await }).await;
+            let _ = caught(&link, message, async { work(params).await }).instrument(span).await;
         }
     }
 }
@@ -288,5 +297,5 @@ pub(super) fn text<'a>(link: &Link, message: MessageIndex, payload: Option<&'a s
 /// Reports a payload that does not have its type.
 pub(super) fn report_undecodable(link: &Link, message: MessageIndex, error: &serde_json::Error) {
     let message = link.with(|engine| engine.name(message));
-    link.options().report(&Report::Undecodable { message, problem: error.to_string() });
+    link.report(&Report::Undecodable { message, problem: error.to_string() });
 }

@@ -7,6 +7,7 @@
 //! - `session.rs`: the value of a linear channel; `steps.rs`: what it sends; `inputs.rs`: what it takes;
 //!   `step.rs`: both as steps that generated code can name; `exchange.rs`: a linear request and its reply in one.
 //! - `call.rs`: calls and notifications beside the linear channels; `handle.rs`: the same for tasks of their own;
+//!   `pages.rs`: calls whose result comes in pages;
 //!   `pending.rs`: calls that are written and not answered. `timer.rs`: limits of time.
 //! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides;
 //!   `panics.rs`: handlers that panic.
@@ -23,6 +24,7 @@ mod exchange;
 mod handle;
 mod incoming;
 mod inputs;
+mod pages;
 mod panics;
 #[doc(hidden)]
 pub mod payload;
@@ -51,6 +53,7 @@ pub use handle::Handle;
 pub use incoming::{Arrival, IncomingQueue};
 pub(crate) use inputs::Wanted;
 pub use inputs::{Input, Unread};
+pub use pages::Pages;
 pub use pending::{Pending, Sending};
 pub use reply::{ReadReply, Reply, WriteReply, Written};
 pub use responder::Responder;

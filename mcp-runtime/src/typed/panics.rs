@@ -41,7 +41,7 @@ pub(super) async fn caught<T>(
             }
             _ => "the handler of the request panicked".to_owned(),
         };
-        link.options().report(&Report::Panicked { message: name, text });
+        link.report(&Report::Panicked { message: name, text });
         RpcError::internal_error(error)
     })
 }

@@ -134,3 +134,88 @@ async fn a_client_that_serves_nothing_leaves_no_server_hanging() {
     let error = clerk.approve("?".into()).await.unwrap_err();
     assert!(matches!(error, Error::Refused(error) if error.code == -32601));
 }
+
+/// Works until nobody wants the answer any more.
+struct Endless;
+
+impl server::Handler for Endless {
+    async fn ask(&self, context: server::Context, _: String) -> Result<String, mcp_runtime::RpcError> {
+        context.cancelled().await;
+        Ok("for nobody".to_owned())
+    }
+}
+
+#[tokio::test]
+async fn a_peer_that_is_gone_for_good_is_worked_for_no_longer() {
+    let (visitor, clerk) = open().await;
+    let serving = tokio::spawn(clerk.incoming().serve(Endless));
+    let mut call = std::pin::pin!(visitor.handle().look(None));
+    let mut asking = std::pin::pin!(visitor.handle().ask("?".into()));
+    tokio::select! {
+        biased;
+        _ = &mut asking => panic!("nobody has answered"),
+        answer = &mut call => assert!(answer.is_err(), "there is no handler for it"),
+    }
+    visitor.abort();
+    serving.await.unwrap();
+    drop(clerk);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_has_said_everything_is_worked_for_as_long_as_the_settings_say() {
+    let (wire, mut peer) = raw();
+    let options = mcp_runtime::Options::new().answer_grace(std::time::Duration::from_secs(5));
+    let clerk = Clerk::with_options(wire, options);
+    let serving = tokio::spawn(clerk.incoming().serve(Endless));
+    let shaking = async {
+        peer.ask(json!({"jsonrpc":"2.0","id":"a","method":"hello","params":{}})).await;
+    };
+    let welcome = async {
+        let (_, clerk) = clerk.recv_hello().await.unwrap();
+        clerk.send_welcome(json!({"capabilities":{"questions":1}})).await.unwrap()
+    };
+    let (clerk, ()) = tokio::join!(welcome, shaking);
+    peer.say(json!({"jsonrpc":"2.0","id":"b","method":"ask","params":"?"})).await;
+    peer.hush().await;
+    let before = tokio::time::Instant::now();
+    serving.await.unwrap();
+    assert!(before.elapsed() >= std::time::Duration::from_secs(5));
+    assert_eq!(peer.hear().await, None);
+    drop(clerk);
+}
+
+/// A child that keeps its log where it should not, and a shell that speaks a little of the protocol.
+#[cfg(unix)]
+const CHATTY: &str = r#"
+    echo 'starting up'; echo 'more on the error output' >&2; read hello
+    echo '{"jsonrpc":"2.0","id":0,"result":{"capabilities":{"questions":{}}}}'
+    echo 'info: somebody is here'; read ready; read ask
+    printf 'half a line, '; echo 'and "result": "not an answer"'
+    echo '{"jsonrpc":"2.0","id":1,"result":"the answer"}'; echo
+    read rest; echo 'goodbye'
+"#;
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_a_child_prints_beside_the_protocol_is_reported_and_skipped() {
+    use std::sync::{Arc, Mutex};
+
+    use mcp_runtime::transport::Child;
+
+    let reports: Arc<Mutex<Vec<String>>> = Arc::default();
+    let seen = Arc::clone(&reports);
+    let options = mcp_runtime::Options::new()
+        .on_report(move |report: &mcp_runtime::Report| seen.lock().unwrap().push(report.to_string()));
+    let mut command = std::process::Command::new("/bin/sh");
+    command.args(["-c", CHATTY]);
+    let child = Child::builder(command).stderr_null().spawn().unwrap();
+    let visitor = Visitor::with_options(child, options);
+    let (_, visitor) = visitor.hello(json!({})).await.unwrap();
+    let visitor = visitor.send_ready().await.unwrap();
+    assert_eq!(visitor.ask("?".into()).await.unwrap(), "the answer");
+    let outcome = visitor.close().await.unwrap();
+    assert!(matches!(outcome, Outcome::Exited { status, .. } if status.success()), "{outcome}");
+    let reports = reports.lock().unwrap();
+    assert_eq!(reports.len(), 3, "what comes after the close is nobody's business: {reports:?}");
+    assert!(reports.iter().all(|report| report.starts_with("malformed message")), "{reports:?}");
+}

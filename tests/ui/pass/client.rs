@@ -42,14 +42,18 @@ pub(crate) fn awaiting_notif() {
 pub(crate) fn active() {
     let _ = McpClient::<Active>::ping;
     let _ = McpClient::<Active>::list_tools;
+    let _ = McpClient::<Active>::list_tools_pages;
     let _ = McpClient::<Active>::call_tool;
     let _ = McpClient::<Active>::list_resources;
+    let _ = McpClient::<Active>::list_resources_pages;
     let _ = McpClient::<Active>::list_resource_templates;
+    let _ = McpClient::<Active>::list_resource_templates_pages;
     let _ = McpClient::<Active>::read_resource;
     let _ = McpClient::<Active>::send_resources_subscribe;
     let _ = McpClient::<Active>::subscribe;
     let _ = McpClient::<Active>::unsubscribe;
     let _ = McpClient::<Active>::list_prompts;
+    let _ = McpClient::<Active>::list_prompts_pages;
     let _ = McpClient::<Active>::get_prompt;
     let _ = McpClient::<Active>::complete;
     let _ = McpClient::<Active>::set_level;

@@ -28,6 +28,8 @@ pub(super) enum Thing<'a> {
     Step(&'a str),
     /// A call, which may have a name of its own.
     Call(&'a str),
+    /// The call for page after page, which is called after the call.
+    Pages(&'a str),
     /// A method that sessions have in a state, whatever its messages are called.
     Method(&'a str),
     Copies(&'a str),
@@ -46,6 +48,7 @@ impl fmt::Display for Thing<'_> {
             Thing::Message(name) | Thing::Branch(name) => write!(formatter, "the message `{name}`"),
             Thing::Step(name) => write!(formatter, "the step of `{name}`"),
             Thing::Call(name) => write!(formatter, "the call of `{name}`"),
+            Thing::Pages(name) => write!(formatter, "the pages of `{name}`"),
             Thing::Method(name) => write!(formatter, "the method `{name}` that sessions have here"),
             Thing::Copies(name) => write!(formatter, "the copies `{name}`"),
             Thing::Choice(state) => write!(formatter, "the choice in `{state}`"),
@@ -67,7 +70,9 @@ impl Thing<'_> {
             Thing::Step(name) | Thing::Branch(name) | Thing::Replies(name) => {
                 format!("rename the message `{name}`")
             }
-            Thing::Call(name) => format!("give `{name}` another name in the API: `as other_name`"),
+            Thing::Call(name) | Thing::Pages(name) => {
+                format!("give `{name}` another name in the API: `as other_name`")
+            }
         }
     }
 }

@@ -12,13 +12,19 @@ use super::{Opening, Plan, Role, StatePlan, What, by_name, kind, notify_name, st
 use crate::automaton::{Automaton, CopyType};
 use crate::generate::names::snake;
 
-/// The states of copies that have a session type, by number.
-pub(super) fn lives(automaton: &Automaton) -> BTreeSet<usize> {
-    automaton.copies.iter().flat_map(|copy| copy_states(automaton, copy)).collect()
+/// The states of copies that have a session type, by number, and which copies can be in them.
+pub(super) fn lives(automaton: &Automaton) -> BTreeMap<usize, Vec<&CopyType>> {
+    let mut lives: BTreeMap<usize, Vec<&CopyType>> = BTreeMap::new();
+    for copy in &automaton.copies {
+        for state in copy_states(automaton, copy) {
+            lives.entry(state).or_default().push(copy);
+        }
+    }
+    lives
 }
 
 /// The states that copies of a type can be in, in order; the end is no such state.
-pub(crate) fn copy_states(automaton: &Automaton, copy: &CopyType) -> BTreeSet<usize> {
+fn copy_states(automaton: &Automaton, copy: &CopyType) -> BTreeSet<usize> {
     let mut seen = BTreeSet::new();
     let mut waiting: Vec<StateIndex> = copy.starts.clone();
     while let Some(index) = waiting.pop() {

@@ -76,10 +76,13 @@ impl<'a> Planner<'a> {
             }
             (Action::Spawn(target), Direction::Send, Kind::Request) => {
                 if let Body::Reply(replies) = body(self.automaton, self.declarations, target) {
-                    add(
-                        call_name(self.declarations, message),
-                        What::Call(Exchange { request: message, replies }),
-                    );
+                    let call = Exchange { request: message, replies };
+                    let pages = pages_name(self.declarations, message);
+                    let pages = pages.map(|name| (name, What::Pages(call.clone())));
+                    add(call_name(self.declarations, message), What::Call(call));
+                    if let Some((name, pages)) = pages {
+                        add(name, pages);
+                    }
                 }
             }
             (Action::Spawn(_), Direction::Send, _) => {
@@ -226,4 +229,10 @@ pub(crate) fn notify_name(declarations: &Declarations, message: MessageIndex) ->
         Some(message) => format!("send_{}", snake(&message.table.name)),
         None => String::new(),
     }
+}
+
+/// The name of the method that asks for page after page, for a request whose result comes in pages.
+pub(crate) fn pages_name(declarations: &Declarations, request: MessageIndex) -> Option<String> {
+    let message = declarations.messages.get(usize::from(request.0))?;
+    message.pages.as_ref().map(|_| format!("{}_pages", call_name(declarations, request)))
 }

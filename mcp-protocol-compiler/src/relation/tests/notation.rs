@@ -62,6 +62,7 @@ fn message(name: &str, method: &str, kind: Kind, cancellable: bool) -> Message {
         documentation: Vec::new(),
         payload: PayloadType::None,
         call_name: None,
+        pages: None,
         undeclared: false,
     }
 }

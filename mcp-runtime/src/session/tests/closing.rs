@@ -179,3 +179,25 @@ fn reports_must_say_more_each_time() {
     report(r#"{"progress":1}"#).unwrap();
     assert_eq!(server.said().len(), 3);
 }
+
+#[test]
+fn handlers_for_a_peer_that_has_said_everything_have_their_time_and_no_more() {
+    let mut server = End::ready_server(Options::default().answer_grace(SECOND * 60));
+    ask(&server, 1);
+    ask(&server, 2);
+    let (first, second) = (server.incoming().unwrap().id.unwrap(), server.incoming().unwrap().id.unwrap());
+    assert_eq!(server.link.next_deadline(), None);
+    server.link.input_ended(crate::driver::End::Eof);
+    server.later(SECOND);
+    assert_eq!(server.link.next_deadline(), Some(server.now + SECOND * 60));
+    server.later(SECOND * 59);
+    assert!(!is_cancelled(&server, &first));
+    server.link.with(|engine| engine.reply_result(&first, "\"in time\"")).unwrap();
+    server.later(SECOND);
+    assert!(is_cancelled(&server, &second), "whoever waits for the peer learns that it is over");
+    assert_eq!(server.link.next_deadline(), None);
+    assert_eq!(server.said(), [json!({"jsonrpc":"2.0","id":1,"result":"in time"})]);
+    assert_eq!(server.output().1, Poll::Ready(Output::Finished));
+    let error = server.link.with(|engine| engine.reply_result(&second, "\"late\"")).unwrap_err();
+    assert_eq!(error.to_string(), "the session has ended: the peer closed the connection");
+}

@@ -1,0 +1,204 @@
+//! What is told to `tracing`: a span for each session, a span in it for each exchange, events for states and ends.
+//!
+//! In: what the engine notes while it is locked, in order. Out: spans and events, once it is unlocked: whoever listens
+//! may ask the session again. Refuses to cost anything where nobody listens: then the engine notes nothing, and a
+//! session has no more than an empty list. Payloads are never told.
+//!
+//! Spans: `session` (level info) with `protocol`, `version`, `side` and `number`; `exchange` (level debug) with `method`,
+//! `id`, `from` (`here` or `peer`) and, once it is over, `outcome`. Events (level debug): `state` with `from` and `to`,
+//! `ended` with `reason`. Reports, violations among them, are events in the span of the session, too.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Side, StateIndex, Text};
+use mcp_protocol_machine::{RequestId, StepKind};
+use tracing::{Level, Span, field};
+
+use super::engine::Engine;
+use crate::error::Error;
+
+/// Something to be told.
+#[derive(Debug)]
+pub(crate) enum Trace {
+    /// A request was sent or has come.
+    Asked { from: Direction, id: RequestId, method: Text },
+    /// An exchange is over.
+    Over { from: Direction, id: RequestId, outcome: Outcome },
+    /// A linear channel has moved.
+    Moved { from: Text, to: Text },
+    /// The session has come to its end, or closer to it.
+    Ended { reason: String, last: bool },
+}
+
+/// What became of an exchange.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Outcome {
+    Result,
+    /// An error, with its code.
+    Error(i64),
+    Cancelled,
+    /// This side waits no longer.
+    Timeout,
+    /// It was not delivered, or its reply will not come.
+    Lost,
+}
+
+/// Whether anybody listens.
+fn is_heard() -> bool {
+    tracing::enabled!(Level::DEBUG)
+}
+
+impl Engine {
+    /// A request was sent or has come, and was accepted.
+    pub(super) fn trace_asked(&mut self, from: Direction, id: &RequestId, message: MessageIndex) {
+        if is_heard() {
+            let method = self.method(message);
+            self.traces.push(Trace::Asked { from, id: id.clone(), method });
+        }
+    }
+
+    /// An exchange is over.
+    pub(super) fn trace_over(&mut self, from: Direction, id: &RequestId, outcome: Outcome) {
+        if is_heard() {
+            self.traces.push(Trace::Over { from, id: id.clone(), outcome });
+        }
+    }
+
+    /// A step was taken.
+    pub(super) fn trace_step(&mut self, kind: StepKind) {
+        if let StepKind::Linear { from, to } = kind
+            && from != to
+            && is_heard()
+        {
+            let name = |state: StateIndex| {
+                self.role().and_then(|role| role.state(state)).map(|state| state.name.clone())
+            };
+            let (from, to) = (name(from).unwrap_or_default(), name(to).unwrap_or_default());
+            self.traces.push(Trace::Moved { from, to });
+        }
+    }
+
+    /// The session has come to its end, or closer to it.
+    pub(super) fn trace_end(&mut self, last: bool) {
+        if is_heard() {
+            let reason = self.closed().unwrap_or(Error::Closed).to_string();
+            self.traces.push(Trace::Ended { reason, last });
+        }
+    }
+}
+
+/// The spans of one session.
+#[derive(Debug)]
+pub(crate) struct Tracer {
+    session: Span,
+    /// What the engine has noted and nobody has told yet. Locked within the engine's lock.
+    notes: Mutex<VecDeque<Trace>>,
+    /// Locked by whoever tells; others leave it to him.
+    exchanges: Mutex<Exchanges>,
+}
+
+type Exchanges = HashMap<(Direction, RequestId), Span>;
+
+impl Tracer {
+    pub(crate) fn new(protocol: &Protocol, side: Side) -> Tracer {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let session = tracing::info_span!(
+            parent: None,
+            "session",
+            protocol = &*protocol.name,
+            version = protocol.version.as_deref(),
+            side = match side {
+                Side::Client => "client",
+                Side::Server => "server",
+            },
+            number = NUMBER.fetch_add(1, Ordering::Relaxed),
+        );
+        Tracer { session, notes: Mutex::default(), exchanges: Mutex::default() }
+    }
+
+    /// The span of the session.
+    pub(crate) fn session(&self) -> &Span {
+        &self.session
+    }
+
+    /// The span of a request of the peer that runs; that of the session if there is none.
+    pub(crate) fn of_request(&self, id: Option<&RequestId>) -> Span {
+        if !is_heard() {
+            return Span::none();
+        }
+        self.tell();
+        let key = id.map(|id| (Direction::Receive, id.clone()));
+        let exchanges = self.exchanges.try_lock().ok();
+        let span = key.zip(exchanges).and_then(|(key, exchanges)| exchanges.get(&key).cloned());
+        span.unwrap_or_else(|| self.session.clone())
+    }
+
+    /// Takes notes over, to be told once the engine is unlocked.
+    pub(crate) fn note(&self, traces: &mut Vec<Trace>) {
+        self.notes().extend(traces.drain(..));
+    }
+
+    /// Tells everything that was noted, in order, unless somebody is doing so already.
+    pub(crate) fn tell(&self) {
+        while !self.notes().is_empty() {
+            let mut exchanges = match self.exchanges.try_lock() {
+                Ok(exchanges) => exchanges,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                // Whoever holds it looks again when he is done.
+                Err(TryLockError::WouldBlock) => return,
+            };
+            loop {
+                // Whoever listens may ask the session, which then notes more.
+                let note = self.notes().pop_front();
+                let Some(note) = note else { break };
+                self.tell_one(&mut exchanges, note);
+            }
+        }
+    }
+
+    fn notes(&self) -> MutexGuard<'_, VecDeque<Trace>> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell_one(&self, exchanges: &mut Exchanges, note: Trace) {
+        let session = &self.session;
+        match note {
+            Trace::Asked { from, id, method } => {
+                let span = tracing::debug_span!(
+                    parent: session,
+                    "exchange",
+                    method = &*method,
+                    %id,
+                    from = match from {
+                        Direction::Send => "here",
+                        Direction::Receive => "peer",
+                    },
+                    outcome = field::Empty,
+                );
+                exchanges.insert((from, id), span);
+            }
+            Trace::Over { from, id, outcome } => {
+                let Some(span) = exchanges.remove(&(from, id)) else { return };
+                match outcome {
+                    Outcome::Result => span.record("outcome", "result"),
+                    Outcome::Error(code) => {
+                        span.record("outcome", field::display(format_args!("error {code}")))
+                    }
+                    Outcome::Cancelled => span.record("outcome", "cancelled"),
+                    Outcome::Timeout => span.record("outcome", "timeout"),
+                    Outcome::Lost => span.record("outcome", "lost"),
+                };
+            }
+            Trace::Moved { from, to } => tracing::debug!(parent: session, from = &*from, to = &*to, "state"),
+            Trace::Ended { reason, last } => {
+                tracing::debug!(parent: session, reason, "ended");
+                if last {
+                    // What was not answered never will be.
+                    exchanges.clear();
+                }
+            }
+        }
+    }
+}
