@@ -347,6 +347,32 @@ pub struct Choice {
     pub span: Span,
 }
 
+impl Choice {
+    /// The operator that lets whoever acts first in these types choose among them; nothing if that is not one role.
+    pub fn chooser(parts: &[Choice]) -> Option<Operator> {
+        let mut signs = parts.iter().flat_map(|part| &part.branches).map(Sequence::sends_first);
+        let first = signs.next()??;
+        signs.all(|sign| sign == Some(first)).then_some(match first {
+            true => Operator::Internal,
+            false => Operator::External,
+        })
+    }
+}
+
+impl Sequence {
+    /// Whether the first action is `!M`, as far as this text alone tells.
+    fn sends_first(&self) -> Option<bool> {
+        match (self.actions.first(), &self.tail) {
+            (Some(action), _) => Some(action.send),
+            (None, Tail::Group(inner, _) | Tail::Recursion { body: inner, .. }) => {
+                // What is deeper is not worth a suggestion.
+                inner.branches.first()?.actions.first().map(|action| action.send)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// The operator of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operator {

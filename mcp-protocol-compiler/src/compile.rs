@@ -10,13 +10,14 @@ use std::path::Path;
 use mcp_protocol_machine::protocol::Side;
 
 use crate::automaton::{self, Automaton};
-use crate::checks::{announcements, channels, declarations, names, replies, unused};
+use crate::checks::{alternatives, announcements, channels, declarations, names, replies, unused};
 use crate::diagnostic::{Diagnostic, Severity, findings, repeats};
 use crate::generate::stubs::Outline;
 use crate::lexer;
+use crate::parser;
 use crate::relation::{self, Wanted};
-use crate::resolve::{self, Declarations, Resolution, load};
-use crate::source::SourceMap;
+use crate::resolve::{self, Declarations, Definition, Resolution, load};
+use crate::source::{FileId, SourceMap, Span};
 
 /// What compiling gives.
 #[derive(Debug)]
@@ -69,10 +70,11 @@ pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> i
     let mut diagnostics = Vec::new();
     let files = load::load(entry, read, &mut sources, &mut diagnostics)?;
     let unreadable = has_errors(&diagnostics);
+    let garbled_lines: HashSet<_> = diagnostics.iter().flat_map(|found| lines(found, &sources)).collect();
     let resolution = resolve::resolve(&files, &mut diagnostics);
     let protocol = check(&resolution, settings, &mut diagnostics);
     if unreadable {
-        without_consequences(&mut diagnostics, &sources);
+        without_consequences(&mut diagnostics, &sources, &garbled_lines);
     }
     if has_errors(&diagnostics) {
         // What seems unused may only be waiting for something else to be mended.
@@ -95,6 +97,7 @@ pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> i
         (std::cmp::Reverse(diagnostic.severity), place)
     });
     repeats::join(&mut diagnostics, &sources, lexer::UNKNOWN_CHARACTER);
+    repeats::join(&mut diagnostics, &sources, parser::RESERVED_WORD);
     let failed = has_errors(&diagnostics);
     findings::limit(&mut diagnostics);
     let outline = outline(&resolution);
@@ -105,15 +108,29 @@ fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
 }
 
+/// The lines that a finding is about.
+fn lines(diagnostic: &Diagnostic, sources: &SourceMap) -> impl Iterator<Item = (FileId, u32)> {
+    let line = |span: Span| (span.file, sources.line_number(span.file, span.start));
+    diagnostic.labels.iter().map(move |label| line(label.span))
+}
+
 /// Drops what is only there because something else could not be read: a name whose declaration is garbled, and
 /// everything that is said of names where a whole file is missing.
-fn without_consequences(diagnostics: &mut Vec<Diagnostic>, sources: &SourceMap) {
+fn without_consequences(
+    diagnostics: &mut Vec<Diagnostic>,
+    sources: &SourceMap,
+    garbled_lines: &HashSet<(FileId, u32)>,
+) {
     let garbled = resolve::garbled::names(sources);
     let file_is_missing = diagnostics
         .iter()
         .any(|diagnostic| matches!(diagnostic.code, load::UNREADABLE_IMPORT | load::CYCLIC_IMPORT));
     diagnostics.retain(|diagnostic| match diagnostic.code {
         declarations::UNKNOWN_ROLE => false,
+        // What a declaration says is known once all of it can be read.
+        alternatives::NOT_TOLD_APART | alternatives::NOT_ACCEPTED | declarations::NO_TYPES => {
+            !lines(diagnostic, sources).any(|line| garbled_lines.contains(&line))
+        }
         declarations::UNDEFINED_MESSAGE
         | declarations::UNDEFINED_DEFINITION
         | declarations::BAD_GROUP
@@ -138,8 +155,20 @@ fn check(resolution: &Resolution, settings: Settings, diagnostics: &mut Vec<Diag
         let role = resolution.roles.iter().find(|role| role.side == side)?;
         Some((automaton::build(resolution, role, &mut found), found))
     };
-    let (mut client, from_client) = build(Side::Client).unzip();
-    let (mut server, from_server) = build(Side::Server).unzip();
+    let (mut client, mut from_client) = build(Side::Client).unzip();
+    let (mut server, mut from_server) = build(Side::Server).unzip();
+    // What a role written as the dual of the other would add has `!` and `?` turned round, as they stand nowhere.
+    let is_dual = |side: Side| {
+        let role = resolution.roles.iter().find(|role| role.side == side);
+        let index = role.and_then(|role| resolution.definition(&role.name.text, side));
+        index.and_then(|index| resolution.definitions.get(index)).is_some_and(Definition::is_dual)
+    };
+    let wrong = |found: &Option<Vec<Diagnostic>>| found.as_ref().is_some_and(|found| has_errors(found));
+    if is_dual(Side::Server) && wrong(&from_client) {
+        from_server = None;
+    } else if is_dual(Side::Client) && wrong(&from_server) {
+        from_client = None;
+    }
     // A role that is the dual of the other repeats its mistakes with `!` and `?` turned round.
     let place = |found: &Diagnostic| (found.code, found.labels.first().map(|label| label.span));
     let known: HashSet<_> = from_client.iter().flatten().map(place).collect();

@@ -145,6 +145,7 @@ fn push(
         parts: Vec::new(),
         may_close: false,
         peer_may_close: false,
+        end: None,
         only: Only::NONE,
         outward: None,
         inward: None,

@@ -251,13 +251,14 @@ impl Explorer<'_> {
             self.also_named(state, from);
             return state;
         }
-        let (may_close, peer_may_close, span) = match head {
+        let (may_close, peer_may_close, end, span) = match head {
             Head::Choice(choice) => (
                 choice.may_close,
                 choice.peer_may_close,
+                choice.end,
                 choice.actions.first().map(|action| action.span).unwrap_or_default(),
             ),
-            _ => (false, false, self.heads.graph.span(key.node)),
+            _ => (false, false, None, self.heads.graph.span(key.node)),
         };
         let state = self.states.len();
         self.states.push(RawState {
@@ -267,6 +268,7 @@ impl Explorer<'_> {
             parts,
             may_close,
             peer_may_close,
+            end,
             only: key.only,
             outward: None,
             inward: None,

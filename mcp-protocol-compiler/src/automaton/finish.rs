@@ -7,7 +7,7 @@ use super::raw::{Raw, RawEdge, RawState};
 use super::{Automaton, Edge, State, copies, explore, loops, lower, minimise, refuse};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::hash::Map;
-use crate::resolve::{Resolution, Role};
+use crate::resolve::{Definition, Resolution, Role};
 
 /// Builds the automaton of one role; `None` if something is wrong with it.
 pub fn build(resolution: &Resolution, role: &Role, diagnostics: &mut Vec<Diagnostic>) -> Option<Automaton> {
@@ -95,12 +95,14 @@ fn finish(raw: &Raw, resolution: &Resolution, role: &Role) -> Automaton {
             let definition = names.definition.and_then(|index| resolution.definitions.get(index));
             State {
                 name: names.name,
+                named: definition.is_some(),
                 aliases: names.aliases,
                 kind: place.kind,
                 edges: edges(place, &index),
                 parts: place.parts.iter().map(|part| index(*part)).collect(),
                 may_close: place.may_close,
                 peer_may_close: place.peer_may_close,
+                end: place.end,
                 reaches_end: reaches_end.get(number).copied().unwrap_or_default(),
                 only: place.only,
                 outward: place.outward.clone().unwrap_or_else(default),
@@ -117,6 +119,11 @@ fn finish(raw: &Raw, resolution: &Resolution, role: &Role) -> Automaton {
         name: role.name.text.clone(),
         span: role.name.span,
         documentation: definition.map(|found| found.documentation.clone()).unwrap_or_default(),
+        inline: definition.is_some_and(|found| {
+            found.span.file == role.name.span.file
+                && (found.span.start..found.span.end).contains(&role.name.span.start)
+        }),
+        derived: definition.is_some_and(Definition::is_dual),
         states,
         copies: copies::types(raw, resolution),
     }

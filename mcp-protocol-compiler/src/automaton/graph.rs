@@ -58,6 +58,19 @@ pub(super) struct ActionNode {
 }
 
 impl Graph {
+    /// The action that stands at a place.
+    pub(super) fn action(&self, span: Span) -> Option<&ActionNode> {
+        let branches = self.nodes.iter().flat_map(|node| match node {
+            Node::Choice { branches, .. } => branches.as_slice(),
+            _ => &[],
+        });
+        let mut actions = branches.filter_map(|branch| match branch {
+            Branch::Action(action) => Some(action),
+            Branch::Other(..) => None,
+        });
+        actions.find(|action| action.span == span)
+    }
+
     pub(super) fn add(&mut self, node: Node) -> NodeId {
         self.nodes.push(node);
         self.nodes.len() - 1

@@ -28,7 +28,16 @@ struct View {
 enum Scope<'a> {
     Variable(&'a Name, NodeId),
     /// A variable beyond this cannot be used.
-    Barrier(recursion::Barrier, Span),
+    Barrier(Barrier),
+}
+
+/// `( , )` or `*`.
+#[derive(Clone, Copy)]
+struct Barrier {
+    kind: recursion::Barrier,
+    span: Span,
+    /// The operator that could stand for the comma.
+    chooser: Option<Operator>,
 }
 
 pub(super) struct Lowering<'a> {
@@ -138,7 +147,7 @@ impl<'a> Lowering<'a> {
             None => {
                 // A role without a type has been reported where the role is declared.
                 if role.is_none() {
-                    let mut diagnostic = declarations::undefined_definition(name, self.resolution, &[]);
+                    let mut diagnostic = declarations::undefined_definition(name, self.resolution, None);
                     let other = self.resolution.roles.iter().find(|other| other.side != view.side);
                     if let (true, Some(other)) = (dual, other) {
                         diagnostic.helps =
@@ -233,13 +242,19 @@ impl<'a> Lowering<'a> {
             }
             Tail::Group(choice, _) => self.choice(choice, view, scope),
             Tail::Parallel(parts, span) => {
-                scope.push(Scope::Barrier(recursion::Barrier::Parallel, *span));
+                let chooser = Choice::chooser(parts);
+                scope.push(Scope::Barrier(Barrier {
+                    kind: recursion::Barrier::Parallel,
+                    span: *span,
+                    chooser,
+                }));
                 let parts = parts.iter().map(|part| self.choice(part, view, scope)).collect();
                 scope.pop();
                 self.graph.add(Node::Parallel(parts, *span))
             }
             Tail::Replicated(body, span) => {
-                scope.push(Scope::Barrier(recursion::Barrier::Replicated, *span));
+                let kind = recursion::Barrier::Replicated;
+                scope.push(Scope::Barrier(Barrier { kind, span: *span, chooser: None }));
                 let body = self.tail(body, view, scope);
                 scope.pop();
                 self.graph.add(Node::Replicated(body, *span))
@@ -250,9 +265,9 @@ impl<'a> Lowering<'a> {
     fn variable_or_definition(&mut self, name: &'a Name, view: View, scope: &[Scope<'a>]) -> NodeId {
         match variable(scope, &name.text) {
             Some((node, _, None)) => node,
-            Some((_, bound, Some((barrier, span)))) => {
+            Some((_, bound, Some(Barrier { kind, span, chooser }))) => {
                 if self.crossed.insert((bound.span, span)) {
-                    self.diagnostics.push(recursion::across(name, bound.span, barrier, span));
+                    self.diagnostics.push(recursion::across(name, bound.span, kind, span, chooser));
                 }
                 self.graph.add(Node::Broken)
             }
@@ -266,7 +281,11 @@ impl<'a> Lowering<'a> {
                         Scope::Barrier(..) => None,
                     })
                     .collect();
-                self.diagnostics.push(declarations::undefined_definition(name, self.resolution, &variables));
+                self.diagnostics.push(declarations::undefined_definition(
+                    name,
+                    self.resolution,
+                    Some(&variables),
+                ));
                 self.graph.add(Node::Broken)
             }
             None => self.named(name, view, false),
@@ -284,13 +303,13 @@ impl<'a> Lowering<'a> {
 }
 
 /// The innermost variable of that name, where it is bound, and the first barrier between it and its use.
-type Found<'a> = (NodeId, &'a Name, Option<(recursion::Barrier, Span)>);
+type Found<'a> = (NodeId, &'a Name, Option<Barrier>);
 
 fn variable<'a>(scope: &[Scope<'a>], name: &str) -> Option<Found<'a>> {
     let mut barrier = None;
     for entry in scope.iter().rev() {
         match entry {
-            Scope::Barrier(kind, span) => barrier = barrier.or(Some((*kind, *span))),
+            Scope::Barrier(crossed) => barrier = barrier.or(Some(*crossed)),
             Scope::Variable(variable, node) if variable.text == name => {
                 return Some((*node, variable, barrier));
             }

@@ -251,6 +251,7 @@ mod tests {
                     parts: Vec::new(),
                     may_close: random.below(6) == 0,
                     peer_may_close: false,
+                    end: None,
                     only: Only { outward: random.below(8) == 0, inward: random.below(8) == 0 },
                     outward: None,
                     inward: None,

@@ -44,6 +44,10 @@ pub struct Automaton {
     pub span: Span,
     /// Documentation of the role's definition.
     pub documentation: Vec<String>,
+    /// Whether the role's session type stands in the item that declares it, `server Shop = …`.
+    pub inline: bool,
+    /// Whether its session type is written as the dual of something.
+    pub derived: bool,
     /// All states in order of appearance, the start first; states of `*` bodies have [`State::body`] set.
     pub states: Vec<State>,
     /// The session types of `*` bodies that are longer than a request and its reply.
@@ -68,6 +72,8 @@ pub struct CopyType {
 pub struct State {
     /// The name, unique within the role; the same name in both roles is the same marker.
     pub name: String,
+    /// Whether a definition has this name, so that it stands in the text.
+    pub named: bool,
     /// Further definitions that are this state.
     pub aliases: Vec<String>,
     /// What this place is.
@@ -81,6 +87,8 @@ pub struct State {
     pub may_close: bool,
     /// Whether a bare `End` branch lets the peer close here.
     pub peer_may_close: bool,
+    /// Where the bare `End` branch stands.
+    pub end: Option<Span>,
     /// Whether `End` can be reached from here along this channel.
     pub reaches_end: bool,
     /// Which ways copies rest while the session is here.

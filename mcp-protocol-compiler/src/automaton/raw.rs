@@ -5,6 +5,7 @@
 
 use mcp_protocol_machine::protocol::{Direction, Level, MessageIndex, Only, Origin, StateKind};
 
+use crate::resolve::Declarations;
 use crate::source::Span;
 
 /// An automaton in the making.
@@ -23,6 +24,8 @@ pub(super) struct RawState {
     pub(super) parts: Vec<usize>,
     pub(super) may_close: bool,
     pub(super) peer_may_close: bool,
+    /// Where the bare `End` branch stands.
+    pub(super) end: Option<Span>,
     /// Which ways copies rest here.
     pub(super) only: Only,
     pub(super) outward: Option<Level>,
@@ -56,4 +59,14 @@ pub(super) fn sign(direction: Direction) -> char {
         Direction::Send => '!',
         Direction::Receive => '?',
     }
+}
+
+/// The action that answers a request, as it is written: `?R`, or `?reply` where there are several.
+pub(super) fn answer(declarations: &Declarations, direction: Direction, request: MessageIndex) -> String {
+    let mut replies = declarations.replies(request);
+    let name = match (replies.next(), replies.next()) {
+        (Some(only), None) => declarations.message_name(only),
+        _ => "reply",
+    };
+    format!("{}{name}", sign(direction.flip()))
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Only, Origin, StateKind};
 
 use super::minimise::classes;
-use super::raw::{Raw, RawEdge, RawState, sign};
+use super::raw::{Raw, RawEdge, RawState, answer, sign};
 use crate::checks::refusals;
 use crate::diagnostic::Diagnostic;
 use crate::hash::Map;
@@ -171,10 +171,9 @@ impl Refuser<'_> {
                     };
                     diagnostics.push(refusals::would_undo(
                         &name(direction, request),
+                        (&answer(self.declarations, direction, request), reply.span),
                         &name(direction.flip(), refusal),
-                        &name(undone_direction, undone),
-                        reply.span,
-                        at,
+                        (&name(undone_direction, undone), at),
                     ));
                 }
                 return;
@@ -212,6 +211,7 @@ impl Refuser<'_> {
                     parts: Vec::new(),
                     may_close: false,
                     peer_may_close: false,
+                    end: None,
                     only: Only::NONE,
                     outward: None,
                     inward: None,
@@ -282,8 +282,20 @@ fn cancel(
                     },
                 )),
                 Some(_) if reported.insert(request) => {
-                    let name = &declared.table.name;
-                    diagnostics.push(refusals::states_could_part(name, declared.span, first.span));
+                    let name = |direction, message| {
+                        format!("{}{}", sign(direction), declarations.message_name(message))
+                    };
+                    let written = answers.iter().find(|edge| {
+                        edge.origin == Origin::Written && Some(edge.message) == declarations.refusal(request)
+                    });
+                    let refusal = written.map(|edge| name(edge.direction, edge.message));
+                    diagnostics.push(refusals::states_could_part(
+                        &name(direction, request),
+                        &answer(declarations, direction, request),
+                        refusal.as_deref(),
+                        declared.span,
+                        first.span,
+                    ));
                 }
                 Some(_) => {}
             }

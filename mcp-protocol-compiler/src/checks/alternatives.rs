@@ -10,7 +10,7 @@ use mcp_protocol_machine::protocol::{Kind, MessageIndex, Payload};
 
 use crate::checks::declarations::list;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::resolve::{Declarations, Message};
+use crate::resolve::{Declarations, Message, PayloadType};
 use crate::source::Span;
 
 /// Alternatives that nothing tells apart, or of which one is never read.
@@ -80,7 +80,21 @@ fn same_condition(message: &Message, first: &Message) -> Diagnostic {
             .with_note(
                 "one alternative may have no condition: it stands for every result that fits no other one",
             )
-            .help(format!("say by which field of the result one is known: `{} (…) if field`", names.1)),
+            .help(format!(
+                "write `{0}{1} if field`, with a field of the result that only `{0}` has",
+                names.1,
+                payload(message)
+            )),
+    }
+}
+
+/// What a message carries, as its declaration says it.
+fn payload(message: &Message) -> String {
+    let optional = if message.table.payload == Payload::Optional { "?" } else { "" };
+    match &message.payload {
+        PayloadType::None => String::new(),
+        PayloadType::Any => format!(" (_{optional})"),
+        PayloadType::Type(path) => format!(" ({}{optional})", path.text),
     }
 }
 
@@ -126,7 +140,7 @@ pub fn not_accepted(
     declared: Span,
 ) -> Diagnostic {
     let is = if missing.len() == 1 { "is" } else { "are" };
-    let branch = missing.first().map(String::as_str).unwrap_or_default();
+    let branches: Vec<String> = accepted.iter().chain(missing).map(|name| format!("?{name} . …")).collect();
     Diagnostic::error(
         NOT_ACCEPTED,
         at,
@@ -134,5 +148,8 @@ pub fn not_accepted(
     )
     .label(format!("only {} {} accepted", list(accepted), if accepted.len() == 1 { "is" } else { "are" }))
     .also(declared, "this may come, too")
-    .help(format!("write `?reply . …`, which is every reply, or add a branch: `& ?{branch} . …`"))
+    .help(format!(
+        "write `?reply . …`, which is every reply, or a branch for each: `( {} )`",
+        branches.join(" & ")
+    ))
 }

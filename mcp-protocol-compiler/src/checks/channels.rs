@@ -20,11 +20,15 @@ pub const COULD_BE_ANOTHER: Code = Code("S0407");
 
 /// Two channels that run side by side and share messages in one direction.
 pub fn overlap(action: &str, first: Span, second: Span) -> Diagnostic {
-    Diagnostic::error(OVERLAP, second, format!("two channels side by side both have `{action}`"))
+    let (does, name) = match action.strip_prefix('!') {
+        Some(name) => ("send", name),
+        None => ("receive", action.trim_start_matches('?')),
+    };
+    Diagnostic::error(OVERLAP, second, format!("two channels side by side both {does} `{name}`"))
         .label("here in one channel")
         .also(first, "and here in another")
-        .with_note("a message must tell which channel it belongs to, so channels side by side share none in one direction")
-        .help("keep the message in one of the channels, or give the other a message of its own")
+        .with_note("a message must show by its name which channel it belongs to")
+        .help(format!("keep `{action}` in one of the two, or declare another message for the other"))
 }
 
 /// `*( ?Result . … )`

@@ -22,6 +22,17 @@ pub fn two_operators(first: Span, other: Span) -> Diagnostic {
         .help("use one operator throughout, or put the inner choice in parentheses")
 }
 
+/// How to choose among what stands between commas, if `chooser` is who acts first.
+pub fn in_place_of_comma(chooser: Option<Operator>) -> &'static str {
+    match chooser {
+        Some(Operator::Internal) => "write `⊕` or `(+)` in place of `,` if only one of them is to happen",
+        Some(Operator::External) => "write `&` in place of `,` if only one of them is to happen",
+        None => {
+            "write `⊕` (this role picks) or `&` (the peer picks) in place of `,` if only one of them is to happen"
+        }
+    }
+}
+
 /// A branch that is several channels, or nothing that can be told apart.
 pub fn no_first_action(span: Span, what: &str) -> Diagnostic {
     Diagnostic::error(NO_FIRST_ACTION, span, format!("this branch starts with {what}, not with an action"))

@@ -65,11 +65,16 @@ pub fn undefined_message(name: &Name, resolution: &Resolution) -> Diagnostic {
 }
 
 /// A name where a definition is expected.
-pub fn undefined_definition(name: &Name, resolution: &Resolution, variables: &[&str]) -> Diagnostic {
+///
+/// `variables` are the loops around it; `None` behind `dual`, where no loop can stand.
+pub fn undefined_definition(name: &Name, resolution: &Resolution, variables: Option<&[&str]>) -> Diagnostic {
     let diagnostic = Diagnostic::error(
         UNDEFINED_DEFINITION,
         name.span,
-        format!("no definition or recursion variable is called `{}`", name.text),
+        match variables {
+            Some(_) => format!("no definition or recursion variable is called `{}`", name.text),
+            None => format!("no definition is called `{}`", name.text),
+        },
     )
     .label("not defined");
     if !resolution.may_guess() {
@@ -90,7 +95,7 @@ pub fn undefined_definition(name: &Name, resolution: &Resolution, variables: &[&
     if name.text.eq_ignore_ascii_case("end") {
         return diagnostic.help("did you mean `End`? its first letter alone is a capital");
     }
-    match nearest(&name.text, sorted(definitions.chain(variables.iter().copied()))) {
+    match nearest(&name.text, sorted(definitions.chain(variables.into_iter().flatten().copied()))) {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
         None => diagnostic.help(format!(
             "define it, `{0} = …`, or bind it, `rec {0} . ( … )`; a session type that is over ends in `End`",
@@ -163,14 +168,17 @@ pub fn second_role(name: &Name, first: &Role) -> Diagnostic {
 }
 
 /// A role whose session type is nowhere.
-pub fn role_without_type(role: &Role, other: Option<&Role>, unused: &[&str]) -> Diagnostic {
+pub fn role_without_type(role: &Role, other: Option<&Role>, unused: &[&Name]) -> Diagnostic {
     let name = &role.name.text;
     let diagnostic =
         Diagnostic::error(UNKNOWN_ROLE, role.name.span, format!("the role `{name}` has no session type"))
             .label("nothing defines it");
-    if let Some(near) = nearest(name, unused.iter().copied()) {
+    let near = nearest(name, unused.iter().map(|other| other.text.as_str()));
+    if let Some(near) = near.and_then(|near| unused.iter().find(|other| other.text == near)) {
+        let word = side_word(role.side);
         return diagnostic
-            .help(format!("`{near}` is defined; did you mean `{name}` there, or `{near}` here?"));
+            .also(near.span, "this belongs to no role")
+            .help(format!("rename it, `{name} = …`, or write `{word} {}` above", near.text));
     }
     match other {
         Some(other) => diagnostic.help(format!(

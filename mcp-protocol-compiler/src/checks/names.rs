@@ -135,7 +135,7 @@ impl<'a> Clashes<'a> {
                 let taken = SESSION_METHODS.contains(&method.name.as_str()) || method.name == "refuse";
                 if taken && !own {
                     let message = format!(
-                        "{} would be called `{}`, as a method that every session has",
+                        "{} would be the method `{}`, which every session has already",
                         named.thing, method.name
                     );
                     self.report(&method.name, message, &named, None);
@@ -179,15 +179,19 @@ impl<'a> Clashes<'a> {
         let name = &declared.table.name;
         match &declared.call_name {
             _ if step => Named { span: declared.span, thing: Thing::Step(name) },
-            Some(called) => Named { span: called.span, thing: Thing::Call(name) },
-            None => Named { span: declared.span, thing: Thing::Call(name) },
+            Some(called) => Named { span: called.span, thing: Thing::Call(name, Some(&called.text)) },
+            None => Named { span: declared.span, thing: Thing::Call(name, None) },
         }
     }
 
     /// The method that asks for page after page.
     fn pages_of(&self, request: MessageIndex) -> Named<'a> {
-        let thing = Thing::Pages(self.plan.message_name(request));
-        Named { thing, ..self.of_message(request, false) }
+        let named = self.of_message(request, false);
+        let thing = match named.thing {
+            Thing::Call(name, called) => Thing::Pages(name, called),
+            other => other,
+        };
+        Named { thing, ..named }
     }
 
     fn handle(&mut self, role: &Role<'_>) {
@@ -212,7 +216,7 @@ impl<'a> Clashes<'a> {
             let named = self.of_message(output.message, step);
             if HANDLE_METHODS.contains(&name.as_str()) {
                 let message =
-                    format!("{} would be called `{name}`, as a method that handles have", named.thing);
+                    format!("{} would be the method `{name}`, which handles have already", named.thing);
                 self.report(&name, message, &named, None);
             }
             self.insert(&mut methods, name, named);
@@ -297,7 +301,7 @@ impl<'a> Clashes<'a> {
             let named = self.of_message(*report, true);
             if CONTEXT_METHODS.contains(&name.as_str()) {
                 let message =
-                    format!("{} would be called `{name}`, as a method that contexts have", named.thing);
+                    format!("{} would be the method `{name}`, which contexts have already", named.thing);
                 self.report(&name, message, &named, None);
             }
             self.insert(&mut methods, name, named);
@@ -326,12 +330,17 @@ impl<'a> Clashes<'a> {
         if !self.seen.insert((named.span, first.map(|first| first.span))) {
             return;
         }
-        let mut diagnostic = Diagnostic::error(CLASH, named.span, message).label(format!("this is `{name}`"));
-        if let Some(first) = first
-            && first.span != named.span
-        {
-            diagnostic = diagnostic.also(first.span, "and so is this");
-        }
-        self.found.push(diagnostic.help(named.thing.help()));
+        let mut diagnostic = Diagnostic::error(CLASH, named.span, message);
+        // The marks are read from above, whichever of the two comes first.
+        diagnostic = match first.filter(|first| first.span != named.span) {
+            Some(first) if first.span < named.span => diagnostic
+                .label(format!("`{name}` again, {}", named.thing))
+                .also(first.span, format!("`{name}`, {}", first.thing)),
+            Some(first) => diagnostic
+                .label(format!("`{name}`, {}", named.thing))
+                .also(first.span, format!("`{name}` again, {}", first.thing)),
+            None => diagnostic.label(format!("this is `{name}`")),
+        };
+        self.found.push(diagnostic.help(named.thing.help(name)));
     }
 }

@@ -1,6 +1,7 @@
 //! Recursion: guarded, and within one channel.
 
-use crate::ast::Name;
+use crate::ast::{Name, Operator};
+use crate::checks::choices;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
@@ -29,28 +30,54 @@ impl Barrier {
             Barrier::Replicated => "`*`",
         }
     }
+
+    /// Where in it the loop is started again.
+    fn inside(self) -> &'static str {
+        match self {
+            Barrier::Parallel => "inside a channel",
+            Barrier::Replicated => "inside a copy",
+        }
+    }
+
+    fn note(self) -> &'static str {
+        match self {
+            Barrier::Parallel => {
+                "`( , )` runs its channels at once, so none of them can start the whole again"
+            }
+            Barrier::Replicated => {
+                "`*` runs any number of copies at once, so none of them can start what is around it again"
+            }
+        }
+    }
+
+    fn repeat(self) -> &'static str {
+        match self {
+            Barrier::Parallel => {
+                "put the part that repeats in `*( … )`, beside the loop instead of inside it"
+            }
+            Barrier::Replicated => "`*` repeats by itself: end the copy in `End`",
+        }
+    }
 }
 
-/// A variable used on the other side of `( , )` or `*`.
-pub fn across(name: &Name, bound: Span, barrier: Barrier, at: Span) -> Diagnostic {
+/// A variable used on the other side of `( , )` or `*`. `chooser` is the operator that could stand for the comma.
+pub fn across(name: &Name, bound: Span, barrier: Barrier, at: Span, chooser: Option<Operator>) -> Diagnostic {
     let text = barrier.text();
-    Diagnostic::error(
+    let diagnostic = Diagnostic::error(
         ACROSS,
         name.span,
-        format!("recursion across {text}: `{}` is bound outside of it", name.text),
+        format!("`{}` would start the loop around {text} again from {}", name.text, barrier.inside()),
     )
-    .label("would start the outer loop again from within")
-    .also(bound, "bound here")
+    .label("starts the outer loop")
+    .also(bound, "the loop is named here")
     .also(at, format!("this {text} lies between"))
-    .with_note("a loop that starts new channels each time round would need states without end")
-    .help(match barrier {
-        Barrier::Parallel => "put the part that repeats in `*( … )`, beside the loop instead of inside it",
-        Barrier::Replicated => "`*` repeats by itself: end the copy in `End`",
-    })
-    .helps_if(
-        barrier == Barrier::Parallel,
-        "or, if one of the two is to happen, write `⊕` or `&` in place of the comma",
-    )
+    .with_note(barrier.note());
+    match barrier {
+        Barrier::Parallel => diagnostic
+            .help(choices::in_place_of_comma(chooser))
+            .help(format!("if both are to happen, {}", barrier.repeat())),
+        Barrier::Replicated => diagnostic.help(barrier.repeat()),
+    }
 }
 
 /// A definition that comes back to itself across `( , )` or `*`.
@@ -59,10 +86,10 @@ pub fn definition_across(name: &str, used: Span, barrier: Barrier) -> Diagnostic
     Diagnostic::error(
         ACROSS,
         used,
-        format!("recursion across {text}: `{name}` leads back to itself through it"),
+        format!("`{name}` would be started again from {} of {text}", barrier.inside()),
     )
     .label(format!("this {text} would be reached again and again"))
-    .with_note("a loop that starts new channels each time round would need states without end")
+    .with_note(barrier.note())
     .help("put the part that repeats in `*( … )`, beside the loop instead of inside it")
 }
 

@@ -21,34 +21,58 @@ pub fn ends_the_copy(span: Span, action: &str, request: &str) -> Diagnostic {
         .help(format!("leave the branch `{action} . …` out; if refusals are a matter of course, give `{request}` a reply that says so, `-> Yes | No if refused`"))
 }
 
-/// `!M . !N . ?MResult`, where `?MError` would have to take back N.
-pub fn would_undo(request: &str, refusal: &str, undone: &str, reply: Span, at: Span) -> Diagnostic {
-    let name = refusal.trim_start_matches(['!', '?']);
-    let request_name = request.trim_start_matches(['!', '?']);
-    let undone_name = undone.trim_start_matches(['!', '?']);
+/// `!M . !N . ?MResult`, where `?MError` would have to take back N. `reply` is the action that answers.
+pub fn would_undo(
+    request: &str,
+    (reply, span): (&str, Span),
+    refusal: &str,
+    (undone, at): (&str, Span),
+) -> Diagnostic {
+    let name = |action: &str| action.trim_start_matches(['!', '?']).to_owned();
+    let operator = if reply.starts_with('?') { '&' } else { '⊕' };
+    let done = if undone.starts_with('!') { "sent" } else { "received" };
     Diagnostic::error(
         WOULD_UNDO,
-        reply,
-        format!("a refusal of `{request_name}` would undo `{undone_name}`"),
+        span,
+        format!(
+            "where an error in reply to `{}` leads is not said, and to go back would undo `{}`",
+            name(request),
+            name(undone)
+        ),
     )
-    .label(format!("an error may come here in place of the reply to `{request}`"))
+    .label("an error may come here instead")
     .also(at, format!("`{undone}` lies between the request and its reply"))
     .with_note(format!(
-        "every request may be refused; with nothing but self-loops in between, a refusal leads back to before `{request}`"
+        "an error leads back to before `{request}` by itself, but `{undone}` has been {done} by then"
     ))
-    .help(format!("say where the refusal leads: add a branch `{refusal} . …` beside the reply (`{name}` is its name)"))
+    .help(format!("write `( {reply} . … {operator} {refusal} . … )` in place of `{reply} . …`"))
 }
 
-/// `cancellable` on a request whose success and refusal lead to different states.
-pub fn states_could_part(request: &str, declared: Span, used: Span) -> Diagnostic {
-    Diagnostic::error(
+/// `cancellable` on a request whose success and refusal lead to different states. `refusal` is the
+/// error reply where it is written beside the reply.
+pub fn states_could_part(
+    request: &str,
+    reply: &str,
+    refusal: Option<&str>,
+    declared: Span,
+    used: Span,
+) -> Diagnostic {
+    let name = request.trim_start_matches(['!', '?']);
+    let diagnostic = Diagnostic::error(
         STATES_COULD_PART,
         used,
-        format!("`{request}` is `cancellable`, but its reply changes the state"),
+        format!("`{name}` is `cancellable`, but its reply changes the state"),
     )
-    .label("a cancel that crosses the reply would leave the two sides in different states")
-    .also(declared, "declared here")
-    .help("remove `cancellable`, or let the reply and the refusal lead to the same state, as in a loop")
+    .label("a cancel may cross this reply, and one side would be before it, the other behind it")
+    .also(declared, "declared here");
+    match refusal {
+        Some(refusal) => diagnostic
+            .help(format!("remove `cancellable`, or let `{reply}` and `{refusal}` lead to the same state")),
+        None => diagnostic.help(format!(
+            "remove `cancellable`, or let the reply lead back to before the request: \
+             `( rec again . {request} . {reply} . again )` or `*( {request} . {reply} . End )`"
+        )),
+    }
 }
 
 /// `cancellable` without a notification that `cancels`.

@@ -2,6 +2,7 @@
 
 use crate::checks::declarations::list;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::lexer::quote;
 use crate::source::Span;
 
 /// A reply where no such request is open.
@@ -15,6 +16,18 @@ pub const OPEN_ACROSS_CHANNELS: Code = Code("S0304");
 /// A request that some path never answers.
 pub const NEVER_ANSWERED: Code = Code("S0305");
 
+/// What comes right before a reply that nothing asked for.
+pub struct Before {
+    /// As it is written, `!M`.
+    pub action: String,
+    /// Where.
+    pub span: Span,
+    /// The name of the group it is written as.
+    pub group: Option<String>,
+    /// For a notification, its method.
+    pub notification: Option<String>,
+}
+
 /// `?reply` or `?Result` with no request open.
 ///
 /// `before` is the action that leads here, and where it stands.
@@ -23,25 +36,44 @@ pub fn without_request(
     span: Span,
     request: Option<&str>,
     other_way: bool,
-    before: Option<(String, Span)>,
+    before: Option<Before>,
 ) -> Diagnostic {
-    let mut diagnostic = Diagnostic::error(
-        WITHOUT_REQUEST,
-        span,
-        format!("the reply `{action}` has no request on the way here"),
-    )
-    .label("nothing is open to be answered");
-    if let Some((written, place)) = before.filter(|_| !other_way) {
-        diagnostic = diagnostic.also(place, format!("`{written}` leads here"));
+    let error = |message: String| Diagnostic::error(WITHOUT_REQUEST, span, message);
+    if let (Some(request), true) = (request, other_way) {
+        let sign = if action.starts_with('!') { '?' } else { '!' };
+        let answers = if request.starts_with('!') { "the peer" } else { "this role" };
+        return error(format!("the reply `{action}` goes the wrong way"))
+            .label(format!("`{request}` is answered by {answers}"))
+            .help(format!("write `{sign}{}`", action.trim_start_matches(['!', '?'])));
+    }
+    if let (None, Some(Before { action: told, span: place, group, notification: Some(method) })) =
+        (request, &before)
+    {
+        let name = told.trim_start_matches(['!', '?']);
+        let operator = if told.starts_with('!') { '⊕' } else { '&' };
+        return match group {
+            Some(group) => error(format!(
+                "`{action}` cannot answer `{name}`, a notification in the group `{group}`"
+            ))
+            .also(*place, format!("may be `{told}`"))
+            .help(format!(
+                "take `{name}` out of `{group}`, and write `{operator} {told} . …` as a branch of its own"
+            )),
+            None => error(format!("`{action}` cannot answer `{name}`, a notification"))
+                .also(*place, "a notification is not answered")
+                .help(format!(
+                    "delete `{action} .`, or declare `request {name} {} -> {name}Result`",
+                    quote(method)
+                )),
+        }
+        .label("nothing waits for a reply here");
+    }
+    let mut diagnostic = error(format!("the reply `{action}` has no request on the way here"))
+        .label("nothing waits for a reply here");
+    if let Some(before) = before {
+        diagnostic = diagnostic.also(before.span, format!("`{}` leads here", before.action));
     }
     match request {
-        Some(request) if other_way => {
-            let sign = if action.starts_with('!') { '?' } else { '!' };
-            let reply = action.trim_start_matches(['!', '?']);
-            diagnostic
-                .with_note(format!("the reply to `{request}` goes the other way than the request"))
-                .help(format!("write `{sign}{reply}`"))
-        }
         Some(request) => diagnostic.help(format!("send the request first: `{request} . {action} . …`")),
         None => diagnostic.help("put the request before it: `!Request . ?reply . …`"),
     }
@@ -55,35 +87,38 @@ pub fn ambiguous(span: Span, open: &[String], replies: &[String]) -> Diagnostic 
         .help(format!("name the reply: write {}", written.join(" or ")))
 }
 
-/// `!A . !A`; `reply` is the action that answers, `?R`, and `crossed` says that the other side's request of this name
-/// is open, too.
+/// `!A . !A`; `reply` is the action that answers, `?R`, and `crossed` the place where the other side's request of this
+/// name was opened, if it was; `next` is the loop that the action leads back to.
 pub fn open_already(
     action: &str,
     span: Span,
     reply: &str,
-    crossed: bool,
+    crossed: Option<Span>,
     opened: Option<Span>,
+    next: Option<&str>,
 ) -> Diagnostic {
-    let mut diagnostic = Diagnostic::error(OPEN_ALREADY, span, format!("`{action}` is open already"));
-    if let Some(opened) = opened.filter(|opened| *opened != span) {
-        diagnostic = diagnostic.also(opened, "opened here");
+    let done = if action.starts_with('!') { "sent" } else { "received" };
+    let message = format!("`{action}` is {done} again before it is answered");
+    let other = opened.filter(|opened| *opened != span);
+    if let Some(crossed) = crossed {
+        let sign = if action.starts_with('!') { '?' } else { '!' };
+        let name = action.trim_start_matches(['!', '?']);
+        return Diagnostic::error(OPEN_ALREADY, crossed, message)
+            .label(format!("`{sign}{name}` is a request of the other side, not the reply"))
+            .also(span, format!("{done} again here"))
+            .help(format!("write `{reply}`, the reply, in place of `{sign}{name}`"));
     }
-    if crossed {
-        let request = action.trim_start_matches(['!', '?']);
-        let other = if action.starts_with('!') { '?' } else { '!' };
-        let answer = reply.trim_start_matches(['!', '?']);
-        let answers = if other == '?' { '!' } else { '?' };
-        return diagnostic
-            .label("comes again before it was answered")
-            .with_note(format!("`!{request}` and `?{request}` are two requests, one of each side"))
-            .help(format!(
-                "to answer `{other}{request}` write its reply, `{answers}{answer}` or `{answers}reply`"
-            ));
+    let mut diagnostic = Diagnostic::error(OPEN_ALREADY, span, message);
+    if let Some(opened) = other {
+        diagnostic = diagnostic.also(opened, format!("{done} first here"));
     }
     diagnostic
-        .label(format!("comes again before its reply, `{reply}`"))
-        .help(format!("write the reply before it comes again: `{action} . {reply} . …`"))
-        .help(format!("for any number at once: `*( {action} . {reply} . End )`, beside the other channels"))
+        .label(match other {
+            Some(_) => format!("comes again without `{reply}`"),
+            None => format!("the loop comes back here without `{reply}`"),
+        })
+        .help(format!("write `{action} . {reply} . {}`", next.filter(|_| other.is_none()).unwrap_or("…")))
+        .help(format!("for several at once, write `*( {action} . {reply} . End )`"))
 }
 
 /// `!A . (B, C)`; `reply` is the action that answers.
@@ -94,11 +129,11 @@ pub fn open_across_channels(action: &str, span: Span, reply: &str) -> Diagnostic
 }
 
 /// `!A . End`, `rec x . !A . x`; `reply` is the action that answers. `crossed` says that this very request is open in
-/// the other direction, too, where its reply was probably meant.
+/// the other direction, too, where its reply was probably meant; `elsewhere` that some other way has the reply.
 pub fn never_answered(
     action: &str,
     span: Span,
-    ends: bool,
+    (ends, elsewhere): (bool, bool),
     reply: &str,
     crossed: bool,
     opened: Option<Span>,
@@ -108,9 +143,14 @@ pub fn never_answered(
     } else {
         "from here on it goes on for ever without its reply"
     };
-    let mut found = Diagnostic::error(NEVER_ANSWERED, span, format!("some path never answers `{action}`"));
+    let done = if action.starts_with('!') { "sent" } else { "received" };
+    let message = match elsewhere {
+        true => format!("on some way `{action}` is never answered"),
+        false => format!("`{action}` is never answered"),
+    };
+    let mut found = Diagnostic::error(NEVER_ANSWERED, span, message);
     if let Some(opened) = opened {
-        found = found.also(opened, "opened here");
+        found = found.also(opened, format!("{done} here"));
     }
     if crossed {
         let other = if action.starts_with('!') { '?' } else { '!' };

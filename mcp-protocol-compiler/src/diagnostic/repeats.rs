@@ -1,7 +1,8 @@
 //! One mistake made all over a file is one finding.
 //!
 //! In: findings in order. Out: the same, where those that say the same words of different places are one, with the
-//! lines of the others in a note. Refuses to join what is not about a habit: only codes of the lexer are.
+//! lines of the others in a note. Refuses to join what is not about a habit, or about one name that is used again; the
+//! caller says which codes are.
 
 use std::collections::HashMap;
 

@@ -2,6 +2,8 @@
 //!
 //! In: the text of one file. Out: [`Lexed`]. Refuses to look back: each character is seen a bounded number of times.
 
+mod meant;
+
 use super::lookalike::{advice, is_dash, is_invisible, is_quote, is_wide_dash, meant};
 use super::{
     Comment, Documentation, Kind, LONGEST_NAME, LONGEST_TEXT, Lexed, MALFORMED_NUMBER, TOO_LONG, Token,
@@ -303,7 +305,8 @@ impl<'s> Scanner<'s> {
 
     fn brace(&mut self, character: char) {
         if character == '{' || self.braces == 0 {
-            let diagnostic = self.unknown(character, 1).help("write parentheses");
+            let help = self.payload_in_braces().unwrap_or_else(|| "write parentheses".to_owned());
+            let diagnostic = self.unknown(character, 1).help(help);
             self.report(diagnostic);
         }
         match character {
@@ -319,10 +322,8 @@ impl<'s> Scanner<'s> {
             let mut diagnostic = self.unknown(character, length);
             if let Some(advice) = advice(character) {
                 diagnostic = diagnostic.help(advice);
-            } else if let Some(whole) = self.around(character) {
-                let advice =
-                    format!("a method, or such a key of a JSON path, stands in quotes: `\"{whole}\"`");
-                diagnostic = diagnostic.help(advice);
+            } else if let Some((before, whole)) = self.around(character) {
+                return self.unquoted(diagnostic, before, &whole);
             } else if character == '-' && self.is_first_of_line() {
                 diagnostic = diagnostic.help("a comment starts with `--`");
             } else {
@@ -344,26 +345,6 @@ impl<'s> Scanner<'s> {
     fn is_last_of_line(&self) -> bool {
         let mut behind = self.rest().chars().skip(1).take_while(|character| *character != '\n').take(200);
         behind.all(char::is_whitespace)
-    }
-
-    /// What was probably meant as one word with this character in it: `tools/call`, `x-y`.
-    fn around(&self, character: char) -> Option<String> {
-        if !matches!(character, '$' | '@' | '%' | '/' | '-' | '~') {
-            return None;
-        }
-        // Methods have dots in them, keys of a path do not.
-        let within = |next: char| {
-            continues_word(next)
-                || matches!(next, '$' | '@' | '%' | '/' | '-' | '~')
-                || (next == '.' && character == '/')
-        };
-        let before =
-            self.text.get(..self.at)?.chars().rev().take(60).take_while(|next| within(*next)).count();
-        let rest = self.rest();
-        let after: String = rest.chars().take(60).take_while(|next| within(*next)).collect();
-        let start: String = self.text.get(..self.at)?.chars().rev().take(before).collect();
-        let whole: String = start.chars().rev().chain(after.chars()).collect();
-        whole.chars().any(continues_word).then_some(whole)
     }
 
     fn unknown(&self, character: char, length: usize) -> Diagnostic {

@@ -10,6 +10,7 @@ use super::{BARE_CHANNELS, EXPECTED_ITEM, MALFORMED_DECLARATION, MISSING_TYPE, M
 use crate::ast::{
     Choice, GroupMember, GroupOperator, Item, ItemKind, KeyField, Name, RoleSide, Sequence, Tail,
 };
+use crate::checks::choices::in_place_of_comma;
 use crate::diagnostic::{Diagnostic, shorten};
 use crate::format;
 use crate::lexer::Kind;
@@ -220,20 +221,34 @@ impl Parser<'_> {
             return None;
         }
         if self.kind_at(1) == Kind::Dot {
+            let (index, span) = (self.index(), self.span());
             let message = format!("expected `client` or `server`, found {}", self.found());
-            let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message)
-                .label("whose capabilities?")
-                .help(format!("write `capabilities client = {}.…`", shorten(self.word())));
-            self.report(finding);
+            let finding =
+                Diagnostic::error(MALFORMED_DECLARATION, span, message).label("whose capabilities?");
+            self.message_field("Message.capabilities")?;
+            let path = shorten(self.sources.slice(span.to(self.previous())));
+            self.report_at(
+                index,
+                finding
+                    .help(format!("write `capabilities client = {path}`, or `server` in place of `client`")),
+            );
             return None;
         }
         let role = self.take_word();
         if self.kind() == Kind::Word && self.kind_at(1) == Kind::Dot && !self.token().starts_line {
-            let help = format!("write `capabilities {} = {}.…`", shorten(&role.text), shorten(self.word()));
-            self.expected(MALFORMED_DECLARATION, "`=`", &help);
-        } else {
-            self.equals(example)?;
+            let (index, span) = (self.index(), self.span());
+            let finding = Diagnostic::error(
+                MALFORMED_DECLARATION,
+                span,
+                format!("expected `=`, found {}", self.found()),
+            );
+            let field = self.message_field("Message.capabilities")?;
+            let (role_name, path) = (shorten(&role.text), self.sources.slice(span.to(self.previous())));
+            let help = format!("write `capabilities {role_name} = {}`", shorten(path));
+            self.report_at(index, finding.help(help));
+            return Some(ItemKind::Capabilities { role, field });
         }
+        self.equals(example)?;
         Some(ItemKind::Capabilities { role, field: self.message_field("Message.capabilities")? })
     }
 
@@ -271,7 +286,7 @@ impl Parser<'_> {
             && !self.token_at(1).starts_line
         {
             let group = shorten(self.word_at(1));
-            let message = format!("unexpected `{group}` behind {}", self.found());
+            let message = format!("{} where `replies` is meant", self.found());
             let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
             self.report(finding.help(format!("write `replies {group}`")));
             let word = self.bump();
@@ -320,7 +335,7 @@ impl Parser<'_> {
                     self.bump();
                 }
                 Kind::Comma | Kind::Ampersand | Kind::Internal => {
-                    let message = format!("{} between alternatives", self.found());
+                    let message = format!("{} where `|` is meant", self.found());
                     let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
                     self.report(finding.help("write `|`"));
                     self.bump();
@@ -415,7 +430,9 @@ impl Parser<'_> {
                 parts.push(self.choice());
             }
         }
-        let finding = Diagnostic::error(BARE_CHANNELS, comma, "channels side by side without parentheses");
+        let message = "`,` puts channels side by side and needs parentheses around all of them";
+        let finding = Diagnostic::error(BARE_CHANNELS, comma, message);
+        let choose = in_place_of_comma(Choice::chooser(&parts));
         let all = start.to(self.previous());
         let written = if is_short(all) {
             parts.iter().map(format::choice).collect::<Vec<_>>().join(", ")
@@ -423,7 +440,7 @@ impl Parser<'_> {
             "…, …".to_owned()
         };
         let help = format!("write `{} = ({written})`", shorten(&name.text));
-        self.report_at(index, finding.help(help));
+        self.report_at(index, finding.help(help).help(choose));
         missing(all)
     }
 }

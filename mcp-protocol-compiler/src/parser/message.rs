@@ -10,6 +10,7 @@ use crate::ast::{ItemKind, Modifier, Name, Notification, Payload, Reply, Request
 use crate::diagnostic::{Diagnostic, shorten};
 use crate::lexer::Kind;
 use crate::resolve::is_primitive;
+use crate::source::Span;
 use crate::suggest;
 
 /// What may stand between the parentheses of a payload.
@@ -124,8 +125,7 @@ impl Parser<'_> {
             condition = condition.or_else(|| self.condition());
             replies.push(Reply { name, payload, condition });
             if self.kind() == Kind::Comma {
-                let finding =
-                    Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`,` between alternatives");
+                let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`,` where `|` is meant");
                 self.report(finding.help("write `|`"));
                 self.bump();
             } else if self.eat(Kind::Bar).is_none() {
@@ -147,13 +147,20 @@ impl Parser<'_> {
             self.report(finding);
             return Payload::None;
         }
-        let payload = self.payload_type();
+        let struct_help = "a payload is one Rust type: declare a struct in Rust and write `(crate::Name)`";
+        let fields = self.kind() == Kind::Word
+            && self.kind_at(1) == Kind::Colon
+            && self.token_at(1).end < self.token_at(2).start;
+        let payload = if fields {
+            let message = format!("the field `{}` stands where a type is expected", shorten(self.word()));
+            self.report(Diagnostic::error(MALFORMED_PAYLOAD, self.span(), message).help(struct_help));
+            None
+        } else {
+            self.payload_type()
+        };
         if self.eat(Kind::Close).is_none() {
             if payload.is_some() {
-                let help = match self.kind() {
-                    Kind::Comma => "a payload is one type: declare a struct in Rust and name it",
-                    _ => "write `)`",
-                };
+                let help = if self.kind() == Kind::Comma { struct_help } else { "write `)`" };
                 self.expected(MALFORMED_PAYLOAD, "`)`", help);
             }
             while !self.token().starts_line
@@ -225,10 +232,28 @@ impl Parser<'_> {
                 Some(Payload::Any { optional, span: start.to(self.previous()) })
             }
             _ => {
+                let list;
                 let help = match self.kind() {
-                    Kind::OpenBracket => "write `(Vec<Type>)` for a list",
+                    Kind::OpenBracket => {
+                        let element = if self.kind_at(1) == Kind::Word { self.word_at(1) } else { "_" };
+                        let element = if element == "_" { "String" } else { element };
+                        list = format!("write `(Vec<{}>)` for a list", shorten(element));
+                        &list
+                    }
+                    Kind::Ampersand if self.kind_at(1) == Kind::OpenBracket => {
+                        list = format!(
+                            "a message owns what it carries: write `(Vec<{}>)`",
+                            shorten(self.word_at(2))
+                        );
+                        &list
+                    }
+                    Kind::Ampersand if self.word_at(1) == "str" || self.kind_at(1) != Kind::Word => {
+                        "a message owns what it carries: write `(String)`"
+                    }
                     Kind::Ampersand => {
-                        "a message owns what it carries: write `(String)` or another type without `&`"
+                        list =
+                            format!("a message owns what it carries: write `({})`", shorten(self.word_at(1)));
+                        &list
                     }
                     Kind::Text => "write the name of a type; what a message holds is said in Rust",
                     _ => PAYLOAD_HELP,
@@ -243,20 +268,16 @@ impl Parser<'_> {
         let mut modifiers = Vec::new();
         // What stands behind something unknown may well be in its right place.
         let mut unknown = false;
+        let first = self.span();
         loop {
             match self.kind() {
                 Kind::OpenBracket => modifiers.push(Modifier::Levels(self.levels())),
                 Kind::Arrow if request && replies.is_empty() => {
-                    if !unknown {
-                        let finding = Diagnostic::error(
-                            MALFORMED_DECLARATION,
-                            self.span(),
-                            "the replies come too late",
-                        );
-                        self.report(finding.help("write `-> …` before the modifiers"));
-                    }
-                    self.bump();
+                    let (index, arrow) = (self.index(), self.bump());
                     self.replies(replies);
+                    if !unknown {
+                        self.late_replies(index, first.to(arrow), arrow.to(self.previous()));
+                    }
                 }
                 Kind::Arrow => {
                     let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "unexpected `->`");
@@ -281,7 +302,7 @@ impl Parser<'_> {
                 }
                 Kind::Word if self.word() == "or" && self.kind_at(1) == Kind::Word && !replies.is_empty() => {
                     let finding =
-                        Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`or` between alternatives");
+                        Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`or` where `|` is meant");
                     self.report(finding.help("write `|`"));
                     self.bump();
                     self.replies(replies);
@@ -306,6 +327,20 @@ impl Parser<'_> {
                 _ => return modifiers,
             }
         }
+    }
+
+    /// Reports replies that stand behind modifiers; `before` is all of those up to the arrow.
+    fn late_replies(&mut self, index: usize, before: Span, replies: Span) {
+        let arrow = Span { end: replies.start + 2, ..replies };
+        let finding = Diagnostic::error(MALFORMED_DECLARATION, arrow, "`-> …` stands behind a modifier");
+        let modifiers = self.sources.slice(Span { end: arrow.start, ..before }).trim_end();
+        let written = self.sources.slice(replies);
+        let help = if modifiers.contains('\n') || written.contains('\n') {
+            "write `-> …` before the modifiers".to_owned()
+        } else {
+            format!("write `{} {}`", shorten(written), shorten(modifiers))
+        };
+        self.report_at(index, finding.help(help));
     }
 
     /// Reports a word that is no modifier, and says which one was meant.

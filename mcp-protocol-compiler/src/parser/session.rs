@@ -7,7 +7,9 @@
 //! caller.
 
 use super::cursor::Parser;
-use super::{MALFORMED_CHOICE, MISSING_CONTINUATION, MISSING_DOT, MISSING_NAME, NOTHING_FOLLOWS, words};
+use super::{
+    MALFORMED_CHOICE, MISSING_CONTINUATION, MISSING_DOT, MISSING_NAME, MISSING_TYPE, NOTHING_FOLLOWS, words,
+};
 use crate::ast::{Action, Choice, Operator, Sequence, Tail};
 use crate::diagnostic::{Diagnostic, shorten};
 use crate::lexer::Kind;
@@ -134,6 +136,14 @@ impl Parser<'_> {
                 }
                 break Tail::Missing(self.previous().after());
             }
+            if let Some(action) = self.garbled_action() {
+                let goes_on = self.continuation(&action);
+                actions.push(action);
+                if goes_on {
+                    continue;
+                }
+                break Tail::Missing(self.previous().after());
+            }
             let tail = self.tail();
             if self.kind() != Kind::Dot {
                 break tail;
@@ -167,6 +177,42 @@ impl Parser<'_> {
         let message = self.take_word();
         let levels = if self.kind() == Kind::OpenBracket { self.levels() } else { Vec::new() };
         Some(Action { send, message, levels, span: start.to(self.previous()) })
+    }
+
+    /// An action in other words, `send Order`, or with its sign behind it, `Order!`; it is read as what was meant.
+    fn garbled_action(&mut self) -> Option<Action> {
+        let (word, next) = (self.word(), self.token_at(1));
+        if self.kind() != Kind::Word || next.starts_line || words::is_reserved(word) || self.at_item() {
+            return None;
+        }
+        if matches!(next.kind, Kind::Exclamation | Kind::Question) && self.kind_at(2) != Kind::Word {
+            let send = next.kind == Kind::Exclamation;
+            let sign = if send { '!' } else { '?' };
+            let (index, shown) = (self.index(), shorten(word));
+            let message = self.take_word();
+            let span = message.span.to(self.bump());
+            let finding = Diagnostic::error(MISSING_TYPE, span, format!("`{sign}` behind `{shown}`"));
+            self.report_at(index, finding.help(format!("write it in front: `{sign}{shown}`")));
+            return Some(Action { send, message, levels: Vec::new(), span });
+        }
+        let small = word.to_lowercase();
+        let send = matches!(small.as_str(), "send" | "sends" | "tell" | "out" | "output");
+        let receive =
+            matches!(small.as_str(), "receive" | "receives" | "recv" | "await" | "input" | "expect");
+        // `send` may be the name of a definition, at the end of another one.
+        let another = matches!(self.kind_at(2), Kind::Equals | Kind::OpenBracket | Kind::DoubleColon);
+        if !(send || receive) || next.kind != Kind::Word || another {
+            return None;
+        }
+        let (index, start) = (self.index(), self.span());
+        let finding = not_a_word(word, start);
+        self.bump();
+        let sign = if send { '!' } else { '?' };
+        let shown = shorten(self.word());
+        let message = self.take_word();
+        self.report_at(index, finding.help(format!("write `{sign}{shown}`")));
+        let span = start.to(message.span);
+        Some(Action { send, message, levels: Vec::new(), span })
     }
 
     /// What stands behind an action: whether the sequence goes on.
@@ -292,4 +338,9 @@ impl Parser<'_> {
         };
         self.report(finding);
     }
+}
+
+/// A word in a session type that means nothing there.
+pub(super) fn not_a_word(word: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(MISSING_TYPE, span, format!("`{}` is no word of this language", shorten(word)))
 }

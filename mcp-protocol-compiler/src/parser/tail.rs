@@ -8,6 +8,7 @@
 use super::cursor::Parser;
 use super::is_short;
 use super::item::missing;
+use super::session::not_a_word;
 use super::{
     DEEPEST, MALFORMED_CHOICE, MALFORMED_RECURSION, MISSING_TYPE, REPLICATED_SEQUENCE, TOO_DEEP, UNCLOSED,
     words,
@@ -84,18 +85,9 @@ impl Parser<'_> {
         Tail::Missing(self.previous().after())
     }
 
-    /// A word before a name in the same line is none of the language: `REC x . …`, `send Order . …`, `loop x . …`.
+    /// A word before a name in the same line is none of the language: `REC x . …`, `daul Guest`, `loop x . …`.
     fn misspelt_tail(&mut self, word: &str) -> Option<Tail> {
         let next = self.token_at(1);
-        let signed = matches!(next.kind, Kind::Exclamation | Kind::Question) && self.kind_at(2) != Kind::Word;
-        if signed && !next.starts_line && !words::is_reserved(word) {
-            let sign = if next.kind == Kind::Exclamation { '!' } else { '?' };
-            let shown = shorten(word);
-            let finding = Diagnostic::error(MISSING_TYPE, self.span(), format!("`{sign}` behind `{shown}`"));
-            self.report(finding.help(format!("write it in front: `{sign}{shown} . …`")));
-            self.skip_in_choice(true);
-            return Some(Tail::Missing(self.previous().after()));
-        }
         if next.kind != Kind::Word
             || next.starts_line
             || words::is_reserved(word)
@@ -105,12 +97,8 @@ impl Parser<'_> {
         }
         let behind = shorten(self.word_at(1));
         let small = word.to_lowercase();
-        let message = format!("unexpected `{behind}` behind `{}`", shorten(word));
-        let finding = Diagnostic::error(MISSING_TYPE, self.span(), message);
+        let finding = not_a_word(word, self.span());
         let loops = matches!(small.as_str(), "loop" | "repeat" | "while" | "fix" | "mu");
-        let send = matches!(small.as_str(), "send" | "sends" | "tell" | "out" | "output");
-        let receive =
-            matches!(small.as_str(), "receive" | "receives" | "recv" | "await" | "input" | "expect");
         if self.kind_at(2) == Kind::Dot && (loops || suggest::nearest(word, ["rec"]).is_some()) {
             self.report(finding.help(format!("a loop is written `rec {behind} . ( … )`")));
             return Some(self.recursion());
@@ -120,12 +108,6 @@ impl Parser<'_> {
             self.bump();
             let name = self.take_word();
             return Some(Tail::Missing(name.span));
-        }
-        if send || receive {
-            let sign = if send { '!' } else { '?' };
-            self.report(finding.help(format!("write `{sign}{behind} . …`")));
-            self.skip_in_choice(true);
-            return Some(Tail::Missing(self.previous().after()));
         }
         None
     }

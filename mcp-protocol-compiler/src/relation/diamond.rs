@@ -15,8 +15,9 @@ use mcp_protocol_machine::protocol::{Action, Kind, Origin, Side};
 
 use super::disagreement::matched;
 use super::machine::{Event, Locations, Machine, Move};
-use super::product::{Grouping, Pair, PairIndex, TooMany, Walk};
-use super::{RACE, report, resting, words};
+use super::product::{Grouping, PairIndex, TooMany, Walk};
+use super::race::{Fault, Race, also};
+use super::{report, resting, words};
 use crate::automaton::Automaton;
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Message;
@@ -25,7 +26,7 @@ use crate::resolve::Message;
 pub(super) const REPORTED: usize = 5;
 
 /// How many races of one place are counted; in a wide choice all might race with all.
-const COUNTED: usize = 100;
+pub(super) const COUNTED: usize = 100;
 
 /// Every race, the shortest first, up to a few. Empty if the roles have the diamond.
 pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Vec<Diagnostic> {
@@ -98,45 +99,6 @@ pub(super) fn shared(walk: &Walk<'_, '_>, index: PairIndex) -> Vec<Shared> {
         .filter(|both| both.client.is_linear() == both.server.is_linear())
         .filter(|both| both.is_loop() || !(closed(&both.client) || closed(&both.server)))
         .collect()
-}
-
-/// Why two messages may not cross.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
-    /// This role does not accept the other's message after its own.
-    Refuses(Side),
-    /// This role may not send its own message any more after the other's.
-    Lags(Side),
-    /// The roles end in different places, depending on the order.
-    Parts,
-}
-
-struct Race {
-    pair: Pair,
-    from_client: Shared,
-    from_server: Shared,
-    fault: Fault,
-    after_client: (Locations, Locations),
-    after_server: (Locations, Locations),
-}
-
-/// The other races of a place, in one note.
-fn also(others: &[Race], messages: &[Message]) -> Option<String> {
-    const NAMED: usize = 4;
-    let name = |event: Event| words::name(messages, event.message);
-    let named: Vec<String> = others
-        .iter()
-        .take(NAMED)
-        .map(|race| format!("`{}` and `{}`", name(race.events().0), name(race.events().1)))
-        .collect();
-    match others.len().saturating_sub(NAMED) {
-        _ if others.is_empty() => None,
-        0 => Some(format!("the same place has more races: {}", named.join("; "))),
-        _ if others.len() + 1 == COUNTED => {
-            Some(format!("the same place has many more races: {}; …", named.join("; ")))
-        }
-        more => Some(format!("the same place has more races: {}; and {more} more", named.join("; "))),
-    }
 }
 
 /// Every race of a place, in the order of the messages.
@@ -231,127 +193,4 @@ fn fault(
         && same_copy(&from_server.client, &client_accepts)
         && same_copy(&from_server.server, &server_sends);
     (!agree).then_some(Fault::Parts)
-}
-
-impl Race {
-    /// What the client sends and what the server sends.
-    fn events(&self) -> (Event, Event) {
-        (self.from_client.event(), self.from_server.event())
-    }
-
-    fn report(&self, walk: &Walk<'_, '_>, index: PairIndex, messages: &[Message]) -> Diagnostic {
-        let (one, other) = self.events();
-        let (first, second) = (words::name(messages, one.message), words::name(messages, other.message));
-        let way = walk.way(index);
-        let client = words::place(walk.client, &self.pair.client.locations);
-        let server = words::place(walk.server, &self.pair.server.locations);
-        let diagnostic = Diagnostic::error(
-            RACE,
-            self.from_client.client.arrow.span,
-            format!(
-                "`{first}` and `{second}` race: {}, the client may send `{first}` while the server sends `{second}`",
-                words::way(messages, &way)
-            ),
-        )
-        .label(format!("the client may send `{first}`, in {client}"))
-        .also(self.from_server.server.arrow.span, format!("the server may send `{second}`, in {server}"))
-        .with_note(self.consequence(walk, first, second));
-        let diagnostic = match words::seen_from(&way) {
-            Some(note) => diagnostic.with_note(note),
-            None => diagnostic,
-        };
-        diagnostic.help(self.remedy(walk, messages))
-    }
-
-    fn consequence(&self, walk: &Walk<'_, '_>, first: &str, second: &str) -> String {
-        let client = |locations: &Locations| words::place(walk.client, locations);
-        let server = |locations: &Locations| words::place(walk.server, locations);
-        match self.fault {
-            Fault::Refuses(Side::Client) => format!(
-                "having sent `{first}`, the client is in {}, which does not accept `{second}`",
-                client(&self.after_client.0)
-            ),
-            Fault::Refuses(Side::Server) => format!(
-                "having sent `{second}`, the server is in {}, which does not accept `{first}`",
-                server(&self.after_server.1)
-            ),
-            Fault::Lags(Side::Client) => format!(
-                "when `{second}` has arrived, the client is in {}, which may not send `{first}` any more",
-                client(&self.after_server.0)
-            ),
-            Fault::Lags(Side::Server) => format!(
-                "when `{first}` has arrived, the server is in {}, which may not send `{second}` any more",
-                server(&self.after_client.1)
-            ),
-            Fault::Parts => {
-                "each accepts the other's message, but where that leads depends on which came first"
-                    .to_owned()
-            }
-        }
-    }
-
-    /// The remedy that fits. What changes nothing for its sender can become a loop in the places that lack it; two
-    /// that both lead back to where they started are independent, and belong in channels of their own; else one of
-    /// them has to wait for the other.
-    fn remedy(&self, walk: &Walk<'_, '_>, messages: &[Message]) -> String {
-        let (one, other) = (&self.from_client, &self.from_server);
-        let (first, second) =
-            (words::name(messages, one.event().message), words::name(messages, other.event().message));
-        if one.is_loop() && !other.is_loop() {
-            let place = words::place(walk.server, &self.after_server.1);
-            return format!(
-                "let `{first}` return to the same state in {place}, too, or use another message there"
-            );
-        }
-        if other.is_loop() && !one.is_loop() {
-            let place = words::place(walk.client, &self.after_client.0);
-            return format!(
-                "let `{second}` return to the same state in {place}, too, or use another message there"
-            );
-        }
-        if self.returns(walk, one) && self.returns(walk, other) {
-            return format!(
-                "the two do not depend on each other: give `{second}` a channel of its own beside the other, `( …, … )`, \
-                 or a `*`"
-            );
-        }
-        format!(
-            "let one of them wait for the other: have the server send `{second}` only when the client asked for it, \
-             or have `{first}` acknowledged and `{second}` sent after that"
-        )
-    }
-
-    /// Whether a message leads back to the pair it left, by moves that both roles have.
-    fn returns(&self, walk: &Walk<'_, '_>, both: &Shared) -> bool {
-        let step = |from: &Pair, both: &Shared| {
-            (
-                walk.client.step(&from.client.locations, &both.client),
-                walk.server.step(&from.server.locations, &both.server),
-            )
-        };
-        let home = (self.pair.client.locations.clone(), self.pair.server.locations.clone());
-        let mut waiting = vec![step(&self.pair, both)];
-        let mut seen: HashSet<_> = waiting.iter().cloned().collect();
-        // A remedy is worth a short search only.
-        while let Some((client, server)) = waiting.pop() {
-            if (&client, &server) == (&home.0, &home.1) {
-                return true;
-            }
-            if seen.len() > 1000 {
-                return false;
-            }
-            let (from_client, from_server) = (walk.client.moves(&client), walk.server.moves(&server));
-            for found in matched(&from_client, &from_server) {
-                let (Some(one), Some(other)) = (found.client, found.server) else { continue };
-                if !one.is_linear() || !other.is_linear() {
-                    continue;
-                }
-                let next = (walk.client.step(&client, &one), walk.server.step(&server, &other));
-                if seen.insert(next.clone()) {
-                    waiting.push(next);
-                }
-            }
-        }
-        false
-    }
 }

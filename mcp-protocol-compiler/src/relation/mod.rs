@@ -19,8 +19,11 @@ mod machine;
 mod oracle;
 mod parting;
 mod product;
+mod race;
+mod remedy;
 mod report;
 mod resting;
+mod roles;
 mod words;
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::closing;
 use super::diamond::{REPORTED, shared};
 use super::machine::{Event, Machine, Move};
 use super::product::{Extent, Grouping, PairIndex, Walk};
-use super::{RACE, report, words};
+use super::{RACE, roles, words};
 use crate::automaton::Automaton;
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Message;
@@ -82,15 +82,17 @@ fn report(
         Side::Client => (walk.client, &pair.client.locations),
         Side::Server => (walk.server, &pair.server.locations),
     };
-    let mut found = Diagnostic::error(
+    let place = words::within(machine, locations, way.is_empty());
+    let span = roles::end(machine, locations, who).unwrap_or(roles::span(machine, locations));
+    let mut found = Diagnostic::note(
         RACE,
-        report::span(machine, locations),
+        span,
         format!(
             "closing and `{name}` race: {}, {closer} may close while {peer} sends `{name}`",
             words::way(messages, &way)
         ),
     )
-    .label(format!("{closer} may close here, in {}", words::place(machine, locations)))
+    .label(format!("{closer} may close here, {place}"))
     .also(first.arrow.span, format!("{peer} may send `{name}`"))
     .with_note(format!("having closed, {closer} is at `End`, which does not accept `{name}`"));
     found.notes.extend(words::seen_from(&way).map(str::to_owned));
@@ -104,8 +106,10 @@ fn report(
         };
         found = found.with_note(format!("closing races with {}{more} here, too", names.join(", ")));
     }
-    Some(found.help(
-        "nothing is to be mended: a closed session drops what was on its way, so without `--without-closure` this is no \
-         finding",
-    ))
+    // Only closing by the rules is left out by the setting that asks for these, and it accepts and drops everything.
+    Some(
+        found.help(
+            "harmless: a closed session drops what was on its way; listed because of `--without-closure`",
+        ),
+    )
 }

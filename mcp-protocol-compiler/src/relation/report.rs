@@ -3,78 +3,15 @@
 //! In: what a comparison found. Out: one [`Diagnostic`] with the shortest way there, both places in the text and
 //! what to type. Refuses to look for anything itself.
 
-use mcp_protocol_machine::protocol::{Origin, Side, StateIndex};
+use mcp_protocol_machine::protocol::{Kind, Side};
 
 use super::disagreement::Disagreement;
-use super::machine::{Machine, Move};
+use super::machine::{Event, Machine};
 use super::product::{PRODUCT_LIMIT, TooMany};
-use super::{Found, NOT_COMPATIBLE, NOT_DUAL, TOO_MANY, Wanted, words};
-use crate::diagnostic::Diagnostic;
+use super::roles::{Roles, span};
+use super::{Found, NOT_COMPATIBLE, NOT_DUAL, TOO_MANY, Wanted, remedy, words};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::resolve::Message;
-use crate::source::Span;
-
-/// Where a configuration is in the text.
-pub(super) fn span(machine: &Machine<'_>, locations: &[StateIndex]) -> Span {
-    locations
-        .iter()
-        .find_map(|&location| machine.state(location))
-        .map_or(machine.automaton().span, |state| state.span)
-}
-
-/// The two roles, to be looked up by side.
-struct Roles<'a, 'b> {
-    client: &'b Machine<'a>,
-    server: &'b Machine<'a>,
-    found: &'b Found,
-    messages: &'b [Message],
-}
-
-impl<'a> Roles<'a, '_> {
-    fn machine(&self, side: Side) -> &Machine<'a> {
-        match side {
-            Side::Client => self.client,
-            Side::Server => self.server,
-        }
-    }
-
-    fn locations(&self, side: Side) -> &[StateIndex] {
-        match side {
-            Side::Client => &self.found.pair.client.locations,
-            Side::Server => &self.found.pair.server.locations,
-        }
-    }
-
-    /// `` `Active` of `McpClient` ``
-    fn place(&self, side: Side) -> String {
-        let machine = self.machine(side);
-        let name = &machine.automaton().name;
-        match self.locations(side) {
-            [] => format!("`{name}`"),
-            locations => format!("{} of `{name}`", words::place(machine, locations)),
-        }
-    }
-
-    fn span(&self, side: Side) -> Span {
-        span(self.machine(side), self.locations(side))
-    }
-
-    fn action(&self, step: &Move, side: Side) -> String {
-        words::action(self.messages, step.arrow.event, side)
-    }
-
-    fn name(&self, step: &Move) -> &str {
-        words::name(self.messages, step.arrow.event.message)
-    }
-
-    /// What to write in a role so that it has this move.
-    fn text(&self, step: &Move, side: Side) -> String {
-        if step.is_linear() {
-            format!("{} . …", self.action(step, side))
-        } else {
-            words::replicated(self.messages, step.arrow.event, side)
-        }
-    }
-}
 
 /// The roles do not relate as wanted. `weaker` says that they are compatible at least.
 pub(super) fn not_related(
@@ -95,11 +32,15 @@ pub(super) fn not_related(
             (NOT_COMPATIBLE, format!("`{client_name}` is not compatible with `{server_name}`"))
         }
     };
-    let mut diagnostic = explain(&roles, code, format!("{head}: {way}, {what}"));
+    let mut diagnostic = explain(&roles, code, format!("{head}: {way}, {what}"), wanted);
     diagnostic.notes.extend(words::seen_from(&found.way).map(str::to_owned));
     if found.way.is_empty() && wanted == Wanted::Dual && !weaker {
+        let delete = match server.automaton().inline {
+            true => String::new(),
+            false => format!(", and delete `{server_name} = …`"),
+        };
         diagnostic = diagnostic.help(format!(
-            "if the server is to be nothing but the other side, write `server {server_name} = dual {client_name}`"
+            "if the server is to be nothing but the other side, write `server {server_name} = dual {client_name}`{delete}"
         ));
     }
     if weaker {
@@ -164,38 +105,44 @@ fn sentence(roles: &Roles<'_, '_>) -> String {
 }
 
 /// Places and help.
-fn explain(roles: &Roles<'_, '_>, code: crate::diagnostic::Code, message: String) -> Diagnostic {
+fn explain(roles: &Roles<'_, '_>, code: Code, message: String, wanted: Wanted) -> Diagnostic {
     match &roles.found.what {
-        Disagreement::Unexpected(step) => lone(roles, code, message, step, step.arrow.event.sender),
-        Disagreement::NeverSent(step) => lone(roles, code, message, step, step.arrow.event.sender.other()),
+        Disagreement::Unexpected(step) => remedy::lone(roles, code, message, step, wanted),
+        Disagreement::NeverSent(step) => remedy::lone(roles, code, message, step, wanted),
         Disagreement::LinearAndReplicated { client, server } => {
             let (one, linear, replicated) = if client.is_linear() {
                 (Side::Client, client, server)
             } else {
                 (Side::Server, server, client)
             };
+            let sends = |side: Side, event: Event| if event.sender == side { "sends" } else { "takes" };
+            let then = match words::kind(roles.messages, linear.arrow.event.message) {
+                Some(Kind::Request) => "and the next once it is answered",
+                _ => "and then the next",
+            };
             Diagnostic::error(code, linear.arrow.span, message)
-                .label(format!("a step of a sequence or a loop, in {}", roles.place(one)))
-                .also(replicated.arrow.span, format!("part of a `*`, in {}", roles.place(one.other())))
+                .label(format!("{} {} one, {then}", words::role(one), sends(one, linear.arrow.event)))
+                .also(
+                    replicated.arrow.span,
+                    format!(
+                        "{} {} any number of these at once (`*`)",
+                        words::role(one.other()),
+                        sends(one.other(), replicated.arrow.event)
+                    ),
+                )
                 .help(format!(
-                    "write `{}` beside the other channels of `{}`, in place of the loop",
+                    "write `{}` in `{}`, beside its other channels, in place of the loop",
                     words::replicated(roles.messages, linear.arrow.event, one),
-                    roles.machine(one).automaton().name
+                    roles.name_of(one)
                 ))
         }
-        Disagreement::MayNotClose(who) => {
-            let other = who.other();
-            Diagnostic::error(code, roles.span(*who), message)
-                .label(format!("{} may close here, in {}", words::role(*who), roles.place(*who)))
-                .also(roles.span(other), format!("no `End` for the peer here, in {}", roles.place(other)))
-                .help(format!("add `& End` to {}, or take `End` away on the other side", roles.place(other)))
-        }
+        Disagreement::MayNotClose(who) => may_not_close(roles, code, message, *who),
         Disagreement::NeverCloses(who) => {
             let other = who.other();
-            Diagnostic::error(code, roles.span(other), message)
-                .label(format!("lets the peer close, in {}", roles.place(other)))
-                .also(roles.span(*who), format!("does not close, in {}", roles.place(*who)))
-                .help(format!("add `⊕ End` to {}, or take `End` away on the other side", roles.place(*who)))
+            Diagnostic::error(code, roles.end(other, *who), message)
+                .label(format!("lets the peer close, {}", roles.place(other)))
+                .also(roles.span(*who), format!("does not close, {}", roles.place(*who)))
+                .help(format!("add `⊕ End` {}, or delete `& End` {}", roles.place(*who), roles.place(other)))
         }
         Disagreement::GoesOn(who) | Disagreement::NeverGoesOn(who) => {
             let goes_on = match &roles.found.what {
@@ -205,11 +152,11 @@ fn explain(roles: &Roles<'_, '_>, code: crate::diagnostic::Code, message: String
             let rests = goes_on.other();
             let whose = |side: Side| if side == *who { "its own" } else { "the other side's" };
             Diagnostic::error(code, roles.span(goes_on), message)
-                .label(format!("{} copies go on here, in {}", whose(goes_on), roles.place(goes_on)))
-                .also(roles.span(rests), format!("they rest here, in {}", roles.place(rests)))
+                .label(format!("{} copies go on here, {}", whose(goes_on), roles.place(goes_on)))
+                .also(roles.span(rests), format!("they rest here, {}", roles.place(rests)))
                 .help(format!(
-                    "mark {} with `only`, too, or take it away from {}",
-                    roles.place(goes_on),
+                    "{}, or take `only` away {}",
+                    words::mark_only(roles.machine(goes_on), roles.locations(goes_on)),
                     roles.place(rests)
                 ))
         }
@@ -218,105 +165,41 @@ fn explain(roles: &Roles<'_, '_>, code: crate::diagnostic::Code, message: String
             let texts: Vec<String> =
                 awaited.iter().map(|step| format!("`{}`", roles.text(step, Side::Client))).collect();
             Diagnostic::error(code, roles.span(Side::Client), message)
-                .label(format!("sends nothing, in {}", roles.place(Side::Client)))
-                .also(at, format!("awaited here, in {}", roles.place(Side::Server)))
+                .label(format!("sends nothing, {}", roles.place(Side::Client)))
+                .also(at, format!("awaited here, {}", roles.place(Side::Server)))
                 .help(format!("let the client go on with {}", texts.join(" or ")))
         }
     }
 }
 
-/// Only `owner` has the move.
-fn lone(
-    roles: &Roles<'_, '_>,
-    code: crate::diagnostic::Code,
-    message: String,
-    step: &Move,
-    owner: Side,
-) -> Diagnostic {
-    let other = owner.other();
-    let implied = match step.arrow.origin {
-        Origin::Refusal => " (implied: a request may be refused)",
-        Origin::Cancel => " (implied: the request may be cancelled)",
-        Origin::Written | Origin::Closure => "",
+/// The role `who` may close, and the other one does not say so.
+fn may_not_close(roles: &Roles<'_, '_>, code: Code, message: String, who: Side) -> Diagnostic {
+    let other = who.other();
+    let offers = |side: Side, own: bool| {
+        let mut states =
+            roles.locations(side).iter().filter_map(|&location| roles.machine(side).state(location));
+        states.any(|state| if own { state.may_close } else { state.peer_may_close })
     };
-    let diagnostic = Diagnostic::error(code, step.arrow.span, message).label(format!(
-        "`{}`{implied}, in {}",
-        roles.action(step, owner),
-        roles.place(owner)
+    let diagnostic = Diagnostic::error(code, roles.end(who, who), message).label(format!(
+        "{} may close here, {}",
+        words::role(who),
+        roles.place(who)
     ));
-    let instead = instead(roles, step, owner);
-    let wanted = roles.action(step, other);
-    if let [first, .., last] = instead.as_slice()
-        && first.arrow.span == last.arrow.span
-    {
-        let (written, more) = (roles.action(first, other), instead.len() - 1);
-        let place = roles.place(other);
+    if offers(other, true) && !offers(other, false) {
         return diagnostic
-            .also(
-                first.arrow.span,
-                format!("`{written}` and {more} more stand here, and no `{wanted}`, in {place}"),
-            )
+            .also(roles.end(other, other), format!("lets {} close instead", words::role(other)))
             .help(format!(
-                "add `{}` to {place}, or take `{}` out of {}",
-                roles.text(step, other),
-                roles.action(step, owner),
-                roles.place(owner)
+                "write `&` in place of `⊕` {}: `⊕ End` lets the role itself close",
+                roles.place(other)
             ));
     }
-    if let [instead] = instead.as_slice() {
-        let written = roles.action(instead, other);
-        return diagnostic
-            .also(
-                instead.arrow.span,
-                format!("`{written}` stands here, and no `{wanted}`, in {}", roles.place(other)),
-            )
-            .help(format!(
-                "write `{wanted}` in place of `{written}`, or `{}` in place of `{}`",
-                roles.action(instead, owner),
-                roles.action(step, owner)
-            ));
-    }
-    let diagnostic = diagnostic.also(
-        roles.span(other),
-        format!("nothing here fits it: no `{}` in {}", roles.action(step, other), roles.place(other)),
-    );
-    if step.arrow.origin == Origin::Written {
-        diagnostic.help(format!(
-            "add `{}` to {}, or take `{}` out of {}",
-            roles.text(step, other),
-            roles.place(other),
-            roles.action(step, owner),
-            roles.place(owner)
-        ))
-    } else {
-        diagnostic.help(format!(
-            "write `{}` out in {}, or give both roles the same steps here",
-            roles.text(step, other),
-            roles.place(other)
-        ))
-    }
-}
-
-/// The moves of the other role that may stand where the move should: they go the same way, are of the same kind, and
-/// fit nothing of `owner` either. In the order of the text.
-fn instead(roles: &Roles<'_, '_>, step: &Move, owner: Side) -> Vec<Move> {
-    let (machine, other) = (roles.machine(owner), roles.machine(owner.other()));
-    let kind = |step: &Move| {
-        words::kind(roles.messages, step.arrow.event.message).map(|kind| std::mem::discriminant(&kind))
+    let instead = match offers(who, true) {
+        true => format!("delete `⊕ End` {}", roles.place(who)),
+        false => format!("let `{}` go on", roles.name_of(who)),
     };
-    if step.arrow.origin != Origin::Written {
-        return Vec::new();
-    }
-    let mut fitting = other.moves(roles.locations(owner.other()));
-    fitting.retain(|found| {
-        found.arrow.event.sender == step.arrow.event.sender
-            && found.arrow.origin == Origin::Written
-            && found.is_linear() == step.is_linear()
-            && kind(found) == kind(step)
-            && machine.find(roles.locations(owner), found.arrow.event).is_none()
-    });
-    fitting.sort_by_key(|found| found.arrow.span);
-    fitting
+    diagnostic.also(roles.span(other), format!("no `End` for the peer here, {}", roles.place(other))).help(
+        format!("add `& End` {}, or {instead}", remedy::beside(roles, other).unwrap_or(roles.place(other))),
+    )
 }
 
 /// The product of channels got too large.

@@ -15,7 +15,7 @@ use super::diamond::{Shared, shared};
 use super::disagreement::Disagreement;
 use super::machine::{Event, Machine};
 use super::product::{Extent, PairIndex, Walk};
-use super::{RACE, Wanted, report, words};
+use super::{RACE, Wanted, roles, words};
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Message;
 
@@ -97,7 +97,8 @@ fn race(walk: &Walk<'_, '_>, index: PairIndex, both: &Shared, messages: &[Messag
     let name = words::name(messages, both.event().message);
     let (one, other) = (words::role(sender), words::role(peer));
     let way = walk.way(index);
-    let (before, behind) = (words::place(machine, from), words::place(senders, senders_after));
+    let before = words::within(machine, from, way.is_empty());
+    let behind = words::place(senders, senders_after);
     let mut found = Diagnostic::error(
         RACE,
         step.arrow.span,
@@ -107,7 +108,7 @@ fn race(walk: &Walk<'_, '_>, index: PairIndex, both: &Shared, messages: &[Messag
         ),
     )
     .label(format!("leads to {behind}, where copies rest"))
-    .also(report::span(machine, from), format!("{other} goes on with copies here, in {before}"));
+    .also(roles::span(machine, from), format!("{other} goes on with copies here, {before}"));
     found.notes.extend(words::seen_from(&way).map(str::to_owned));
-    Some(found.help(format!("mark {before} with `only`, too, so that copies rest there already")))
+    Some(found.help(format!("{}, so that copies rest there already", words::mark_only(machine, from))))
 }

@@ -2,9 +2,9 @@
 //!
 //! In: events and configurations. Out: text, in backticks. Refuses to say where something is; labels do that.
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Side, StateIndex};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, Side, StateIndex};
 
-use super::machine::{Event, Machine};
+use super::machine::{Event, Machine, Move};
 use crate::resolve::Message;
 
 /// How many messages of a way are written out before it is shortened.
@@ -35,11 +35,19 @@ pub(super) fn action(messages: &[Message], event: Event, side: Side) -> String {
 /// A `*` that has the event, as one role writes it.
 pub(super) fn replicated(messages: &[Message], event: Event, side: Side) -> String {
     let action_text = action(messages, event, side);
-    match (kind(messages, event.message), event.direction(side)) {
-        (Some(Kind::Request), Direction::Send) => format!("*( {action_text} . ?reply . End )"),
-        (Some(Kind::Request), Direction::Receive) => format!("*( {action_text} . !reply . End )"),
-        _ => format!("*( {action_text} . End )"),
+    if kind(messages, event.message) != Some(Kind::Request) {
+        return format!("*( {action_text} . End )");
     }
+    let mut replies = messages
+        .iter()
+        .filter(|message| message.table.kind == Kind::Reply { request: event.message })
+        .map(|message| message.table.name.as_ref());
+    let reply = match (replies.next(), replies.next()) {
+        (Some(only), None) => only,
+        _ => "reply",
+    };
+    let mark = if event.direction(side) == Direction::Send { '?' } else { '!' };
+    format!("*( {action_text} . {mark}{reply} . End )")
 }
 
 /// `the client`.
@@ -59,6 +67,36 @@ pub(super) fn place(machine: &Machine<'_>, locations: &[StateIndex]) -> String {
         0 => names.join(" and "),
         more => format!("{} and {more} more", names.join(", ")),
     }
+}
+
+/// `` at the start of `Guest` ``, `` in `Active` of `McpClient` ``; a place that no definition names is somewhere in
+/// its role, and the marks say where.
+pub(super) fn within(machine: &Machine<'_>, locations: &[StateIndex], at_start: bool) -> String {
+    let role = &machine.automaton().name;
+    let named = locations.iter().all(|&location| machine.state(location).is_some_and(|state| state.named));
+    match locations {
+        [] => format!("in `{role}`"),
+        _ if at_start => format!("at the start of `{role}`"),
+        _ if named => format!("in {} of `{role}`", place(machine, locations)),
+        _ => format!("in `{role}`"),
+    }
+}
+
+/// How copies are to rest in a place, too.
+pub(super) fn mark_only(machine: &Machine<'_>, locations: &[StateIndex]) -> String {
+    let mut states = locations.iter().filter_map(|&location| machine.state(location));
+    match states.find(|state| state.named) {
+        Some(state) => format!("write `{} only = …`, too", state.name),
+        None => "give this place a definition of its own, `Name only = …`".to_owned(),
+    }
+}
+
+/// The moves that the text itself has in a configuration, in its order.
+pub(super) fn written(machine: &Machine<'_>, locations: &[StateIndex]) -> Vec<Move> {
+    let mut moves = machine.moves(locations);
+    moves.retain(|step| step.arrow.origin == Origin::Written);
+    moves.sort_by_key(|step| step.arrow.span);
+    moves
 }
 
 /// `` after `!Initialize`, `?InitializeResult` ``, as the client sees it; a long way keeps both its ends.

@@ -261,8 +261,8 @@ pub(super) fn define(
     for role in &resolution.roles {
         if !resolution.definitions.iter().any(|definition| definition.name.text == role.name.text) {
             let other = resolution.roles.iter().find(|other| other.side != role.side);
-            let defined = resolution.definitions.iter().map(|definition| definition.name.text.as_str());
-            let candidates: Vec<&str> = defined.filter(|name| !resolution.is_role(name)).collect();
+            let defined = resolution.definitions.iter().map(|definition| &definition.name);
+            let candidates: Vec<&Name> = defined.filter(|name| !resolution.is_role(&name.text)).collect();
             diagnostics.push(check::role_without_type(role, other, &candidates));
         }
     }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{self as machine, MessageIndex, Side};
 
-use crate::ast::{Choice, Level, Name, RustPath};
+use crate::ast::{Choice, Level, Name, RustPath, Sequence, Tail};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
@@ -261,6 +261,16 @@ pub struct Definition {
     pub imported: bool,
     /// From its first to its last token.
     pub span: Span,
+}
+
+impl Definition {
+    /// Whether this is written as the dual of something, and as nothing else.
+    pub fn is_dual(&self) -> bool {
+        matches!(
+            self.body.branches.as_slice(),
+            [Sequence { actions, tail: Tail::Dual { .. }, .. }] if actions.is_empty()
+        )
+    }
 }
 
 /// A role and how it is to fit the other.

@@ -53,7 +53,14 @@ impl Explorer<'_> {
                     reported.extend(crossed.then_some((open.0.flip(), open.1)));
                     let reply = self.answer(open.0, open.1);
                     let opened = self.opener(Some(state), *open);
-                    found.push(replies::never_answered(&action, place.span, ends, &reply, crossed, opened));
+                    found.push(replies::never_answered(
+                        &action,
+                        place.span,
+                        (ends, answered.iter().any(|(_, other)| other == open)),
+                        &reply,
+                        crossed,
+                        opened,
+                    ));
                 }
             }
         }

@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
 use super::Explorer;
 use crate::automaton::graph::ActionNode;
-use crate::automaton::raw::{Open, sign};
+use crate::automaton::raw::{Open, answer, sign};
 use crate::checks::{declarations, replies};
 use crate::resolve::{Meaning, NO_MESSAGE};
 
@@ -98,10 +98,21 @@ impl Explorer<'_> {
                 if after.contains(&opened) {
                     let text = self.action(action.direction, message);
                     // A request that is open both ways was probably written where its reply was meant.
-                    let crossed = after.contains(&(action.direction.flip(), message));
+                    let crossed = (action.direction.flip(), message);
+                    let crossed = after
+                        .contains(&crossed)
+                        .then(|| self.opener(self.current, crossed).unwrap_or(action.span));
                     let reply = self.answer(action.direction, message);
                     let opened = self.opener(self.current, opened);
-                    self.diagnostics.push(replies::open_already(&text, action.span, &reply, crossed, opened));
+                    let next = self.heads.graph.variable(action.next).map(|name| name.text.clone());
+                    self.diagnostics.push(replies::open_already(
+                        &text,
+                        action.span,
+                        &reply,
+                        crossed,
+                        opened,
+                        next.as_deref(),
+                    ));
                     return None;
                 }
                 after.push(opened);
@@ -143,13 +154,7 @@ impl Explorer<'_> {
 
     /// The action that answers a request, as it is written: `?R`, or `?reply` where there are several.
     pub(super) fn answer(&self, direction: Direction, request: MessageIndex) -> String {
-        let declarations = &self.resolution.declarations;
-        let mut replies = declarations.replies(request);
-        let name = match (replies.next(), replies.next()) {
-            (Some(only), None) => declarations.message_name(only),
-            _ => "reply",
-        };
-        format!("{}{name}", sign(direction.flip()))
+        answer(&self.resolution.declarations, direction, request)
     }
 
     /// The request that an action's reply answers, as it is written: `!M`.

@@ -5,18 +5,27 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use mcp_protocol_machine::protocol::Kind;
+
 use super::Explorer;
 use crate::automaton::raw::{Open, RawEdge};
+use crate::checks::replies::Before;
 use crate::diagnostic::findings::LIMIT;
 use crate::source::Span;
 
 impl Explorer<'_> {
     /// What leads to the state that is looked at, as it is written and where; the first in the text of several.
-    pub(super) fn before(&self) -> Option<(String, Span)> {
+    pub(super) fn before(&self) -> Option<Before> {
         let state = self.current.filter(|_| self.asked())?;
         let edges = self.all_edges().filter(|edge| edge.target == state);
         let found = edges.min_by_key(|edge| edge.span)?;
-        Some((self.action(found.direction, found.message), found.span))
+        let declared = self.resolution.declarations.message(found.message)?;
+        let notification =
+            (declared.table.kind == Kind::Notification).then(|| declared.table.method.to_string());
+        let written = self.heads.graph.action(found.span).map(|action| action.message.text.clone());
+        let group = written.filter(|text| *text != declared.table.name);
+        let action = self.action(found.direction, found.message);
+        Some(Before { action, span: found.span, group, notification })
     }
 
     /// Where a request that is open in a state was opened: the nearest place on a way there.

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::generate::names::{snake, try_ident};
 use crate::source::Span;
 
 /// Something that gets a name in the generated code.
@@ -26,10 +27,10 @@ pub(super) enum Thing<'a> {
     Branch(&'a str),
     /// A step, which is called after its message.
     Step(&'a str),
-    /// A call, which may have a name of its own.
-    Call(&'a str),
-    /// The call for page after page, which is called after the call.
-    Pages(&'a str),
+    /// A call, which may have a name of its own, and that name.
+    Call(&'a str, Option<&'a str>),
+    /// The call for page after page, which is called after the call; the name of the call if it has one of its own.
+    Pages(&'a str, Option<&'a str>),
     /// A method that sessions have in a state, whatever its messages are called.
     Method(&'a str),
     Copies(&'a str),
@@ -47,8 +48,8 @@ impl fmt::Display for Thing<'_> {
             Thing::State(name) => write!(formatter, "the state `{name}`"),
             Thing::Message(name) | Thing::Branch(name) => write!(formatter, "the message `{name}`"),
             Thing::Step(name) => write!(formatter, "the step of `{name}`"),
-            Thing::Call(name) => write!(formatter, "the call of `{name}`"),
-            Thing::Pages(name) => write!(formatter, "the pages of `{name}`"),
+            Thing::Call(name, _) => write!(formatter, "the call of `{name}`"),
+            Thing::Pages(name, _) => write!(formatter, "the pages of `{name}`"),
             Thing::Method(name) => write!(formatter, "the method `{name}` that sessions have here"),
             Thing::Copies(name) => write!(formatter, "the copies `{name}`"),
             Thing::Choice(state) => write!(formatter, "the choice in `{state}`"),
@@ -59,7 +60,7 @@ impl fmt::Display for Thing<'_> {
 
 impl Thing<'_> {
     /// How to get out of a clash.
-    pub(super) fn help(&self) -> String {
+    pub(super) fn help(&self, clash: &str) -> String {
         match self {
             Thing::ErrorType => "rename the protocol".into(),
             Thing::Role(_) => "rename the role".into(),
@@ -70,9 +71,24 @@ impl Thing<'_> {
             Thing::Step(name) | Thing::Branch(name) | Thing::Replies(name) => {
                 format!("rename the message `{name}`")
             }
-            Thing::Call(name) | Thing::Pages(name) => {
-                format!("give `{name}` another name in the API: `as other_name`")
+            Thing::Pages(name, called) => call(name, *called, &format!("do_{}", snake(name))),
+            Thing::Call(name, called) => {
+                let own = snake(name);
+                match called {
+                    Some(called) if own != clash && try_ident(&own).is_some() => {
+                        format!("delete `as {called}`, and the call is `{own}`")
+                    }
+                    _ => call(name, *called, &format!("do_{clash}")),
+                }
             }
         }
+    }
+}
+
+/// How to call a call by another name.
+fn call(name: &str, called: Option<&str>, other: &str) -> String {
+    match called {
+        Some(called) => format!("write `as {other}` in place of `as {called}`"),
+        None => format!("write `as {other}` at the end of the declaration of `{name}`"),
     }
 }

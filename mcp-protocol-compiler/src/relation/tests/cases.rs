@@ -130,7 +130,7 @@ fn both_places_are_in_the_text() {
     let at = client.find("1 !x 0").unwrap();
     assert_eq!(text(0), (0, (at, at + 6)));
     assert_eq!(text(1), (1, (8, 14)), "the place in the server that lacks it");
-    assert!(found.helps[0].contains("add `?x . …` to `S1` of `Server`"), "{:?}", found.helps);
+    assert!(found.helps[0].contains("add `?x . …` beside `!b` in `S1` of `Server`"), "{:?}", found.helps);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_sequential_loop_does_not_meet_a_star_and_is_told_so() {
         let found = roles.relate(wanted);
         assert_eq!(found[0].code, if wanted == Wanted::Dual { NOT_DUAL } else { NOT_COMPATIBLE });
         assert!(found[0].message.contains("one step at a time for the client"), "{}", found[0].message);
-        assert!(found[0].helps[0].contains("*( !Call . ?reply . End )"), "{:?}", found[0].helps);
+        assert!(found[0].helps[0].contains("*( !Call . ?Result . End )"), "{:?}", found[0].helps);
     }
 }
 
@@ -319,7 +319,7 @@ fn two_messages_that_both_change_the_state_race() {
         found[0].message,
         "`a` and `b` race: after `!go`, the client may send `a` while the server sends `b`"
     );
-    assert_eq!(found[0].notes[0], "having sent `a`, the client is in `S2`, which does not accept `b`");
+    assert_eq!(found[0].notes[0], "having sent `a`, the client is in `S2` and does not accept `b`");
     assert!(found[0].helps[0].contains("wait for the other"), "{:?}", found[0].helps);
     assert!(!roles.safe());
 }
@@ -338,7 +338,7 @@ fn a_loop_that_means_something_else_later_is_told_to_return() {
     let mut roles = Roles::with_dual("", "0 !log 0; 0 ?b 1; 1 !log 2; 2 ?c 0");
     roles.close();
     let found = roles.races();
-    assert!(found[0].helps[0].contains("let `log` return to the same state in `S1`"), "{:?}", found[0].helps);
+    assert!(found[0].helps[0].contains("`log` leads elsewhere in `S1`"), "{:?}", found[0].helps);
     assert!(!roles.safe());
 }
 

@@ -72,12 +72,14 @@ pub(in crate::relation) fn state(index: usize) -> State {
     let level = Level { strictness: Strictness::Must, rule: None, error: None };
     State {
         name: format!("S{index}"),
+        named: true,
         aliases: Vec::new(),
         kind: StateKind::Linear,
         edges: Vec::new(),
         parts: Vec::new(),
         may_close: false,
         peer_may_close: false,
+        end: None,
         reaches_end: false,
         only: Only::NONE,
         outward: level.clone(),
@@ -183,6 +185,8 @@ pub(in crate::relation) fn automaton(side: Side, text: &str, messages: &mut Vec<
         name: name.to_owned(),
         span,
         documentation: Vec::new(),
+        inline: false,
+        derived: false,
         states,
         copies: Vec::new(),
     };

@@ -204,7 +204,16 @@ pub(in crate::relation::tests) fn client(random: &mut Random, shape: Shape) -> A
 fn finish(side: Side, states: Vec<State>) -> Automaton {
     let name = if side == Side::Client { "Client" } else { "Server" };
     let (name, span) = (name.to_owned(), Span::default());
-    let mut automaton = Automaton { side, name, span, documentation: Vec::new(), states, copies: Vec::new() };
+    let mut automaton = Automaton {
+        side,
+        name,
+        span,
+        documentation: Vec::new(),
+        inline: false,
+        derived: false,
+        states,
+        copies: Vec::new(),
+    };
     complete(&mut automaton);
     automaton
 }

@@ -1,0 +1,89 @@
+//! What was meant by a character that is not of the language, as far as what stands around it tells.
+//!
+//! In: the scanner at such a character. Out: a suggestion, or a finding of the whole word. Refuses to look further
+//! than a word.
+
+use super::{Scanner, continues_word, starts_word};
+use crate::diagnostic::{Diagnostic, shorten};
+use crate::lexer::{Kind, Token, UNKNOWN_CHARACTER};
+
+impl Scanner<'_> {
+    /// What to write where a `{` opens a payload; nothing if it opens something else.
+    pub(super) fn payload_in_braces(&self) -> Option<String> {
+        let behind = self.rest().strip_prefix('{')?;
+        let mut before = self.lexed.tokens.iter().rev();
+        let named = match (before.next()?, before.next()?) {
+            (Token { kind: Kind::Text, .. }, name) if name.kind == Kind::Word => {
+                format!("{}Params", self.sources.slice(name.span(self.file)))
+            }
+            (name, Token { kind: Kind::Arrow | Kind::Bar, .. }) if name.kind == Kind::Word => {
+                format!("{}Result", self.sources.slice(name.span(self.file)))
+            }
+            _ => return None,
+        };
+        let inner: String = behind.chars().take(60).take_while(|next| !matches!(next, '}' | '\n')).collect();
+        let inner = inner.trim();
+        let is_type = inner.split("::").all(|part| {
+            let part = part.strip_suffix('?').unwrap_or(part);
+            part.starts_with(starts_word) && part.chars().all(continues_word)
+        });
+        Some(if is_type {
+            format!("write `({inner})`")
+        } else {
+            format!(
+                "a payload is one Rust type: declare a struct in Rust and write `(crate::{})`",
+                shorten(&named)
+            )
+        })
+    }
+
+    /// What was probably meant as one word with this character in it, `tools/call`, `x-y`, and how much of it stands
+    /// before this place.
+    pub(super) fn around(&self, character: char) -> Option<(usize, String)> {
+        if !matches!(character, '$' | '@' | '%' | '/' | '-' | '~') {
+            return None;
+        }
+        // Methods have dots in them, keys of a path do not.
+        let within = |next: char| {
+            continues_word(next)
+                || matches!(next, '$' | '@' | '%' | '/' | '-' | '~')
+                || (next == '.' && character == '/')
+        };
+        let before =
+            self.text.get(..self.at)?.chars().rev().take(60).take_while(|next| within(*next)).count();
+        let rest = self.rest();
+        let after: String = rest.chars().take(60).take_while(|next| within(*next)).collect();
+        let start: String = self.text.get(..self.at)?.chars().rev().take(before).collect();
+        let whole: String = start.chars().rev().chain(after.chars()).collect();
+        whole.chars().any(continues_word).then_some((start.len(), whole))
+    }
+
+    /// A word with a foreign character in it: a method or a key without its quotes, or a name that is none.
+    pub(super) fn unquoted(&mut self, foreign: Diagnostic, before: usize, whole: &str) {
+        let span = self.span_of(self.at - before, whole.len());
+        let mut tokens = self.lexed.tokens.iter().rev().skip_while(|token| token.start >= span.start);
+        let (last, previous) = (tokens.next(), tokens.next());
+        let declares =
+            |token: &Token| matches!(self.sources.slice(token.span(self.file)), "request" | "notification");
+        let is_method = previous.is_some_and(declares) && last.is_some_and(|last| last.kind == Kind::Word);
+        let diagnostic = if is_method || whole.contains('/') {
+            let (shown, what) = (shorten(whole), if is_method { "the method " } else { "" });
+            let message = format!("{what}`{shown}` stands without quotes");
+            let help = match whole.split_once('.').filter(|_| !is_method) {
+                // These are words of their own, behind which one key stands.
+                Some((head @ ("_meta" | "client" | "server" | "peer" | "own"), key)) => {
+                    format!("write `{head}.\"{}\"`", shorten(key))
+                }
+                Some(_) => "put the key that has `/` in it in quotes, as in `_meta.\"a/b\"`".to_owned(),
+                None => format!("write `\"{shown}\"`"),
+            };
+            Diagnostic::error(UNKNOWN_CHARACTER, span, message).help(help)
+        } else {
+            let name: String =
+                whole.chars().map(|next| if continues_word(next) { next } else { '_' }).collect();
+            foreign.help(format!("write `{name}`, or, as a key of a JSON path, `\"{whole}\"`"))
+        };
+        self.report(diagnostic);
+        self.token(Kind::Unknown, whole.len() - before);
+    }
+}

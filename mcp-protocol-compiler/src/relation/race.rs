@@ -1,0 +1,348 @@
+//! Races in words: what crosses, what comes of it, and what to type.
+//!
+//! In: a race that was found. Out: a [`Diagnostic`]. Refuses to look for races; `diamond` does.
+
+use std::collections::{HashSet, VecDeque};
+
+use mcp_protocol_machine::protocol::{Action, Direction, Side, StateKind};
+
+use super::diamond::{COUNTED, Shared};
+use super::disagreement::matched;
+use super::machine::{Event, Locations, Machine};
+use super::product::{Pair, PairIndex, Walk};
+use super::{RACE, words};
+use crate::diagnostic::Diagnostic;
+use crate::resolve::Message;
+
+/// How many steps or branches are written out in a suggestion.
+const SHOWN: usize = 4;
+
+/// Why two messages may not cross.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// This role does not accept the other's message after its own.
+    Refuses(Side),
+    /// This role may not send its own message any more after the other's.
+    Lags(Side),
+    /// The roles end in different places, depending on the order.
+    Parts,
+}
+
+/// Two messages that may cross, and where each leads.
+pub(super) struct Race {
+    pub(super) pair: Pair,
+    pub(super) from_client: Shared,
+    pub(super) from_server: Shared,
+    pub(super) fault: Fault,
+    pub(super) after_client: (Locations, Locations),
+    pub(super) after_server: (Locations, Locations),
+}
+
+/// The other races of a place, in one note.
+pub(super) fn also(others: &[Race], messages: &[Message]) -> Option<String> {
+    const NAMED: usize = 4;
+    let name = |event: Event| words::name(messages, event.message);
+    let named: Vec<String> = others
+        .iter()
+        .take(NAMED)
+        .map(|race| format!("`{}` and `{}`", name(race.events().0), name(race.events().1)))
+        .collect();
+    match others.len().saturating_sub(NAMED) {
+        _ if others.is_empty() => None,
+        0 => {
+            Some(format!("the same place has more races, to be mended each by itself: {}", named.join("; ")))
+        }
+        _ if others.len() + 1 == COUNTED => Some(format!(
+            "the same place has many more races, to be mended each by itself: {}; …",
+            named.join("; ")
+        )),
+        more => Some(format!(
+            "the same place has more races, to be mended each by itself: {}; and {more} more",
+            named.join("; ")
+        )),
+    }
+}
+
+impl Race {
+    /// What the client sends and what the server sends.
+    pub(super) fn events(&self) -> (Event, Event) {
+        (self.from_client.event(), self.from_server.event())
+    }
+
+    pub(super) fn report(&self, walk: &Walk<'_, '_>, index: PairIndex, messages: &[Message]) -> Diagnostic {
+        let (one, other) = self.events();
+        let (first, second) = (words::name(messages, one.message), words::name(messages, other.message));
+        let way = walk.way(index);
+        let start = way.is_empty();
+        let client = words::within(walk.client, &self.pair.client.locations, start);
+        let server = words::within(walk.server, &self.pair.server.locations, start);
+        let diagnostic = Diagnostic::error(
+            RACE,
+            self.from_client.client.arrow.span,
+            format!(
+                "`{first}` and `{second}` race: {}, the client may send `{first}` while the server sends `{second}`",
+                words::way(messages, &way)
+            ),
+        )
+        .label(format!("the client may send `{first}`, {client}"))
+        .also(self.from_server.server.arrow.span, format!("the server may send `{second}`, {server}"))
+        .with_note(self.consequence(walk, messages));
+        let diagnostic = match words::seen_from(&way) {
+            Some(note) => diagnostic.with_note(note),
+            None => diagnostic,
+        };
+        let Remedy { first, second } = self.remedy(walk, messages);
+        let diagnostic = diagnostic.help(first);
+        match second {
+            Some(second) => diagnostic.help(second),
+            None => diagnostic,
+        }
+    }
+
+    fn consequence(&self, walk: &Walk<'_, '_>, messages: &[Message]) -> String {
+        let (one, other) = self.events();
+        let (first, second) = (words::name(messages, one.message), words::name(messages, other.message));
+        let client = |locations: &Locations| situation(walk.client, messages, locations);
+        let server = |locations: &Locations| situation(walk.server, messages, locations);
+        match self.fault {
+            Fault::Refuses(Side::Client) => format!(
+                "having sent `{first}`, the client {} and does not accept `{second}`",
+                client(&self.after_client.0)
+            ),
+            Fault::Refuses(Side::Server) => format!(
+                "having sent `{second}`, the server {} and does not accept `{first}`",
+                server(&self.after_server.1)
+            ),
+            Fault::Lags(Side::Client) => format!(
+                "when `{second}` has arrived, the client {} and may not send `{first}` any more",
+                client(&self.after_server.0)
+            ),
+            Fault::Lags(Side::Server) => format!(
+                "when `{first}` has arrived, the server {} and may not send `{second}` any more",
+                server(&self.after_client.1)
+            ),
+            Fault::Parts => {
+                "each accepts the other's message, but where that leads depends on which came first"
+                    .to_owned()
+            }
+        }
+    }
+
+    /// The remedy that fits. What changes nothing for its sender can become a loop in the places that lack it; two
+    /// that both lead back to where they started may be independent, and then belong in channels of their own; else
+    /// one of them has to wait for the other.
+    fn remedy(&self, walk: &Walk<'_, '_>, messages: &[Message]) -> Remedy {
+        let (one, other) = (&self.from_client, &self.from_server);
+        if one.is_loop() && !other.is_loop() {
+            return accept(walk, messages, other, one, &self.after_server);
+        }
+        if other.is_loop() && !one.is_loop() {
+            return accept(walk, messages, one, other, &self.after_client);
+        }
+        if let (Some(first), Some(second)) = (self.round(walk, one), self.round(walk, other)) {
+            return self.channels(walk, messages, &first, &second);
+        }
+        let (first, second) =
+            (words::name(messages, one.event().message), words::name(messages, other.event().message));
+        Remedy::one(format!(
+            "let one of them wait for the other: have the server send `{second}` only when the client asked for it, \
+             or have `{first}` acknowledged and `{second}` sent after that"
+        ))
+    }
+
+    /// Two loops as channels of their own.
+    fn channels(
+        &self,
+        walk: &Walk<'_, '_>,
+        messages: &[Message],
+        first: &[Event],
+        second: &[Event],
+    ) -> Remedy {
+        let author = author(walk);
+        let (machine, locations) = match author {
+            Side::Client => (walk.client, &self.pair.client.locations),
+            Side::Server => (walk.server, &self.pair.server.locations),
+        };
+        let text = |events: &[Event], name: &str| {
+            let steps: Vec<String> = events
+                .iter()
+                .map(|event| format!("{} . ", words::action(messages, *event, author)))
+                .collect();
+            format!("rec {name} . {}{name}", steps.concat())
+        };
+        let ends = locations
+            .iter()
+            .filter_map(|&location| machine.state(location))
+            .any(|state| state.may_close || state.peer_may_close);
+        let short = first.len() <= SHOWN && second.len() <= SHOWN;
+        let apart = first.iter().all(|event| !second.contains(event));
+        let name = words::name(messages, self.events().1.message);
+        Remedy::one(if short && apart && !ends && words::written(machine, locations).len() == 2 {
+            format!(
+                "if the two are independent, give each a channel of its own: `({}, {})`",
+                text(first, "a"),
+                text(second, "b")
+            )
+        } else if second.len() <= SHOWN && apart {
+            format!(
+                "if the two are independent, give `{name}` a channel of its own, `{}`, and put both in parentheses \
+                 with a comma between them",
+                text(second, "b")
+            )
+        } else {
+            format!(
+                "if the two are independent, give `{name}` a channel of its own, and put both in parentheses with a \
+                 comma between them"
+            )
+        })
+    }
+
+    /// The messages that lead back to the pair where the race is, this one first, by moves that both roles have.
+    fn round(&self, walk: &Walk<'_, '_>, both: &Shared) -> Option<Vec<Event>> {
+        let step = |from: &Pair, both: &Shared| {
+            (
+                walk.client.step(&from.client.locations, &both.client),
+                walk.server.step(&from.server.locations, &both.server),
+            )
+        };
+        let home = (self.pair.client.locations.clone(), self.pair.server.locations.clone());
+        let first = step(&self.pair, both);
+        let mut seen: HashSet<_> = HashSet::from([first.clone()]);
+        let mut waiting = VecDeque::from([(first, vec![both.event()])]);
+        // A remedy is worth a short search only.
+        while let Some(((client, server), way)) = waiting.pop_front() {
+            if (&client, &server) == (&home.0, &home.1) {
+                return Some(way);
+            }
+            if seen.len() > 1000 {
+                return None;
+            }
+            let (from_client, from_server) = (walk.client.moves(&client), walk.server.moves(&server));
+            for found in matched(&from_client, &from_server) {
+                let (Some(one), Some(other)) = (found.client, found.server) else { continue };
+                if !one.is_linear() || !other.is_linear() {
+                    continue;
+                }
+                let next = (walk.client.step(&client, &one), walk.server.step(&server, &other));
+                if seen.insert(next.clone()) {
+                    let mut way = way.clone();
+                    way.push(found.event);
+                    waiting.push_back((next, way));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// What to do, and what else.
+struct Remedy {
+    first: String,
+    second: Option<String>,
+}
+
+impl Remedy {
+    fn one(first: String) -> Self {
+        Remedy { first, second: None }
+    }
+}
+
+/// The side whose text is to be changed; the other one may be written as its dual.
+fn author(walk: &Walk<'_, '_>) -> Side {
+    if walk.client.automaton().derived { Side::Server } else { Side::Client }
+}
+
+/// A role where it is, as a clause.
+fn situation(machine: &Machine<'_>, messages: &[Message], locations: &Locations) -> String {
+    let states = || locations.iter().filter_map(|&location| machine.state(location));
+    let moves = words::written(machine, locations);
+    let names: Vec<String> = moves
+        .iter()
+        .take(SHOWN)
+        .map(|step| format!("`{}`", words::name(messages, step.arrow.event.message)))
+        .collect();
+    let all = |direction| moves.iter().all(|step| step.arrow.event.direction(machine.side()) == direction);
+    if states().any(|state| state.named) {
+        format!("is in {}", words::place(machine, locations))
+    } else if states().all(|state| state.kind == StateKind::End) {
+        "is at `End`".to_owned()
+    } else if !moves.is_empty() && moves.len() <= SHOWN && all(Direction::Receive) {
+        format!("waits for {}", names.join(" or "))
+    } else if !moves.is_empty() && moves.len() <= SHOWN && all(Direction::Send) {
+        format!("goes on with {}", names.join(" or "))
+    } else {
+        format!("is in {}", words::place(machine, locations))
+    }
+}
+
+/// `late` changes nothing where it is sent, so it may as well be accepted behind `step`.
+fn accept(
+    walk: &Walk<'_, '_>,
+    messages: &[Message],
+    step: &Shared,
+    late: &Shared,
+    after: &(Locations, Locations),
+) -> Remedy {
+    let author = author(walk);
+    let (machine, locations) = match author {
+        Side::Client => (walk.client, &after.0),
+        Side::Server => (walk.server, &after.1),
+    };
+    let name = words::name(messages, late.event().message);
+    let there = words::within(machine, locations, false);
+    let taken = walk.client.find(&after.0, late.event()).is_some()
+        || walk.server.find(&after.1, late.event()).is_some();
+    if taken {
+        return Remedy::one(format!(
+            "`{name}` leads elsewhere {there}: let it lead back there, too, or use another message"
+        ));
+    }
+    let second = "or leave `--without-closure` out: then the compiler adds that by itself";
+    let action = |event: Event| words::action(messages, event, author);
+    let (step, late_action) = (action(step.event()), action(late.event()));
+    let first = match (late.client.arrow.action, branches(machine, locations, late.event(), messages)) {
+        (Action::Step(_), Some((branches, operator))) => {
+            let branches: Vec<String> =
+                branches.into_iter().chain([format!("{late_action} . wait")]).collect();
+            let branches = branches.join(&format!(" {operator} "));
+            format!("let `{late_action}` come there, too: `{step} . ( rec wait . ( {branches} ) )`")
+        }
+        (Action::Step(_), None) => {
+            format!("let `{late_action}` come behind `{step}`, too, and lead back there")
+        }
+        (Action::Spawn(_), _) => format!(
+            "let copies start behind `{step}`, too: `{}` beside what goes on there",
+            words::replicated(messages, late.event(), author)
+        ),
+    };
+    let first = match walk.client.automaton().derived || walk.server.automaton().derived {
+        true => first,
+        false => format!("{first}, and in the other role with `!` and `?` exchanged"),
+    };
+    Remedy { first, second: Some(second.to_owned()) }
+}
+
+/// What stands in a place that is one channel, as branches, and the operator between them.
+fn branches(
+    machine: &Machine<'_>,
+    locations: &Locations,
+    late: Event,
+    messages: &[Message],
+) -> Option<(Vec<String>, char)> {
+    let [location] = &locations[..] else { return None };
+    let state = machine.state(*location)?;
+    let moves = words::written(machine, locations);
+    if moves.len() > SHOWN || moves.iter().any(|step| !step.is_linear()) {
+        return None;
+    }
+    let branch = |event: Event| format!("{} . …", words::action(messages, event, machine.side()));
+    let mut branches: Vec<String> = moves.iter().map(|step| branch(step.arrow.event)).collect();
+    match (state.kind == StateKind::End || state.may_close, state.peer_may_close) {
+        (true, true) => None,
+        (own, peer) => {
+            branches.extend((own || peer).then(|| "End".to_owned()));
+            // The late message goes with the operator that its sender would write.
+            Some((branches, if own || (!peer && late.sender == machine.side()) { '⊕' } else { '&' }))
+        }
+    }
+}
