@@ -100,6 +100,17 @@ pub enum Error {
         /// The id.
         id: RequestId,
     },
+    /// Several messages were to be sent in one line, which the protocol does not permit. Nothing was written.
+    #[error("{} permits no batches: send each message on its own", protocol_name(protocol, version.as_deref()))]
+    NoBatches {
+        /// The protocol.
+        protocol: Text,
+        /// The revision that governs.
+        version: Option<Text>,
+    },
+    /// Messages of several sessions were to be sent in one batch. Nothing was written.
+    #[error("the messages of a batch belong to several sessions")]
+    OtherSession,
     /// The peer announced a version of the protocol that this side does not accept.
     #[error("the peer {}, and this side accepts {}", speaks(offered), either(accepted))]
     Version {
@@ -128,6 +139,10 @@ pub enum Error {
         /// What did not happen in time.
         what: Overdue,
     },
+}
+
+fn protocol_name(name: &str, version: Option<&str>) -> String {
+    format!("`{name}` {}", version.unwrap_or_default()).trim_end().to_owned()
 }
 
 /// Why a list is taken to be endless.

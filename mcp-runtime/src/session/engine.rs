@@ -303,6 +303,9 @@ impl Engine {
 
     /// A line was appended to the output.
     pub(super) fn appended(&mut self, kind: MessageKind, about: Option<Origin>) {
+        if self.is_writing_batch() {
+            return;
+        }
         let gone = self.let_message_out(kind, about);
         self.held_back();
         if !gone && !self.write_directly() {
@@ -386,16 +389,20 @@ impl Engine {
         if self.unfit.is_some() {
             self.unfit = None;
         }
-        let protocol = self.protocol.clone();
+        let mut protocol = self.protocol.clone();
+        if let Some(field) = protocol.version_field.as_ref() {
+            self.note_version(field, message, payload, incoming);
+            if field.message == message {
+                // The revision that governs now says which capabilities there are.
+                protocol = self.protocol.clone();
+            }
+        }
         for announcement in protocol.announcements.iter().filter(|place| place.field.message == message) {
             let capabilities: Capabilities = announced(&protocol, announcement, payload).collect();
             self.checker.announce(announcement.side, capabilities);
             if incoming && announcement.side != self.side {
                 self.look_for_required(announcement, payload);
             }
-        }
-        if let Some(field) = protocol.version_field.as_ref() {
-            self.note_version(field, message, payload, incoming);
         }
     }
 

@@ -100,7 +100,7 @@ impl Engine {
     }
 
     fn named(&self, request: bool, method: &str, params: Option<&str>) -> Option<MessageIndex> {
-        self.names.by_method(&self.protocol, self.side.other(), request, method, params)
+        self.read_as(Direction::Receive, request, method, params)
     }
 
     /// Nothing is known by this method, or nothing that its payload fits.

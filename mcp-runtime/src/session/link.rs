@@ -97,6 +97,11 @@ impl Link {
         self.shared.protocol.role(self.shared.side)
     }
 
+    /// Whether this is the same session.
+    pub(crate) fn is(&self, other: &Link) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.shared.options
     }

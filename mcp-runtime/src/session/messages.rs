@@ -63,6 +63,11 @@ impl Messages {
         self.outlet = None;
     }
 
+    /// Whether messages leave, or may leave, one by one.
+    pub(super) fn one_by_one(&self) -> bool {
+        self.outlet.is_some() || self.before.is_some()
+    }
+
     /// How many bytes the transport holds back.
     pub(super) fn waiting(&self) -> usize {
         self.outlet.as_ref().map_or(0, |outlet| outlet.waiting())

@@ -6,7 +6,8 @@
 //!
 //! - `session.rs`: the value of a linear channel; `steps.rs`: what it sends; `inputs.rs`: what it takes;
 //!   `step.rs`: both as steps that generated code can name; `exchange.rs`: a linear request and its reply in one.
-//! - `call.rs`: calls and notifications beside the linear channels; `handle.rs`: the same for tasks of their own;
+//! - `call.rs`, `notify.rs`: calls and notifications beside the linear channels; `batch.rs`: several of them in one line;
+//!   `handle.rs`: the same for tasks of their own;
 //!   `pages.rs`: calls whose result comes in pages;
 //!   `pending.rs`: calls that are written and not answered. `timer.rs`: limits of time.
 //! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides;
@@ -16,6 +17,7 @@
 //! - `reply.rs`: replies as Rust types, where a request has several. `closing.rs`: the end.
 //! - `payload.rs`: whether the types that a file names can be payloads.
 
+mod batch;
 mod call;
 mod closing;
 mod context;
@@ -24,6 +26,7 @@ mod exchange;
 mod handle;
 mod incoming;
 mod inputs;
+mod notify;
 mod pages;
 mod panics;
 #[doc(hidden)]
@@ -45,7 +48,8 @@ pub use serde_json::{Error as JsonError, Value};
 
 pub use crate::error::{Error, StepError};
 pub use crate::jsonrpc::RpcError;
-pub use call::{Call, Cancellable, Canceller, Notify, Uncancellable};
+pub use batch::{InBatch, batch};
+pub use call::{Call, Cancellable, Canceller, Uncancellable};
 pub use closing::Closing;
 pub use context::Context;
 pub use exchange::{Advance, Exchange};
@@ -53,6 +57,7 @@ pub use handle::Handle;
 pub use incoming::{Arrival, IncomingQueue};
 pub(crate) use inputs::Wanted;
 pub use inputs::{Input, Unread};
+pub use notify::Notify;
 pub use pages::Pages;
 pub use pending::{Pending, Sending};
 pub use reply::{ReadReply, Reply, WriteReply, Written};

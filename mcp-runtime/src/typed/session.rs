@@ -276,6 +276,9 @@ pub(crate) fn checker_at(link: &Link, states: &[StateIndex]) -> Option<Checker> 
         let checker = engine.checker();
         let protocol = engine.protocol_ref();
         let mut here = Checker::resume_channels(protocol, checker.side(), *first, others).ok()?;
+        if checker.is_governed() {
+            here.govern(protocol);
+        }
         for side in [Side::Client, Side::Server] {
             here.announce(side, checker.capabilities(side).clone());
         }
