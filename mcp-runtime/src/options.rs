@@ -466,6 +466,14 @@ pub enum Report {
         /// What the peer said.
         error: RpcError,
     },
+    /// A notification or a reply could not be delivered; it is lost.
+    Undelivered {
+        /// Why.
+        problem: String,
+    },
+    /// The peer had lost the session, which was begun anew. What the peer had been asked to remember, such as
+    /// subscriptions, is gone; calls that were waiting for their replies have failed.
+    SessionRenewed,
     /// The payload of a message does not have its type. A request was answered with an error, anything else dropped.
     Undecodable {
         /// The message, by its name in the `.session` file.
@@ -521,6 +529,12 @@ impl fmt::Display for Report {
             }
             Report::Complaint { error } => {
                 write!(formatter, "the peer could not read a message of this side: {error}")
+            }
+            Report::Undelivered { problem } => {
+                write!(formatter, "a message could not be delivered: {problem}")
+            }
+            Report::SessionRenewed => {
+                formatter.write_str("the peer had lost the session, which was begun anew")
             }
             Report::Undecodable { message, problem } => {
                 write!(formatter, "the payload of `{message}` does not have its type: {problem}")
