@@ -25,9 +25,10 @@ pub struct Context {
 }
 
 impl Context {
-    /// Calls back to the peer, restricted as the session is that the message came to.
+    /// Calls back to the peer, restricted as the session is that the message came to. What is said by this handle is
+    /// about the request: over HTTP it takes the same way as its answer.
     pub fn handle(&self) -> Handle {
-        Handle::new(self.link.clone(), self.within.clone())
+        Handle::new(self.link.about(self.id.clone()), self.within.clone())
     }
 
     /// Whether the peer wants reports on the request.
@@ -45,10 +46,16 @@ impl Context {
         let Some(token) = &self.token else { return Ok(()) };
         let written = written(&self.link, message, params)?;
         poll_fn(|context| self.link.with(|engine| engine.poll_room(context))).await;
-        self.link.with(|engine| match engine.check_within(message, &written, self.within.as_deref()) {
-            Err(violation) if violation.missing_capability().is_some() => Err(violation.into()),
-            // Whether there is anything left to report on is judged next.
-            _ => engine.report_on(message, &written, token, self.id.as_ref()),
+        self.link.with(|engine| {
+            match engine.check_within(message, &written, self.within.as_deref()) {
+                Err(violation) if violation.missing_capability().is_some() => return Err(violation.into()),
+                // Whether there is anything left to report on is judged next.
+                _ => {}
+            }
+            engine.speak_about(self.id.as_ref());
+            let reported = engine.report_on(message, &written, token, self.id.as_ref());
+            engine.speak_about(None);
+            reported
         })
     }
 
