@@ -117,10 +117,7 @@ async fn no_chain_of_restrictions_ever_widens() {
                 (messages::TOOLS_LIST, client.list_tools(None).await.map(drop)),
                 (messages::TOOLS_LIST, client.list_tools_pages(None).all().await.map(drop)),
                 (messages::PROMPTS_LIST, client.handle().list_prompts_pages(None).all().await.map(drop)),
-                (
-                    messages::RESOURCES_SUBSCRIBE,
-                    client.send_subscribe(json!({ "uri": "a:b" })).await.map(drop),
-                ),
+                (messages::RESOURCES_SUBSCRIBE, client.subscribe(json!({ "uri": "a:b" })).await.map(drop)),
             ];
             for (message, outcome) in outcomes {
                 let refused = matches!(outcome, Err(Error::NotPermitted(_)));
