@@ -227,7 +227,9 @@ async fn handlers_call_back_and_report_with_what_is_left() {
     cellar.request("taste", &taste).await.unwrap();
     let Some(client::Incoming::Taste(_, responder)) = incoming.next().await else { panic!() };
     let context = responder.context();
-    let call = context.handle().call::<_, u32, Uncancellable, ()>(cellar::messages::ASK, &1);
+    let handle = context.handle();
+    assert!(handle.permits(cellar::messages::ASK).is_err(), "nobody would answer");
+    let call = handle.call::<_, u32, Uncancellable, ()>(cellar::messages::ASK, &1);
     judged(call.await, QUESTIONS, &none);
     judged(context.report(cellar::messages::PROGRESS, &report).await, REPORTS, &none);
     assert!(is_idle(&mut cellar).await, "nothing was written");
