@@ -31,7 +31,8 @@ pub struct Options {
     /// How many replicated inputs may wait in `incoming`; then requests are refused and notifications are dropped.
     /// Default: 1024.
     pub max_incoming: usize,
-    /// How many linear inputs may wait to be taken. Default: 1024.
+    /// How many linear inputs may wait to be taken. Then requests are refused, and notifications that change no state are
+    /// dropped; anything else ends the session, which cannot go on without it. Default: 1024.
     pub max_linear: usize,
     /// Above this many unwritten bytes, calls and notifications wait before they are written. Default: 1 MiB.
     pub output_high_water: usize,
