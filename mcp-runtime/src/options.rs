@@ -67,7 +67,8 @@ pub struct Options {
     /// minutes.
     pub answer_grace: Duration,
     /// How long a call, or a request of a linear channel, may wait for its reply where nothing else is said by
-    /// [`Call::timeout`](crate::typed::Call::timeout), where `Duration::MAX` is without end. Default: without end.
+    /// [`Call::timeout`](crate::typed::Call::timeout), where `Duration::MAX` is without end. Whatever else is sent waits
+    /// no longer to be written. Default: without end.
     pub timeout: Option<Duration>,
     /// How long a call may take in all, whatever is reported on it, where nothing else is said by
     /// [`Call::max_timeout`](crate::typed::Call::max_timeout). Default: without end.

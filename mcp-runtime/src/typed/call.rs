@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 
 use super::pending::Sending;
 use super::reply::{ReadReply, Reply};
-use super::timer::now;
+use super::timer::{Patient, now};
 use crate::error::{Error, Overdue};
 use crate::jsonrpc::write;
 use crate::options::Report;
@@ -379,13 +379,14 @@ pub struct Notify<'a> {
     message: MessageIndex,
     within: Within,
     written: Result<String, Error>,
+    patient: Patient,
     marker: PhantomData<&'a ()>,
 }
 
 impl Notify<'_> {
     pub(super) fn new<P: Serialize + ?Sized>(link: Link, message: MessageIndex, params: &P) -> Self {
         let written = written(&link, message, params);
-        Notify { link, message, within: None, written, marker: PhantomData }
+        Notify { link, message, within: None, written, patient: Patient::default(), marker: PhantomData }
     }
 
     /// Refuses the notification where it needs a capability that is not among these.
@@ -399,17 +400,22 @@ impl Future for Notify<'_> {
     type Output = Result<(), Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let written = match &self.written {
-            Ok(written) => written,
+        let Notify { link, message, within, written, patient, .. } = self.get_mut();
+        let written = match written {
+            Ok(written) => &**written,
             Err(error) => return Poll::Ready(Err(error.clone())),
         };
-        self.link.with(|engine| match engine.poll_room(context) {
+        let polled = link.with(|engine| match engine.poll_room(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(()) => {
-                engine.check_within(self.message, written, self.within.as_deref())?;
-                Poll::Ready(engine.notification(self.message, written, About::Nothing).map(drop))
+                engine.check_within(*message, written, within.as_deref())?;
+                Poll::Ready(engine.notification(*message, written, About::Nothing).map(drop))
             }
-        })
+        });
+        match polled {
+            Poll::Ready(outcome) => Poll::Ready(outcome),
+            Poll::Pending => patient.poll_overdue(context, link, *message, Overdue::Room).map(Err),
+        }
     }
 }
 

@@ -58,4 +58,4 @@ pub use responder::Responder;
 pub use session::Session;
 pub(crate) use session::{checker_at, permits, permitted};
 pub use step::{InRole, InState, NotTaken, Step, Typed};
-pub(crate) use timer::{Timer, now};
+pub(crate) use timer::{Patient, now, room};
