@@ -139,8 +139,8 @@ pub enum Endless {
 pub enum Overdue {
     /// The message could not be written: the peer does not read. It never will be written.
     Room,
-    /// The message could not be written: the reply to a request before it has not come, for which nobody waits any more. It
-    /// never will be written.
+    /// The message could not be written: the reply to a request before it has not come, for which nobody waits any
+    /// more. It never will be written.
     Turn,
     /// The reply did not come, nor a report where reports renew the time.
     Reply,

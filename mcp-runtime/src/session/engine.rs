@@ -13,7 +13,8 @@ use mcp_protocol_machine::protocol::{
     Direction, Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text,
 };
 use mcp_protocol_machine::{
-    Capabilities, Checker, CopyNumber, IdTable, ProtocolRef, RequestId, Step, TableError, Token, Violation,
+    Capabilities, Checker, CopyNumber, IdTable, Limits, ProtocolRef, RequestId, Step, TableError, Token,
+    Violation,
 };
 
 use super::arrivals::{Arrived, LinearInput};
@@ -179,7 +180,8 @@ impl Engine {
         side: Side,
         options: Arc<Options>,
     ) -> Result<Engine, TableError> {
-        let checker = Checker::new(&protocol, side)?;
+        let limits = Limits { running: options.max_running, ..Limits::default() };
+        let checker = Checker::new(&protocol, side)?.with_limits(limits);
         Ok(Engine::with(protocol, side, options, checker))
     }
 
