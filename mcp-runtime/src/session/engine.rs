@@ -365,7 +365,7 @@ impl Engine {
         {
             self.report(Report::Advice(advice));
         }
-        self.trace_step(step.kind);
+        self.trace_step(step);
         if self.unfit.is_some() {
             self.unfit = None;
         }
