@@ -10,7 +10,7 @@ use mcp_protocol_compiler::compile;
 use mcp_protocol_compiler::diagnostic::Severity;
 use mcp_protocol_compiler::dual::Undefined;
 use mcp_protocol_compiler::relation::RACE;
-use support::{with_written_server, written};
+use support::{flat, with_written_server, written};
 
 /// The codes of the errors, and of nothing else.
 fn errors(text: &str) -> Vec<&'static str> {
@@ -120,8 +120,10 @@ fn the_dual_of_shipped_protocols() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let counter = std::fs::read_to_string(root.join("tests/examples/counter/counter.session")).unwrap();
     assert_eq!(errors(&with_written_server(&counter, "Counter")), Vec::<&str>::new());
-    let mcp = std::fs::read_to_string(root.join("protocols/mcp-2025-03-26.session")).unwrap();
-    assert_eq!(errors(&with_written_server(&mcp, "McpServer")), Vec::<&str>::new());
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mcp = flat(&format!("protocols/mcp-{revision}.session"));
+        assert_eq!(errors(&with_written_server(&mcp, "McpServer")), Vec::<&str>::new(), "{revision}");
+    }
 }
 
 #[test]

@@ -13,14 +13,13 @@
 mod support;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use mcp_protocol_compiler::ast::{ItemKind, RoleSide};
 use mcp_protocol_compiler::diagnostic::{Diagnostic, Severity};
 use mcp_protocol_compiler::lexer::{Kind, lex};
 use mcp_protocol_compiler::source::{SourceMap, Span};
 use mcp_protocol_compiler::{Compilation, Settings};
-use support::{Files, compiled, rendered, tree, with_written_server};
+use support::{Files, compiled, flat, rendered, tree, with_written_server};
 
 /// Each with whether its server has to be written out.
 const PROTOCOLS: [(&str, bool); 7] = [
@@ -35,8 +34,7 @@ const PROTOCOLS: [(&str, bool); 7] = [
 
 /// The protocol with both roles written out.
 fn written_out((path, derived): (&str, bool)) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = flat(path);
     let mut servers = tree(&text).items.into_iter().filter_map(|item| match item.kind {
         ItemKind::Role { side: RoleSide::Server, name, .. } => Some(name.text),
         _ => None,

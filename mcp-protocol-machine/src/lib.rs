@@ -24,6 +24,7 @@ mod hash;
 mod lookup;
 mod memory;
 pub mod protocol;
+mod revision;
 mod tables;
 mod violation;
 

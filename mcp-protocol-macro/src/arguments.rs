@@ -1,13 +1,13 @@
 //! The arguments of the macro.
 //!
-//! In: tokens. Out: [`Arguments`]. Refuses everything but a runtime, a literal path and `debug`.
+//! In: tokens. Out: [`Arguments`]. Refuses everything but a runtime, a literal path, and `debug` or `tables`.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::parse::{Parse, ParseStream};
 use syn::{Ident, LitStr, Path, Token};
 
-/// `$crate, "path"` or `$crate, "path", debug`
+/// `$crate, "path"`, and behind it perhaps `, debug` or `, tables`
 pub(crate) struct Arguments {
     /// Where the runtime is.
     pub(crate) runtime: TokenStream,
@@ -15,6 +15,8 @@ pub(crate) struct Arguments {
     pub(crate) path: LitStr,
     /// Whether the expansion goes through a file.
     pub(crate) debug: bool,
+    /// Whether the tables are all that is wanted.
+    pub(crate) tables: bool,
 }
 
 impl Parse for Arguments {
@@ -24,19 +26,19 @@ impl Parse for Arguments {
         let path: LitStr = input.parse().map_err(|error| {
             syn::Error::new(error.span(), "expected the path of a `.session` file, in quotes")
         })?;
-        let mut debug = false;
+        let (mut debug, mut tables) = (false, false);
         if input.parse::<Option<Token![,]>>()?.is_some() && !input.is_empty() {
             let word: Ident = input.parse()?;
-            if word != "debug" {
-                return Err(syn::Error::new(word.span(), "expected `debug` or nothing"));
+            (debug, tables) = (word == "debug", word == "tables");
+            if !debug && !tables {
+                return Err(syn::Error::new(word.span(), "expected `debug`, `tables` or nothing"));
             }
-            debug = true;
             input.parse::<Option<Token![,]>>()?;
         }
         if !input.is_empty() {
             return Err(input.error("expected nothing more"));
         }
-        Ok(Arguments { runtime, path, debug })
+        Ok(Arguments { runtime, path, debug, tables })
     }
 }
 
@@ -55,13 +57,14 @@ mod tests {
         assert_eq!(parsed(r#"::a, "x.session","#), Ok(("::a".into(), "x.session".into(), false)));
         assert_eq!(parsed(r#"a, "x.session", debug"#), Ok(("a".into(), "x.session".into(), true)));
         assert_eq!(parsed(r#"a, "x.session", debug,"#), Ok(("a".into(), "x.session".into(), true)));
+        assert!(syn::parse_str::<Arguments>(r#"a, "x.session", tables"#).unwrap().tables);
     }
 
     #[test]
     fn anything_else_is_refused_in_words() {
         assert_eq!(parsed("a, x"), Err("expected the path of a `.session` file, in quotes".into()));
         assert_eq!(parsed("a, "), Err("expected the path of a `.session` file, in quotes".into()));
-        assert_eq!(parsed(r#"a, "x", verbose"#), Err("expected `debug` or nothing".into()));
+        assert_eq!(parsed(r#"a, "x", verbose"#), Err("expected `debug`, `tables` or nothing".into()));
         assert_eq!(parsed(r#"a, "x", debug, 1"#), Err("expected nothing more".into()));
     }
 }

@@ -67,6 +67,10 @@ fn code(arguments: &Arguments, places: &Places, file: &Path, compilation: &Compi
         return quote!(#warnings #stubs);
     };
     let import = generate::import(&arguments.runtime);
+    if arguments.tables {
+        let items = generate::tables_alone(protocol, &compilation.sources);
+        return quote!(#import #warnings #items);
+    }
     let items = generate::items(protocol, &compilation.sources);
     if !arguments.debug {
         let items = receivers::at(items, span);

@@ -15,16 +15,18 @@ pub mod driver;
 mod error;
 mod jsonrpc;
 mod options;
+mod revisions;
 mod session;
 pub mod transport;
 pub mod typed;
 
 pub use checked::{CheckedSession, Event};
 pub use driver::{Outcome, Transport};
-pub use error::{Endless, Error, Mismatch, Overdue, Reason, StepError};
+pub use error::{Endless, Error, Mismatch, Overdue, Reason, Renewal, StepError};
 pub use jsonrpc::RpcError;
 pub use mcp_protocol_machine::{Capabilities, Capability, RequestId, Token, Violation, ViolationKind};
 pub use options::{Cause, Options, Rate, Report, answer_version};
+pub use typed::{Resumed, batch};
 
 #[doc(hidden)]
 pub use mcp_protocol_macro as macros;
@@ -44,6 +46,9 @@ pub use mcp_protocol_macro as macros;
 /// `#[allow(deprecated)]` on the module silences.
 ///
 /// Give the generated items a module of their own: they speak of `Result` and `Option` as the prelude has them.
+///
+/// With `tables` behind the path, `protocol!("path", tables)`, there is nothing but the tables, `PROTOCOL`, and its `messages`: for
+/// [`Options::revisions`] and [`CheckedSession`].
 ///
 /// With `debug` behind the path, `protocol!("path", debug)`, the expansion is written to
 /// `target/mcp-protocol/` and included from there, so that rustc's messages point into code that can be read.

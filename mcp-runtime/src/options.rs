@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_protocol_machine::protocol::{Protocol, Text};
-use mcp_protocol_machine::{RequestId, Violation};
+use mcp_protocol_machine::{ProtocolRef, RequestId, Violation};
 
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
+use crate::revisions::Revision;
 use crate::session::Patience;
 
 /// What is called with every report.
@@ -84,6 +85,7 @@ pub struct Options {
     pub reveal_panics: bool,
     required: Vec<Text>,
     accepted: Accepted,
+    revisions: Arc<[Revision]>,
     on_report: Option<OnReport>,
 }
 
@@ -125,6 +127,7 @@ impl Default for Options {
             reveal_panics: false,
             required: Vec::new(),
             accepted: Accepted::Own,
+            revisions: Arc::default(),
             on_report: None,
         }
     }
@@ -171,6 +174,26 @@ impl Options {
         self
     }
 
+    /// Speaks these revisions of the protocol, too. Which one governs is decided by the version that is announced: from
+    /// then on nothing is sent or accepted that this revision does not have, by its messages, its capabilities and its
+    /// batches.
+    ///
+    /// The session is written once, against the protocol of its own file, which should be the revision that has most:
+    /// what only another one has cannot be said. Where [`accept_versions`](Self::accept_versions) does not say
+    /// otherwise, the versions that are accepted are those of these revisions and that of the file; the latest stands
+    /// last.
+    #[must_use]
+    pub fn revisions<P: Into<ProtocolRef>>(mut self, revisions: impl IntoIterator<Item = P>) -> Options {
+        self.revisions = revisions.into_iter().map(|revision| Revision::new(revision.into())).collect();
+        self
+    }
+
+    /// The tables of a protocol as another version governs it, if that is one of the revisions.
+    pub(crate) fn governed(&self, protocol: &Protocol, version: &str) -> Option<ProtocolRef> {
+        let revision = self.revisions.iter().find(|revision| revision.version() == Some(version));
+        revision.map(|revision| revision.governing(protocol))
+    }
+
     /// Accepts whatever version the peer announces, and lets this side announce whichever it likes.
     #[must_use]
     pub fn accept_any_version(mut self) -> Options {
@@ -183,10 +206,15 @@ impl Options {
     }
 
     /// The versions that are accepted of the peer; nothing where any is.
-    pub(crate) fn accepted_versions<'a>(&'a self, protocol: &'a Protocol) -> Option<&'a [Text]> {
+    pub(crate) fn accepted_versions(&self, protocol: &Protocol) -> Option<Vec<Text>> {
+        let own = || {
+            let mut versions: Vec<Text> = self.revisions.iter().filter_map(Revision::named).collect();
+            versions.extend(protocol.version.clone().filter(|version| !versions.contains(version)));
+            versions
+        };
         match &self.accepted {
-            Accepted::Own => protocol.version.as_ref().map(std::slice::from_ref),
-            Accepted::These(versions) => Some(versions),
+            Accepted::Own => Some(own()).filter(|versions| !versions.is_empty()),
+            Accepted::These(versions) => Some(versions.clone()),
             Accepted::Any => None,
         }
     }
@@ -390,6 +418,7 @@ impl fmt::Debug for Options {
             .field("reveal_panics", &self.reveal_panics)
             .field("required", &self.required)
             .field("accepted", &self.accepted)
+            .field("revisions", &self.revisions)
             .finish_non_exhaustive()
     }
 }
@@ -452,6 +481,14 @@ pub enum Report {
         /// What the peer said.
         error: RpcError,
     },
+    /// A notification or a reply could not be delivered; it is lost.
+    Undelivered {
+        /// Why.
+        problem: String,
+    },
+    /// The peer had lost the session, which was begun anew. What the peer had been asked to remember, such as
+    /// subscriptions, is gone; calls that were waiting for their replies have failed.
+    SessionRenewed,
     /// The payload of a message does not have its type. A request was answered with an error, anything else dropped.
     Undecodable {
         /// The message, by its name in the `.session` file.
@@ -507,6 +544,12 @@ impl fmt::Display for Report {
             }
             Report::Complaint { error } => {
                 write!(formatter, "the peer could not read a message of this side: {error}")
+            }
+            Report::Undelivered { problem } => {
+                write!(formatter, "a message could not be delivered: {problem}")
+            }
+            Report::SessionRenewed => {
+                formatter.write_str("the peer had lost the session, which was begun anew")
             }
             Report::Undecodable { message, problem } => {
                 write!(formatter, "the payload of `{message}` does not have its type: {problem}")

@@ -15,9 +15,69 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Each revision has its tables, `PROTOCOL`, and a feature that adds its types; `2025-03-26` is on where nothing else is
+//! said. A program needs the types of one revision, and with one alone rustc's messages are at their best: it speaks of
+//! `McpClient<Active>`, where several types of that name are about of `mcp_protocols::mcp_2025_11_25::McpClient<…>`.
+//!
+//! Who speaks several revisions is written once, against the latest, and lists the others: the version that the server
+//! answers with decides which of them governs from then on.
+//!
+//! ```ignore
+//! use mcp_protocols::{REVISIONS, VERSIONS, mcp_2025_11_25::{McpError, McpServer}};
+//! use mcp_runtime::{Options, answer_version};
+//! # use tower_mcp_types::protocol::InitializeResult;
+//! # async fn example(mut result: InitializeResult) -> Result<(), McpError> {
+//! # let (_near, far) = mcp_runtime::transport::duplex();
+//! let server = McpServer::with_options(far, Options::new().revisions(REVISIONS));
+//! let (params, server) = server.recv_initialize().await?;
+//! result.protocol_version = answer_version(&VERSIONS, &params.protocol_version).to_owned();
+//! let server = server.send_initialize_result(result).await?;
+//! # drop(server);
+//! # Ok(())
+//! # }
+//! ```
 #![warn(missing_docs)]
 
-/// Revision 2025-03-26, from `mcp-2025-03-26.session`.
-pub mod mcp_2025_03_26 {
-    mcp_runtime::protocol!("mcp-2025-03-26.session");
+/// Revision 2024-11-05, from `mcp-2024-11-05.session`.
+pub mod mcp_2024_11_05 {
+    #[cfg(feature = "2024-11-05")]
+    mcp_runtime::protocol!("mcp-2024-11-05.session");
+    #[cfg(not(feature = "2024-11-05"))]
+    mcp_runtime::protocol!("mcp-2024-11-05.session", tables);
 }
+
+/// Revision 2025-03-26, from `mcp-2025-03-26.session`: batches, and a capability for completions.
+pub mod mcp_2025_03_26 {
+    #[cfg(feature = "2025-03-26")]
+    mcp_runtime::protocol!("mcp-2025-03-26.session");
+    #[cfg(not(feature = "2025-03-26"))]
+    mcp_runtime::protocol!("mcp-2025-03-26.session", tables);
+}
+
+/// Revision 2025-06-18, from `mcp-2025-06-18.session`: a server may ask the user; no batches.
+pub mod mcp_2025_06_18 {
+    #[cfg(feature = "2025-06-18")]
+    mcp_runtime::protocol!("mcp-2025-06-18.session");
+    #[cfg(not(feature = "2025-06-18"))]
+    mcp_runtime::protocol!("mcp-2025-06-18.session", tables);
+}
+
+/// Revision 2025-11-25, from `mcp-2025-11-25.session`: tasks, and addresses for the user to go to.
+pub mod mcp_2025_11_25 {
+    #[cfg(feature = "2025-11-25")]
+    mcp_runtime::protocol!("mcp-2025-11-25.session");
+    #[cfg(not(feature = "2025-11-25"))]
+    mcp_runtime::protocol!("mcp-2025-11-25.session", tables);
+}
+
+/// The versions of all revisions, the latest last.
+pub const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
+/// The tables of all revisions, the latest last: for [`Options::revisions`](mcp_runtime::Options::revisions).
+pub static REVISIONS: [&mcp_runtime::typed::Protocol; 4] = [
+    &mcp_2024_11_05::PROTOCOL,
+    &mcp_2025_03_26::PROTOCOL,
+    &mcp_2025_06_18::PROTOCOL,
+    &mcp_2025_11_25::PROTOCOL,
+];

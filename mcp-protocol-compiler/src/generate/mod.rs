@@ -50,6 +50,35 @@ pub fn items(compiled: &Compiled, sources: &SourceMap) -> TokenStream {
     Generator::new(compiled, sources).items(compiled)
 }
 
+/// The tables of the protocol, with the names of its messages, and nothing else: for who follows it without its types.
+pub fn tables_alone(compiled: &Compiled, sources: &SourceMap) -> TokenStream {
+    let generator = Generator::new(compiled, sources);
+    let (protocol, messages) = (protocol(compiled, &generator.docs), generator.messages());
+    let tables = tables::module(&machine(compiled));
+    let allow = &generator.allow;
+    quote! {
+        use runtime::typed;
+
+        #messages
+
+        #protocol
+        #allow
+        pub static PROTOCOL: typed::Protocol = tables::PROTOCOL;
+
+        #tables
+    }
+}
+
+/// The documentation of the constant that is the protocol.
+fn protocol(compiled: &Compiled, docs: &docs::Docs<'_>) -> TokenStream {
+    let declarations = &compiled.declarations;
+    let version = declarations.version.as_ref().map(|version| format!(", revision {version}"));
+    let place = declarations.name.as_ref().map(|name| format!("; {}", docs.place(name.span)));
+    let name = declarations.name.as_ref().map_or("the protocol", |name| &name.text);
+    let own = format!("The machine of {name}{}{}.", version.unwrap_or_default(), place.unwrap_or_default());
+    docs::attributes(&docs::after(&declarations.documentation, [own]))
+}
+
 /// All of the generated code as text, for review or for checking in.
 ///
 /// # Errors
@@ -108,13 +137,7 @@ impl<'a> Generator<'a> {
         let messages = self.messages();
         let roles: TokenStream = self.plan.roles.iter().map(|role| self.role(role)).collect();
         let tables = tables::module(&machine(compiled));
-        let declarations = &compiled.declarations;
-        let version = declarations.version.as_ref().map(|version| format!(", revision {version}"));
-        let place = declarations.name.as_ref().map(|name| format!("; {}", self.docs.place(name.span)));
-        let name = declarations.name.as_ref().map_or("the protocol", |name| &name.text);
-        let own =
-            format!("The machine of {name}{}{}.", version.unwrap_or_default(), place.unwrap_or_default());
-        let protocol = docs::attributes(&docs::after(&declarations.documentation, [own]));
+        let protocol = protocol(compiled, &self.docs);
         let mut items = quote! {
             use runtime::typed;
             #types

@@ -2,11 +2,11 @@
 
 #![allow(dead_code, reason = "each test file uses a part of this")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mcp_protocol_compiler::ast::{File, ItemKind};
+use mcp_protocol_compiler::ast::{File, Item, ItemKind};
 use mcp_protocol_compiler::diagnostic::Diagnostic;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::dual::{Undefined, dual};
@@ -64,6 +64,58 @@ pub(crate) fn tree(text: &str) -> File {
     let mut sources = SourceMap::new();
     let file = sources.add("test.session", text);
     parser::parse(&sources, file).0
+}
+
+/// A file of the project and all that it imports, as the text of one file.
+pub(crate) fn flat(path: &str) -> String {
+    let mut items = Vec::new();
+    gather(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path),
+        false,
+        &mut BTreeSet::new(),
+        &mut items,
+    );
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut flat: Vec<Item> = Vec::new();
+    for mut item in items {
+        let name = match &item.kind {
+            ItemKind::Definition { role, name, .. } => {
+                format!("{}::{}", role.as_ref().map_or("", |role| role.text.as_str()), name.text)
+            }
+            ItemKind::Request(request) => request.name.text.clone(),
+            ItemKind::Types(_) => "the types".to_owned(),
+            _ => String::new(),
+        };
+        match places.get(&name).filter(|_| !name.is_empty()) {
+            Some(place) => {
+                item.overrides = None;
+                flat[*place] = item;
+            }
+            None => {
+                places.insert(name, flat.len());
+                flat.push(item);
+            }
+        }
+    }
+    format::file(&File { items: flat, comments: Vec::new(), empty_lines: Vec::new() })
+}
+
+fn gather(path: &Path, imported: bool, seen: &mut BTreeSet<PathBuf>, items: &mut Vec<Item>) {
+    if !seen.insert(path.canonicalize().unwrap()) {
+        return;
+    }
+    let own = tree(&std::fs::read_to_string(path).unwrap()).items;
+    for item in &own {
+        if let ItemKind::Import(import) = &item.kind {
+            gather(&path.parent().unwrap().join(&import.text), true, seen, items);
+        }
+    }
+    items.extend(own.into_iter().filter(|item| match &item.kind {
+        ItemKind::Import(_) => false,
+        ItemKind::Protocol { .. } | ItemKind::Capabilities { .. } | ItemKind::Version(_) => !imported,
+        ItemKind::Role { .. } => !imported,
+        _ => true,
+    }));
 }
 
 /// The file with the server that `dual` writes in place of its own.

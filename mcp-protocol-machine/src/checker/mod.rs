@@ -52,6 +52,8 @@ pub struct Checker {
     server: Capabilities,
     limits: Limits,
     closed: bool,
+    /// The tables are those of another revision than the one that the session is written against.
+    governed: bool,
 }
 
 /// What a notification is about.
@@ -174,6 +176,7 @@ impl Checker {
             server: Capabilities::none(),
             limits: Limits::default(),
             closed: false,
+            governed: false,
         };
         checker.move_channel(0, state);
         for state in others {
@@ -309,6 +312,18 @@ impl Checker {
             Side::Client => self.client = capabilities,
             Side::Server => self.server = capabilities,
         }
+    }
+
+    /// Another revision of the protocol governs from here on, as [`Protocol::governed_by`] gives it: the states and all
+    /// numbers are those of the tables that were followed so far.
+    pub fn govern(&mut self, protocol: impl Into<ProtocolRef>) {
+        self.protocol = protocol.into();
+        self.governed = true;
+    }
+
+    /// Whether another revision governs than the one that the session is written against.
+    pub fn is_governed(&self) -> bool {
+        self.governed
     }
 
     /// The session is closed: from here on everything is accepted and to be dropped.

@@ -89,6 +89,16 @@ impl Checker {
         self.permits_if(Direction::Send, message, within, applies)
     }
 
+    /// Whether every capability that a message needs was announced, whatever the state says.
+    pub fn gates_open(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        applies: impl Fn(&Condition) -> bool,
+    ) -> bool {
+        self.gates(direction, message, &Capabilities::unknown(), &applies).is_ok()
+    }
+
     /// Whether a running copy may take a step now, as far as the states of the linear channels say; what the copy itself
     /// says is not asked.
     pub fn copies_go_on(&self, direction: Direction, message: MessageIndex) -> Result<(), Violation> {

@@ -7,7 +7,7 @@
 use crate::capability::Capabilities;
 use crate::exchange::RequestId;
 use crate::protocol::{
-    Action, Condition, Direction, Kind, Level, Message, MessageIndex, Origin, Role, State, StateIndex,
+    Action, Condition, Direction, Edge, Kind, Level, Message, MessageIndex, Origin, Role, State, StateIndex,
     Strictness, Text,
 };
 use crate::violation::{Details, Expected, Got, Violation, ViolationKind};
@@ -33,8 +33,30 @@ impl Checker {
         id: Option<&RequestId>,
         kind: ViolationKind,
     ) -> Violation {
+        if kind == ViolationKind::NotPermitted
+            && let Some(table) = self.protocol.message(message).filter(|_| self.is_never_said(message))
+        {
+            return self.missing(direction, table.kind, id, &table.method);
+        }
         let states = self.responsible(direction, message);
         Violation::new(self.details(&states, direction, self.got(message, id), kind))
+    }
+
+    /// Whether a request or a notification of this method is said nowhere, by nobody: the revision that governs does
+    /// not have it.
+    fn is_never_said(&self, message: MessageIndex) -> bool {
+        if !self.governed {
+            return false;
+        }
+        let Some((table, role)) = self.protocol.message(message).zip(self.role()) else { return false };
+        let alike = |edge: &Edge| {
+            let other = self.protocol.message(edge.message);
+            other.is_some_and(|other| (other.kind, &other.method) == (table.kind, &table.method))
+        };
+        matches!(table.kind, Kind::Request | Kind::Notification)
+            && table.cancels.is_none()
+            && table.reports.is_none()
+            && !role.states.iter().flat_map(|state| state.edges.iter()).any(alike)
     }
 
     /// A message of the protocol that a running copy does not accept.

@@ -13,6 +13,31 @@ use super::names::{fits, on_the_wire};
 use crate::error::{Error, Mismatch};
 
 impl Engine {
+    /// The request or notification that a method and a payload stand for. One that a condition tells apart and that
+    /// nobody may send, because its capability was not announced, is the one without a condition after all.
+    pub(super) fn read_as(
+        &self,
+        direction: Direction,
+        request: bool,
+        method: &str,
+        payload: Option<&str>,
+    ) -> Option<MessageIndex> {
+        let sender = match direction {
+            Direction::Send => self.side,
+            Direction::Receive => self.side.other(),
+        };
+        let read = self.names.by_method(&self.protocol, sender, request, method, payload)?;
+        let closed = |message| !self.checker.gates_open(direction, message, applies(payload));
+        if self.message(read).is_some_and(|table| table.condition.is_some())
+            && closed(read)
+            && let Some(plain) = self.names.unconditional(&self.protocol, sender, request, method)
+            && !closed(plain)
+        {
+            return Some(plain);
+        }
+        Some(read)
+    }
+
     /// Whether the peer will read a request or notification as what it is.
     pub(super) fn check_told_apart(&self, message: MessageIndex, payload: Option<&str>) -> Result<(), Error> {
         if !self.names.has_conditions() {
@@ -20,7 +45,7 @@ impl Engine {
         }
         let Some(table) = self.message(message) else { return Ok(()) };
         let request = table.kind == Kind::Request;
-        let read = self.names.by_method(&self.protocol, self.side, request, &table.method, payload);
+        let read = self.read_as(Direction::Send, request, &table.method, payload);
         self.compare(message, read, payload)
     }
 

@@ -1,6 +1,6 @@
-//! Several messages of the peer on one line.
+//! Several messages on one line.
 //!
-//! In: a list of messages, where the protocol permits batches. Out: each message judged by itself, in order, as if it
+//! In: a list of messages of the peer, where the protocol permits batches. Out: each message judged by itself, in order, as if it
 //! had come on a line of its own, and one line with the list of all the replies once the last of them is there, as
 //! JSON-RPC has it. A list that asks for nothing, of notifications or of replies, is not answered.
 //!
@@ -8,6 +8,8 @@
 //! step has its place in the order of the session, while a reply in a batch waits for those beside it. The session
 //! lives on in its state, and the request may be sent again on a line of its own. Refuses, as well, to hold back
 //! replies without end: they count as output that waits to be written.
+//!
+//! What this side says in one line is written at once, so nothing of what others say gets between.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -17,6 +19,8 @@ use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex};
 use serde_json::value::RawValue;
 
 use super::engine::{Engine, Phase};
+use crate::driver::{MessageKind, Origin};
+use crate::error::Error;
 use crate::jsonrpc::{RpcError, batch, parse};
 use crate::options::Report;
 
@@ -32,10 +36,22 @@ pub(super) struct Batches {
     current: Option<BatchKey>,
     /// How much the replies that are held back take.
     bytes: usize,
+    /// What this side writes is to be one list.
+    writing: bool,
+}
+
+/// Where the answer to a request goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ReplyTo {
+    /// The batch that the request came in.
+    pub(super) batch: Option<BatchKey>,
+    /// What the transport calls the message that the request came in.
+    pub(super) origin: Option<Origin>,
 }
 
 #[derive(Debug, Default)]
 struct Batch {
+    origin: Option<Origin>,
     /// How many replies are still to come, and one more as long as the batch is being judged.
     waiting: usize,
     /// The replies that are there, as a list without its end.
@@ -87,6 +103,44 @@ impl Batch {
 }
 
 impl Engine {
+    /// Writes several messages of this side as one list. Refuses where the protocol permits no batches.
+    pub(crate) fn batched(&mut self, write: impl FnOnce(&mut Engine)) -> Result<(), Error> {
+        if let Some(error) = self.closed() {
+            return Err(error);
+        }
+        if !self.protocol.batch {
+            let (protocol, version) = (self.protocol.name.clone(), self.protocol.version.clone());
+            return Err(Error::NoBatches { protocol, version });
+        }
+        if self.messages.one_by_one() {
+            // Each takes its own way to the peer, and its answer the same way back.
+            write(self);
+            return Ok(());
+        }
+        let start = self.output.len();
+        self.batches.writing = true;
+        write(self);
+        self.batches.writing = false;
+        let written = self.output.split_off(start);
+        let mut separator = b'[';
+        // A message is one line, and there is no end of line in it.
+        for message in written.split(|byte| *byte == b'\n').filter(|message| !message.is_empty()) {
+            self.output.push(separator);
+            self.output.extend_from_slice(message);
+            separator = b',';
+        }
+        if self.output.len() > start {
+            self.output.extend_from_slice(b"]\n");
+            self.appended(MessageKind::Batch, None);
+        }
+        Ok(())
+    }
+
+    /// Whether messages of this side are being written that are to be one list.
+    pub(super) fn is_writing_batch(&self) -> bool {
+        self.batches.writing
+    }
+
     /// Takes a line that is a list.
     pub(super) fn batch_came(&mut self, line: &[u8], now: Instant) {
         let messages = match batch(line, self.options.max_batch) {
@@ -95,7 +149,8 @@ impl Engine {
         };
         let key = self.batches.next;
         self.batches.next = key.wrapping_add(1);
-        self.batches.open.insert(key, Batch { waiting: 1, replies: Vec::new() });
+        let origin = self.messages.current();
+        self.batches.open.insert(key, Batch { origin, waiting: 1, replies: Vec::new() });
         self.batches.current = Some(key);
         for message in messages.into_iter().map(RawValue::get) {
             // A message may end the session for those behind it.
@@ -127,11 +182,12 @@ impl Engine {
     }
 
     /// Writes a reply, to the peer or into the batch of its request.
-    pub(super) fn write_reply(&mut self, batch: Option<BatchKey>, write: impl Fn(&mut Vec<u8>)) {
-        if !self.batches.write(batch, &write) {
-            write(&mut self.output);
+    pub(super) fn write_reply(&mut self, to: ReplyTo, kind: MessageKind, write: impl Fn(&mut Vec<u8>)) {
+        if self.batches.write(to.batch, &write) {
+            return self.held_back();
         }
-        self.appended();
+        write(&mut self.output);
+        self.appended(kind, to.origin);
     }
 
     /// A request of a batch is answered, or will not be. The last one sends the replies of all.
@@ -144,8 +200,9 @@ impl Engine {
         }
         let Some(batch) = self.batches.open.remove(&key) else { return };
         self.batches.bytes = self.batches.bytes.saturating_sub(batch.replies.len());
+        let origin = batch.origin;
         if batch.finish(&mut self.output) {
-            self.appended();
+            self.appended(MessageKind::Batch, origin);
         }
     }
 
@@ -155,7 +212,10 @@ impl Engine {
         self.batches.next = batches.next;
         if wanted {
             for batch in batches.open.into_values() {
-                batch.finish(&mut self.output);
+                let origin = batch.origin;
+                if batch.finish(&mut self.output) {
+                    self.let_message_out(MessageKind::Batch, origin);
+                }
             }
         }
     }

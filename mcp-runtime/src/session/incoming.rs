@@ -11,11 +11,13 @@ use mcp_protocol_machine::{About, Awaiting, CopyNumber, RequestId, Step, StepKin
 
 use super::alternatives::applies;
 use super::arrivals::{Arrived, Body, LinearInput};
+use super::batches::ReplyTo;
 use super::engine::{Engine, Owed, Phase};
 use super::faces::Told;
 use super::names::{Names, id_at, to_be_read};
 use super::outgoing::Answer;
 use super::trace::Outcome;
+use crate::driver::MessageKind;
 use crate::error::{Error, Reason};
 use crate::jsonrpc::{Envelope, Line, Malformed, RpcError, is_batch, parse};
 use crate::options::{Cause, Report};
@@ -43,7 +45,7 @@ impl Engine {
         self.lines = lines;
     }
 
-    fn line(&mut self, line: Line<'_>, now: Instant) {
+    pub(super) fn line(&mut self, line: Line<'_>, now: Instant) {
         if !matches!(self.phase, Phase::Open) {
             // A session that is closed accepts everything and drops it.
             return;
@@ -86,8 +88,10 @@ impl Engine {
         match (&id, raw_id) {
             (Some(id), _) => self.write_error(Some(id), &error),
             (None, Some(raw)) => {
-                let batch = self.batches.current();
-                self.write_reply(batch, |into| crate::jsonrpc::write::error_to_raw(into, &raw, &error));
+                let to = ReplyTo { batch: self.batches.current(), origin: self.messages.current() };
+                self.write_reply(to, MessageKind::Error, |into| {
+                    crate::jsonrpc::write::error_to_raw(into, &raw, &error)
+                });
             }
             // A server that prints a line of its log is told nothing by its client: it asked nothing.
             (None, None) if structured || self.side == Side::Server => self.write_error(None, &error),
@@ -96,7 +100,7 @@ impl Engine {
     }
 
     fn named(&self, request: bool, method: &str, params: Option<&str>) -> Option<MessageIndex> {
-        self.names.by_method(&self.protocol, self.side.other(), request, method, params)
+        self.read_as(Direction::Receive, request, method, params)
     }
 
     /// Nothing is known by this method, or nothing that its payload fits.
@@ -144,6 +148,7 @@ impl Engine {
             cancelled: false,
             waiting: Default::default(),
             batch,
+            origin: self.messages.accept(),
             face: None,
         };
         self.owed.insert(id.clone(), owed);
@@ -377,6 +382,9 @@ impl Engine {
             }
             return;
         }
+        if input.answers.is_none() {
+            self.peer_stepped();
+        }
         self.linear.push_back(input);
         self.linear_waiting.wake(&mut self.effects);
     }
@@ -417,13 +425,14 @@ impl Engine {
     /// The peer has taken a request back.
     fn cancel_came(&mut self, id: &RequestId) {
         // It gets no reply, so the replies beside it need not wait for one.
-        let batch = self.owed.get_mut(id).and_then(|owed| owed.batch.take());
-        self.leave_batch(batch);
+        let to = self.unanswerable(id);
+        self.leave_batch(to.batch);
         self.trace_over(Direction::Receive, id, Outcome::Cancelled);
         if let Some(place) = self.incoming.iter().position(|arrived| arrived.id.as_ref() == Some(id)) {
             // Nobody has begun to work on it.
             let removed = self.incoming.remove(place);
             self.owed.remove(id);
+            self.settle_origin(to.origin);
             if let Some((copy, _)) = removed.and_then(|arrived| arrived.copy) {
                 self.leave_copy(copy);
             }
@@ -433,6 +442,7 @@ impl Engine {
             if let Some(face) = owed.face {
                 self.tell_face(face, Told::TakenBack(id.clone()));
             }
+            self.settle_origin(to.origin);
         }
     }
 

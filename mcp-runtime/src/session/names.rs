@@ -92,6 +92,20 @@ impl Names {
         Some(best.0)
     }
 
+    /// The request or notification of a method without a condition, if one side sends one.
+    pub(crate) fn unconditional(
+        &self,
+        protocol: &Protocol,
+        sender: Side,
+        request: bool,
+        method: &str,
+    ) -> Option<MessageIndex> {
+        let mut candidates = self.of_method(protocol, request, method);
+        candidates
+            .find(|(index, message)| message.condition.is_none() && self.sends(sender, *index))
+            .map(|(index, _)| index)
+    }
+
     /// Some request or notification of a method, whatever its payload.
     pub(crate) fn any_of(&self, protocol: &Protocol, request: bool, method: &str) -> Option<MessageIndex> {
         self.of_method(protocol, request, method).next().map(|(index, _)| index)

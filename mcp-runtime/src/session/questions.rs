@@ -13,7 +13,7 @@ use super::names::on_the_wire;
 impl Engine {
     /// The message of this side that a method and a payload stand for.
     pub(crate) fn of_method(&self, kind: Kind, method: &str, params: Option<&str>) -> Option<MessageIndex> {
-        self.names.by_method(&self.protocol, self.side, kind == Kind::Request, method, params)
+        self.read_as(Direction::Send, kind == Kind::Request, method, params)
     }
 
     /// Some message of a method, whatever its payload.

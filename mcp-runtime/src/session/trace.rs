@@ -43,6 +43,8 @@ pub(crate) enum Outcome {
     Cancelled,
     /// This side waits no longer.
     Timeout,
+    /// It was not delivered, or its reply will not come.
+    Lost,
 }
 
 /// Whether anybody listens.
@@ -199,6 +201,7 @@ impl Tracer {
                     }
                     Outcome::Cancelled => span.record("outcome", "cancelled"),
                     Outcome::Timeout => span.record("outcome", "timeout"),
+                    Outcome::Lost => span.record("outcome", "lost"),
                 };
             }
             Trace::Moved { from, to } => tracing::debug!(parent: session, from = &*from, to = &*to, "state"),

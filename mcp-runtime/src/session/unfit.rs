@@ -8,6 +8,7 @@ use mcp_protocol_machine::protocol::{Announcement, Direction, Field, Kind, Messa
 use mcp_protocol_machine::{Awaiting, RequestId};
 
 use super::engine::Engine;
+use super::names::Names;
 use crate::error::{Error, Mismatch};
 use crate::jsonrpc::path::{find, holds};
 use crate::options::Report;
@@ -56,18 +57,33 @@ impl Engine {
         if field.message != message {
             return;
         }
+        let accepted = self.options.accepted_versions(&self.protocol);
+        self.govern(field, payload);
         if !incoming {
             self.requested = None;
             return;
         }
         let (version, requested) = (version_at(field, payload), self.requested.take());
-        let Some(accepted) = self.options.accepted_versions(&self.protocol) else { return };
-        if is_among(accepted, version.as_deref()) {
+        let Some(accepted) = accepted else { return };
+        if is_among(&accepted, version.as_deref()) {
             return;
         }
         let accepted = accepted.iter().map(ToString::to_string).collect();
         let requested = requested.map(String::from);
         self.note_unfit(Error::Version { requested, offered: version, accepted });
+    }
+
+    /// The revision of an announced version governs from here on, if it is another one that this side speaks.
+    fn govern(&mut self, field: &Field, payload: Option<&str>) {
+        let Some(version) = version_at(field, payload) else { return };
+        if self.protocol.version.as_deref() == Some(&*version) {
+            return;
+        }
+        if let Some(protocol) = self.options.governed(&self.protocol, &version) {
+            self.names = Names::new(&protocol);
+            self.checker.govern(&protocol);
+            self.protocol = protocol;
+        }
     }
 
     /// Whether this side may give the answer to a request which asked for a version: with that version, if this side
@@ -83,7 +99,7 @@ impl Engine {
         let versions = self.options.accepted_versions(&self.protocol);
         let (Some(versions), true) = (versions, asks == Some(Kind::Reply { request })) else { return Ok(()) };
         let announced = version_at(field, Some(written));
-        let versions = match is_among(versions, Some(requested)) {
+        let versions = match is_among(&versions, Some(requested)) {
             true => vec![requested.to_owned()],
             false => versions.iter().map(ToString::to_string).collect(),
         };
@@ -96,7 +112,8 @@ impl Engine {
 
     fn note_unfit(&mut self, error: Error) {
         self.report(Report::Unfit { error: error.clone() });
-        self.unfit = Some(Box::new(error));
+        // The version weighs more than a capability, and is looked at first.
+        self.unfit.get_or_insert_with(|| Box::new(error));
     }
 }
 

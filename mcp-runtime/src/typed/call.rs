@@ -1,6 +1,6 @@
-//! Calls and notifications beside the linear channels.
+//! Calls: requests beside the linear channels.
 //!
-//! In: a message and its payload, written as JSON at once. Out: futures, sent when they are first polled. Refuses to
+//! In: a request and its payload, written as JSON at once. Out: a future, sent when it is first polled. Refuses to
 //! leave a request behind: a call that is dropped while it runs is cancelled where the protocol allows it, and
 //! otherwise its reply is dropped when it comes.
 
@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use mcp_protocol_machine::Capabilities;
 use mcp_protocol_machine::protocol::MessageIndex;
-use mcp_protocol_machine::{About, Capabilities};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::pending::Sending;
 use super::reply::{ReadReply, Reply};
-use super::timer::{Patient, now};
+use super::timer::now;
 use crate::error::{Error, Overdue};
 use crate::jsonrpc::write;
 use crate::options::Report;
@@ -229,6 +229,35 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         })
     }
 
+    /// The session that the call belongs to, and its request.
+    pub(super) fn of(&self) -> (&Link, MessageIndex) {
+        (&self.link, self.message)
+    }
+
+    /// Writes the request without waiting for room, if it is not written. Why it cannot be, it tells when it is awaited.
+    pub(super) fn write_now(&mut self, engine: &mut Engine) {
+        let Stage::New(Ok(written)) = &self.stage else { return };
+        let mut cancelling = self.cancelling.as_deref().map(locked);
+        let asked = match cancelling.as_deref() {
+            Some(Cancelling::Early) => Err(Error::Cancelled),
+            _ => engine
+                .check_within(self.message, written, self.within.as_deref())
+                .map_err(Error::from)
+                .and_then(|()| engine.request(self.message, written, self.progress, true)),
+        };
+        if let Ok(id) = asked {
+            if self.patience.is_limited() {
+                let waiting = self.waiting.get_or_insert_with(|| Waiting { started: now(), alarm: None });
+                engine.limit_call(id, waiting.started, self.patience);
+            }
+            if let Some(cancelling) = &mut cancelling {
+                **cancelling = Cancelling::Sent(id);
+            }
+        }
+        drop(cancelling);
+        self.stage = asked.map_or_else(|error| Stage::New(Err(error)), Stage::Running);
+    }
+
     /// Waits for the next report on a call that was written.
     pub(super) fn poll_report(&mut self, context: &Context<'_>, id: i64) -> Poll<Option<Box<str>>> {
         self.link.with(|engine| engine.poll_progress(context, id))
@@ -369,54 +398,6 @@ impl fmt::Debug for Canceller {
 
 fn locked(cancelling: &Mutex<Cancelling>) -> MutexGuard<'_, Cancelling> {
     cancelling.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A notification beside the linear channels. Sent when it is first polled.
-#[must_use = "a notification is sent when it is awaited"]
-#[derive(Debug)]
-pub struct Notify<'a> {
-    link: Link,
-    message: MessageIndex,
-    within: Within,
-    written: Result<String, Error>,
-    patient: Patient,
-    marker: PhantomData<&'a ()>,
-}
-
-impl Notify<'_> {
-    pub(super) fn new<P: Serialize + ?Sized>(link: Link, message: MessageIndex, params: &P) -> Self {
-        let written = written(&link, message, params);
-        Notify { link, message, within: None, written, patient: Patient::default(), marker: PhantomData }
-    }
-
-    /// Refuses the notification where it needs a capability that is not among these.
-    pub(super) fn within(mut self, within: Within) -> Self {
-        self.within = within;
-        self
-    }
-}
-
-impl Future for Notify<'_> {
-    type Output = Result<(), Error>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Notify { link, message, within, written, patient, .. } = self.get_mut();
-        let written = match written {
-            Ok(written) => &**written,
-            Err(error) => return Poll::Ready(Err(error.clone())),
-        };
-        let polled = link.with(|engine| match engine.poll_room(context) {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(()) => {
-                engine.check_within(*message, written, within.as_deref())?;
-                Poll::Ready(engine.notification(*message, written, About::Nothing).map(drop))
-            }
-        });
-        match polled {
-            Poll::Ready(outcome) => Poll::Ready(outcome),
-            Poll::Pending => patient.poll_overdue(context, link, *message, Overdue::Room).map(Err),
-        }
-    }
 }
 
 /// A payload as JSON.

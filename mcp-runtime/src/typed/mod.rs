@@ -6,15 +6,18 @@
 //!
 //! - `session.rs`: the value of a linear channel; `steps.rs`: what it sends; `inputs.rs`: what it takes;
 //!   `step.rs`: both as steps that generated code can name; `exchange.rs`: a linear request and its reply in one.
-//! - `call.rs`: calls and notifications beside the linear channels; `handle.rs`: the same for tasks of their own;
+//! - `call.rs`, `notify.rs`: calls and notifications beside the linear channels; `batch.rs`: several of them in one line;
+//!   `handle.rs`: the same for tasks of their own;
 //!   `pages.rs`: calls whose result comes in pages;
 //!   `pending.rs`: calls that are written and not answered. `timer.rs`: limits of time.
 //! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides;
 //!   `panics.rs`: handlers that panic.
+//! - `resume.rs`: sessions that were begun elsewhere.
 //! - `copies.rs`: values of copies with a life of their own.
 //! - `reply.rs`: replies as Rust types, where a request has several. `closing.rs`: the end.
 //! - `payload.rs`: whether the types that a file names can be payloads.
 
+mod batch;
 mod call;
 mod closing;
 mod context;
@@ -23,6 +26,7 @@ mod exchange;
 mod handle;
 mod incoming;
 mod inputs;
+mod notify;
 mod pages;
 mod panics;
 #[doc(hidden)]
@@ -30,6 +34,7 @@ pub mod payload;
 mod pending;
 mod reply;
 mod responder;
+mod resume;
 mod session;
 mod step;
 mod steps;
@@ -43,7 +48,8 @@ pub use serde_json::{Error as JsonError, Value};
 
 pub use crate::error::{Error, StepError};
 pub use crate::jsonrpc::RpcError;
-pub use call::{Call, Cancellable, Canceller, Notify, Uncancellable};
+pub use batch::{InBatch, batch};
+pub use call::{Call, Cancellable, Canceller, Uncancellable};
 pub use closing::Closing;
 pub use context::Context;
 pub use exchange::{Advance, Exchange};
@@ -51,10 +57,13 @@ pub use handle::Handle;
 pub use incoming::{Arrival, IncomingQueue};
 pub(crate) use inputs::Wanted;
 pub use inputs::{Input, Unread};
+pub use notify::Notify;
 pub use pages::Pages;
 pub use pending::{Pending, Sending};
 pub use reply::{ReadReply, Reply, WriteReply, Written};
 pub use responder::Responder;
+pub(crate) use resume::Announced;
+pub use resume::Resumed;
 pub use session::Session;
 pub(crate) use session::{checker_at, permits, permitted};
 pub use step::{InRole, InState, NotTaken, Step, Typed};

@@ -44,7 +44,7 @@ fn with(transport: Tap<Child>, reports: &Reports) -> McpClient<Uninit> {
     McpClient::with_options(transport, reports.options())
 }
 
-fn spawn() -> Option<Child> {
+pub(crate) fn spawn() -> Option<Child> {
     let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
     let server = peers.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
     let node = std::process::Command::new("node").arg("--version").stdout(Stdio::null()).status();

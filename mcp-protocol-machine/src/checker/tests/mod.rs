@@ -2,6 +2,7 @@
 
 mod conditions;
 mod exchanges;
+mod governed;
 mod keyed;
 mod late;
 mod model;

@@ -1,0 +1,85 @@
+//! A session that another revision of its protocol comes to govern.
+
+use std::borrow::Cow;
+
+use super::tables::{EdgeTo, Tables, To, level, small};
+use super::*;
+use crate::ViolationKind;
+use crate::protocol::{Gate, Holder, Protocol, StateKind, Strictness};
+use Direction::{Receive, Send};
+
+/// An older relative of the small protocol: nobody samples, calls need another capability, there are batches. Its
+/// messages and states have other numbers.
+fn older() -> Protocol {
+    let mut tables = Tables::default();
+    let log = tables.notification("log");
+    let call = tables.request("tools/call");
+    let initialize = tables.request("initialize");
+    let initialized = tables.notification("initialized");
+    tables.cancels("cancelled");
+    tables.edit(call.request).cancellable = true;
+    let calls = tables.gate(&["calls"]);
+    tables.requires(call.request, Holder::Side(Side::Server), calls, None);
+    let active: &[EdgeTo] = &[(Send, call.request, To::Spawn("Calling")), (Receive, log, To::Spawn("End"))];
+    tables.state("Active", StateKind::Replicated, active).outward =
+        level(Strictness::Should, Some("old"), None);
+    tables.state("Uninit", StateKind::Linear, &[(Send, initialize.request, To::Step("Waiting"))]);
+    tables.state("Waiting", StateKind::Linear, &[(Receive, initialize.reply, To::Step("Told"))]);
+    tables.state("Told", StateKind::Linear, &[(Send, initialized, To::Step("Active"))]);
+    tables.answer("Calling", Receive, call);
+    tables.state("End", StateKind::End, &[]);
+    let mut protocol = tables.build(Side::Client);
+    protocol.version = Some("0".into());
+    protocol.batch = true;
+    protocol
+}
+
+#[test]
+fn the_numbers_stay_and_what_the_revision_has_remains() {
+    let (small, older) = (small(), older());
+    let governed = small.protocol.governed_by(&older);
+    assert_eq!(governed.messages.len(), small.protocol.messages.len());
+    assert_eq!((governed.version.as_deref(), governed.batch), (Some("0"), true));
+    let names = |protocol: &Protocol| -> Vec<String> {
+        let states = &protocol.client.as_ref().unwrap().states;
+        states.iter().map(|state| state.name.to_string()).collect()
+    };
+    assert_eq!(names(&governed), names(&small.protocol));
+    // The capability that only the revision knows has a number behind the others.
+    let known = Gate { path: Cow::Owned(vec!["calls".into()]) };
+    assert_eq!(governed.gates.last(), Some(&known));
+    assert_eq!(governed.gates[..small.protocol.gates.len()], small.protocol.gates[..]);
+    // The same governed by itself is the same.
+    assert_eq!(small.protocol.governed_by(&small.protocol), small.protocol);
+}
+
+#[test]
+fn a_session_goes_on_in_its_state_under_other_rules() {
+    let (small, older) = (small(), older());
+    let mut checker = Checker::new(small.protocol.clone(), Side::Client).unwrap();
+    checker.ask(Send, small.initialize.request, 0).unwrap();
+    checker.answer(Receive, 0, small.initialize.reply).unwrap();
+    let governed = small.protocol.governed_by(&older);
+    let calls = crate::protocol::GateIndex(u16::try_from(governed.gates.len() - 1).unwrap());
+    checker.govern(governed);
+    assert!(checker.is_governed());
+    // The capability of the latest revision opens nothing any more.
+    checker.announce(Side::Server, Capabilities::from_gates([small.tools]));
+    checker.announce(Side::Client, Capabilities::from_gates([small.sampling]));
+    checker.tell(Send, small.initialized).unwrap();
+    assert_eq!(checker.state_names(), "Active");
+    let closed = checker.ask(Send, small.call.request, 1).unwrap_err();
+    assert!(matches!(&closed.kind, ViolationKind::NotNegotiated { capability, .. } if capability == "calls"));
+    assert_eq!((closed.rule(), closed.strictness()), (Some("old"), Strictness::Should));
+    checker.announce(Side::Server, Capabilities::from_gates([calls]));
+    checker.ask(Send, small.call.request, 2).unwrap();
+    checker.answer(Receive, 2, small.call.reply).unwrap();
+    // What the revision does not have is unknown, whatever was announced for it.
+    for direction in [Receive, Send] {
+        let unknown = checker.ask(direction, small.sample.request, 3).unwrap_err();
+        assert_eq!(unknown.kind, ViolationKind::UnknownMethod);
+        assert_eq!(unknown.error_code(), -32_601);
+    }
+    let unknown = checker.ask(Receive, small.ping.request, 4).unwrap_err();
+    assert_eq!(unknown.to_string(), "`ping` is no method that the server sends in `Test` 0");
+}

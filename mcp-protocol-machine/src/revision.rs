@@ -1,0 +1,110 @@
+//! One revision of a protocol governs a session that was written against another.
+//!
+//! In: the tables that the session is written against, and those of the revision that was agreed on. Out: the first
+//! ones, with the same states and the same numbers for everything, but with no more in them than the second ones know:
+//! the messages that both have, the capabilities that the second one asks for, its levels, its batches and its name.
+//! Refuses to add a message, so whoever speaks several revisions is written against the one that has most; and to
+//! change what follows what, which is the business of the session's own types.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use crate::protocol::{
+    Condition, Direction, Edge, Gate, GateIndex, Kind, Message, Protocol, Requirement, Role, Side, State,
+    Text,
+};
+
+impl Protocol {
+    /// These tables with no more in them than another revision of the protocol has.
+    #[must_use]
+    pub fn governed_by(&self, revision: &Protocol) -> Protocol {
+        let mut governed = self.clone();
+        governed.version.clone_from(&revision.version);
+        governed.batch = revision.batch;
+        let theirs: HashMap<Identity<'_>, &Message> =
+            revision.messages.iter().map(|message| (identity(revision, message), message)).collect();
+        let mut gates: Vec<Gate> = self.gates.to_vec();
+        for (own, message) in self.messages.iter().zip(governed.messages.to_mut()) {
+            if let Some(their) = theirs.get(&identity(self, own)) {
+                message.requires = requirements(revision, their, &mut gates);
+                message.level.clone_from(&their.level);
+                message.cancellable = own.cancellable && their.cancellable;
+            }
+        }
+        governed.gates = Cow::Owned(gates);
+        for side in [Side::Client, Side::Server] {
+            let (Some(own), Some(their)) = (self.role(side), revision.role(side)) else { continue };
+            let role = narrowed(self, own, revision, their);
+            match side {
+                Side::Client => governed.client = Some(role),
+                Side::Server => governed.server = Some(role),
+            }
+        }
+        governed
+    }
+}
+
+/// What makes two messages of two revisions the same: that they are on the wire.
+type Identity<'a> = (Word, &'a str, Option<&'a Condition>, Option<&'a Condition>);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Word {
+    Request,
+    Notification,
+    Reply,
+    Refusal,
+}
+
+fn identity<'a>(protocol: &'a Protocol, message: &'a Message) -> Identity<'a> {
+    let (word, request) = match message.kind {
+        Kind::Request => (Word::Request, None),
+        Kind::Notification => (Word::Notification, None),
+        Kind::Reply { request } => (Word::Reply, Some(request)),
+        Kind::Refusal { request } => (Word::Refusal, Some(request)),
+    };
+    let request = request.and_then(|request| protocol.message(request));
+    let asked = request.and_then(|request| request.condition.as_ref());
+    (word, &message.method, message.condition.as_ref(), asked)
+}
+
+/// What a message needs in a revision, in numbers that stand for the same in these gates.
+fn requirements(
+    revision: &Protocol,
+    message: &Message,
+    gates: &mut Vec<Gate>,
+) -> Cow<'static, [Requirement]> {
+    let translated = message.requires.iter().filter_map(|requirement| {
+        let gate = revision.gate(requirement.gate)?;
+        let place = gates.iter().position(|known| known.path == gate.path).unwrap_or_else(|| {
+            gates.push(gate.clone());
+            gates.len() - 1
+        });
+        let gate = GateIndex(u16::try_from(place).ok()?);
+        Some(Requirement { gate, ..requirement.clone() })
+    });
+    translated.collect()
+}
+
+fn narrowed(own: &Protocol, role: &Role, revision: &Protocol, their: &Role) -> Role {
+    let mut said: HashSet<(Direction, Identity<'_>)> = HashSet::new();
+    for edge in their.states.iter().flat_map(|state| state.edges.iter()) {
+        if let Some(message) = revision.message(edge.message) {
+            said.insert((edge.direction, identity(revision, message)));
+        }
+    }
+    let both = |edge: &Edge| {
+        let message = own.message(edge.message);
+        message.is_some_and(|message| said.contains(&(edge.direction, identity(own, message))))
+    };
+    let levels: HashMap<&Text, &State> = their.states.iter().map(|state| (&state.name, state)).collect();
+    let states = role.states.iter().map(|state| {
+        let mut narrowed = state.clone();
+        narrowed.edges = state.edges.iter().filter(|edge| both(edge)).copied().collect();
+        if let Some(their) = levels.get(&state.name) {
+            narrowed.outward.clone_from(&their.outward);
+            narrowed.inward.clone_from(&their.inward);
+        }
+        narrowed
+    });
+    Role { name: role.name.clone(), states: states.collect() }
+}

@@ -1,0 +1,98 @@
+//! Notifications beside the linear channels.
+//!
+//! In: a notification and its payload, written as JSON at once. Out: a future, sent when it is first polled, or written
+//! with others in a batch. Refuses nothing by itself: the engine does.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use mcp_protocol_machine::About;
+use mcp_protocol_machine::protocol::MessageIndex;
+use serde::Serialize;
+
+use super::call::{Within, written};
+use super::timer::Patient;
+use crate::error::{Error, Overdue};
+use crate::session::{Engine, Link};
+
+/// A notification beside the linear channels. Sent when it is first polled.
+#[must_use = "a notification is sent when it is awaited"]
+#[derive(Debug)]
+pub struct Notify<'a> {
+    link: Link,
+    message: MessageIndex,
+    within: Within,
+    written: Result<String, Error>,
+    /// It was written, in a batch.
+    sent: bool,
+    patient: Patient,
+    marker: PhantomData<&'a ()>,
+}
+
+impl Notify<'_> {
+    pub(super) fn new<P: Serialize + ?Sized>(link: Link, message: MessageIndex, params: &P) -> Self {
+        let written = written(&link, message, params);
+        let patient = Patient::default();
+        Notify { link, message, within: None, written, sent: false, patient, marker: PhantomData }
+    }
+
+    /// Refuses the notification where it needs a capability that is not among these.
+    pub(super) fn within(mut self, within: Within) -> Self {
+        self.within = within;
+        self
+    }
+}
+
+impl Notify<'_> {
+    /// The session that the notification belongs to, and which it is.
+    pub(super) fn of(&self) -> (&Link, MessageIndex) {
+        (&self.link, self.message)
+    }
+
+    /// Writes the notification without waiting for room.
+    pub(super) fn write_now(&mut self, engine: &mut Engine) {
+        let Ok(written) = &self.written else { return };
+        let told = engine
+            .check_within(self.message, written, self.within.as_deref())
+            .map_err(Error::from)
+            .and_then(|()| engine.notification(self.message, written, About::Nothing).map(drop));
+        match told {
+            Ok(()) => self.sent = true,
+            Err(error) => self.written = Err(error),
+        }
+    }
+
+    /// Whether it was written, and if not, why.
+    pub(super) fn outcome(self) -> Result<(), Error> {
+        match self.written {
+            Ok(_) if self.sent => Ok(()),
+            Ok(_) => Err(Error::Closed),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Future for Notify<'_> {
+    type Output = Result<(), Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Notify { link, message, within, written, patient, .. } = self.get_mut();
+        let written = match written {
+            Ok(written) => &**written,
+            Err(error) => return Poll::Ready(Err(error.clone())),
+        };
+        let polled = link.with(|engine| match engine.poll_room(context) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(()) => {
+                engine.check_within(*message, written, within.as_deref())?;
+                Poll::Ready(engine.notification(*message, written, About::Nothing).map(drop))
+            }
+        });
+        match polled {
+            Poll::Ready(outcome) => Poll::Ready(outcome),
+            Poll::Pending => patient.poll_overdue(context, link, *message, Overdue::Room).map(Err),
+        }
+    }
+}
