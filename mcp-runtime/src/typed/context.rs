@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::Handle;
 use super::call::written;
+use super::timer::room;
 use crate::error::Error;
 use crate::session::Link;
 
@@ -43,7 +44,7 @@ impl Context {
     ) -> Result<(), Error> {
         let Some(token) = &self.token else { return Ok(()) };
         let written = written(&self.link, message, params)?;
-        poll_fn(|context| self.link.with(|engine| engine.poll_room(context))).await;
+        room(&self.link, message).await?;
         self.link.with(|engine| {
             engine.speak_about(self.id.as_ref());
             let reported = engine.report_on(message, &written, token, self.id.as_ref());
