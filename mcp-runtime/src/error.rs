@@ -161,10 +161,10 @@ pub enum Endless {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Overdue {
-    /// The request could not be written: the peer does not read. It never will be written.
+    /// The message could not be written: the peer does not read. It never will be written.
     Room,
-    /// The request could not be written: the reply to one before it has not come, for which nobody waits any more. It
-    /// never will be written.
+    /// The message could not be written: the reply to a request before it has not come, for which nobody waits any
+    /// more. It never will be written.
     Turn,
     /// The reply did not come, nor a report where reports renew the time.
     Reply,

@@ -13,8 +13,8 @@ use mcp_protocol_machine::protocol::{
     Direction, Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text,
 };
 use mcp_protocol_machine::{
-    Capabilities, Checker, CopyNumber, IdTable, ProtocolRef, RequestId, Step, TableError, Token, Violation,
-    ViolationKind,
+    Capabilities, Checker, CopyNumber, IdTable, Limits, ProtocolRef, RequestId, Step, TableError, Token,
+    Violation, ViolationKind,
 };
 
 use super::arrivals::{Arrived, LinearInput};
@@ -179,13 +179,18 @@ pub(crate) struct Owed {
 /// The calls by id.
 pub(crate) type Calls = IdTable<i64, Pending>;
 
+/// How much the checker keeps.
+pub(super) fn limits(options: &Options) -> Limits {
+    Limits { running: options.max_running, ..Limits::default() }
+}
+
 impl Engine {
     pub(crate) fn new(
         protocol: ProtocolRef,
         side: Side,
         options: Arc<Options>,
     ) -> Result<Engine, TableError> {
-        let checker = Checker::new(&protocol, side)?;
+        let checker = Checker::new(&protocol, side)?.with_limits(limits(&options));
         Ok(Engine::with(protocol, side, options, checker))
     }
 
@@ -385,7 +390,7 @@ impl Engine {
         {
             self.report(Report::Advice(advice));
         }
-        self.trace_step(step.kind);
+        self.trace_step(step);
         if self.unfit.is_some() {
             self.unfit = None;
         }

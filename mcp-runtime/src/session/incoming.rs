@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side, StateIndex};
+use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex, Side, StateIndex};
 use mcp_protocol_machine::{About, Awaiting, CopyNumber, RequestId, Step, StepKind, Ties};
 
 use super::alternatives::applies;
@@ -365,9 +365,16 @@ impl Engine {
     /// A linear input was accepted.
     fn linear_came(&mut self, input: LinearInput, kind: StepKind) {
         if self.linear.len() >= self.options.max_linear {
-            let stays = matches!(kind, StepKind::Linear { from, to } if from == to);
-            if stays && input.id.is_none() {
+            let left_out = match &input.id {
+                Some(id) if self.is_undone_by_refusal(input.message, kind) => {
+                    let error = RpcError::busy("too many messages are waiting: try again later");
+                    self.reply_error(id, &error).is_ok()
+                }
+                Some(_) => false,
                 // The state is the same with the message and without it, so it can be dropped.
+                None => matches!(kind, StepKind::Linear { from, to } if from == to),
+            };
+            if left_out {
                 let message = self.name(input.message);
                 self.report(Report::Dropped { message, cause: Cause::QueueFull });
             } else {
@@ -380,6 +387,16 @@ impl Engine {
         }
         self.linear.push_back(input);
         self.linear_waiting.wake(&mut self.effects);
+    }
+
+    /// Whether a linear request that is refused leaves its channel where it was before. A refusal with a branch of its
+    /// own leads on, and the value that has not seen the request could not follow.
+    fn is_undone_by_refusal(&self, request: MessageIndex, kind: StepKind) -> bool {
+        let StepKind::Linear { from, to } = kind else { return false };
+        let refusal = self.names.refusal(&self.protocol, request);
+        let asked = self.role().and_then(|role| role.state(to));
+        let edge = refusal.zip(asked).and_then(|(refusal, asked)| asked.edge(Direction::Send, refusal));
+        edge.is_some_and(|edge| edge.action == Action::Step(from))
     }
 
     /// A replicated input was accepted.

@@ -9,7 +9,7 @@ use std::time::Instant;
 use mcp_protocol_machine::protocol::{Action, Direction, Edge, Origin as Author, Side, StateIndex};
 use mcp_protocol_machine::{Awaiting, Capabilities, Checker, RequestId, StepKind, TableError};
 
-use super::engine::{Engine, Phase};
+use super::engine::{Engine, Phase, limits};
 use super::names::announced;
 use super::trace::Outcome;
 use crate::driver::{MessageKind, Origin, Outgoing, Outlet, Place, Received};
@@ -232,7 +232,7 @@ impl Engine {
 
     /// The session was begun elsewhere, and is in this state.
     pub(crate) fn resume(&mut self, state: StateIndex, resumed: &Resumed) -> Result<(), TableError> {
-        self.checker = Checker::resume(&self.protocol, self.side, state)?;
+        self.checker = Checker::resume(&self.protocol, self.side, state)?.with_limits(limits(&self.options));
         self.next_id = resumed.id();
         let protocol = self.protocol.clone();
         for (side, said) in [(Side::Client, &resumed.client), (Side::Server, &resumed.server)] {

@@ -334,7 +334,7 @@ impl Engine {
         let Some(request) = self.settle(id)? else { return Ok(()) };
         if let Some(message) = self.names.refusal(&protocol, request) {
             let step = self.checker.reply(Direction::Send, id, message)?;
-            self.trace_step(step.kind);
+            self.trace_step(&step);
             if step.kind.is_dropped() {
                 return Ok(());
             }

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::Handle;
 use super::call::{Within, written};
+use super::timer::room;
 use crate::error::Error;
 use crate::session::Link;
 
@@ -45,7 +46,7 @@ impl Context {
     ) -> Result<(), Error> {
         let Some(token) = &self.token else { return Ok(()) };
         let written = written(&self.link, message, params)?;
-        poll_fn(|context| self.link.with(|engine| engine.poll_room(context))).await;
+        room(&self.link, message).await?;
         self.link.with(|engine| {
             match engine.check_within(message, &written, self.within.as_deref()) {
                 Err(violation) if violation.missing_capability().is_some() => return Err(violation.into()),

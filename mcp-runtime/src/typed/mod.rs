@@ -67,4 +67,4 @@ pub use resume::Resumed;
 pub use session::Session;
 pub(crate) use session::{checker_at, permits, permitted};
 pub use step::{InRole, InState, NotTaken, Step, Typed};
-pub(crate) use timer::{Timer, now};
+pub(crate) use timer::{Patient, now, room};
