@@ -201,6 +201,9 @@ fn check(resolution: &Resolution, settings: Settings, diagnostics: &mut Vec<Diag
             if settings.without_closure {
                 found.extend(relation::closing_races(client, server, &declarations.messages));
             }
+        } else {
+            let comparison = automaton::compare(resolution, Side::Client);
+            found.iter_mut().for_each(|finding| other_side::name_both(finding, &comparison));
         }
         diagnostics.append(&mut found);
     }

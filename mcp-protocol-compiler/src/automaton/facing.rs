@@ -7,7 +7,7 @@
 //! The walk goes through both graphs at once, breadth first, as if each message that differs were the same, so that
 //! what lies behind it is compared as well. That is what tells a wrong name from a step too many.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Side};
 
@@ -65,15 +65,16 @@ pub fn compare(resolution: &Resolution, side: Side) -> Comparison {
         other: &other,
         waiting: VecDeque::from([(own_start, other_start, None)]),
         seen: Set::default(),
+        numbers: HashMap::new(),
         found: Comparison { differences: Vec::new(), alike_otherwise: true },
         left: MOST_COMPARED,
     };
     while let Some((own, other, behind)) = walk.waiting.pop_front() {
-        if walk.left == 0 {
-            return Comparison::default();
-        }
         if walk.seen.insert((own, other)) {
             walk.places(own, other, behind);
+        }
+        if walk.left == 0 {
+            return Comparison::default();
         }
     }
     walk.found
@@ -95,6 +96,8 @@ struct Walk<'a> {
     /// Pairs of nodes to be compared, and the difference they lie behind.
     waiting: VecDeque<(NodeId, NodeId, Option<usize>)>,
     seen: Set<(NodeId, NodeId)>,
+    /// The places of the differences, and where each is in the list.
+    numbers: HashMap<(Span, Span), usize>,
     found: Comparison,
     /// How many comparisons may still be made.
     left: usize,
@@ -136,14 +139,22 @@ impl<'a> Walk<'a> {
         if own.direction == other.direction {
             return self.apart(behind);
         }
-        let mut behind = behind;
-        if !self.same(&own.message.text, &other.message.text) {
-            behind = Some(self.found.differences.len());
+        let behind = match self.same(&own.message.text, &other.message.text) {
+            true => behind,
+            false => Some(self.difference(own, other)),
+        };
+        self.waiting.push_back((own.next, other.next, behind));
+    }
+
+    /// The number of a difference, which a loop leads to again.
+    fn difference(&mut self, own: &ActionNode, other: &ActionNode) -> usize {
+        let differences = &mut self.found.differences;
+        *self.numbers.entry((own.span, other.span)).or_insert_with(|| {
             let action = |direction, name: &str| {
                 let sign = if direction == Direction::Send { '!' } else { '?' };
                 format!("{sign}{name}")
             };
-            self.found.differences.push(Difference {
+            differences.push(Difference {
                 own: own.span,
                 written: action(own.direction, &own.message.text),
                 fitting: action(own.direction, &other.message.text),
@@ -151,8 +162,8 @@ impl<'a> Walk<'a> {
                 facing: action(other.direction, &other.message.text),
                 only_the_name: true,
             });
-        }
-        self.waiting.push_back((own.next, other.next, behind));
+            differences.len() - 1
+        })
     }
 
     /// Channels that stand in the same place.
@@ -176,8 +187,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Members in the same position come first: where a branch repeats another one's name, it is the later one that
-    /// was meant to be something else only if it stands where the other role has something else.
+    /// Members in the same position come first: of two branches with one name, the one is wrong that stands where the
+    /// other role has something else.
     fn matched<T: Copy>(
         &mut self,
         own: &[T],

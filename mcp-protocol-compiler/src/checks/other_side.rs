@@ -1,14 +1,14 @@
 //! What the other role says at the place of a mistake.
 //!
 //! In: the findings of a role that cannot be built, and how its text compares with the other role's. Out: the same
-//! findings, those that come from one wrong name as one, which points at the other role's action, too. Refuses to make
-//! findings: a difference that no rule of one role is broken by is found when the roles are related.
+//! findings, those that come from one wrong name as one, which points at the other role's action, too. Where both can
+//! be built, and relating them found a difference, this says with which names it is written. Refuses to make findings.
 
 use mcp_protocol_machine::protocol::Side;
 
 use crate::automaton::{Comparison, Difference};
 use crate::checks::declarations;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Label, Severity};
 use crate::source::Span;
 
 /// Points from the findings of one role at the role `other`.
@@ -48,6 +48,34 @@ pub fn point_at(found: Vec<Diagnostic>, comparison: &Comparison, other: Side) ->
         }
     }
     kept
+}
+
+/// Names the two actions that a finding of both roles comes from, where their texts differ in nothing else and it only
+/// names messages of the groups that stand there.
+pub fn name_both(finding: &mut Diagnostic, comparison: &Comparison) {
+    let ([difference], true) = (comparison.differences.as_slice(), comparison.alike_otherwise) else {
+        return;
+    };
+    let Difference { own, written, fitting, other, facing, only_the_name: _ } = difference;
+    let sign = if facing.starts_with('!') { '!' } else { '?' };
+    let turned = format!("{sign}{}", written.trim_start_matches(['!', '?']));
+    let named = |actions: [&String; 2]| {
+        let texts: Vec<String> = actions.iter().map(|action| format!("`{action}`")).collect();
+        finding.helps.iter().any(|help| texts.iter().any(|text| help.contains(text)))
+    };
+    if named([fitting, facing]) && named([written, &turned]) {
+        return;
+    }
+    for (place, action) in [(own, written), (other, facing)] {
+        if !finding.labels.iter().any(|label| overlap(label.span, *place)) {
+            finding.labels.push(Label { span: *place, text: format!("`{action}` stands here") });
+        }
+    }
+    let help = format!("write `{fitting}` in place of `{written}`, or `{turned}` in place of `{facing}`");
+    match finding.helps.first_mut() {
+        Some(first) => *first = help,
+        None => finding.helps.push(help),
+    }
 }
 
 /// The difference that a finding comes from. Where the texts fit but for names, each finding comes from one of them:
