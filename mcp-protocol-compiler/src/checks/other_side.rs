@@ -122,6 +122,11 @@ fn pointing(mut finding: Diagnostic, difference: &Difference, other: Side) -> Di
     if !*only_the_name || finding.helps.iter().any(|help| help.contains(&suggested)) {
         return finding;
     }
+    // The same name may stand at the primary place, where it is right.
+    let mut others = finding.labels.iter_mut().skip(1);
+    if let Some(label) = others.find(|label| overlap(label.span, *own)) {
+        label.text += &format!("; `{fitting}` would fit");
+    }
     let help = format!("write `{fitting}` in place of `{written}`: {role} {does} `{facing}` there");
     // What else could be typed makes this role right, and leaves the two apart; only a name that nothing declares may
     // be a message that is still to be declared.
