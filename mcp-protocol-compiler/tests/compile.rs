@@ -14,7 +14,7 @@ use std::path::Path;
 use mcp_protocol_compiler::diagnostic::Severity;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::{Compilation, compile};
-use mcp_protocol_machine::protocol::Direction;
+use mcp_protocol_machine::protocol::{Direction, Level};
 
 /// Compiles the first of some files.
 fn compile_files(files: &[(&str, &str)]) -> Compilation {
@@ -187,6 +187,18 @@ fn a_garbled_declaration_is_one_mistake() {
     let text = findings(&[("garbled.session", text)]);
     assert!(!text.contains("called `A`") && !text.contains("called `R`"), "{text}");
     assert!(text.contains("called `M`") && text.contains("called `Gone`"), "{text}");
+}
+
+#[test]
+fn a_level_of_one_direction_wins_over_one_of_both() {
+    for levels in ["should \"both\", must \"sent\" out", "must \"sent\" out, should \"both\""] {
+        let text = format!("client C\nserver S = dual C\nC [{levels}] = !A . ?B . End");
+        let compiled = compile_files(&[("levels.session", &text)]).protocol.unwrap();
+        let client = &compiled.client.unwrap().states[0];
+        assert_eq!((&client.outward, &client.inward), (&Level::must("sent"), &Level::should("both")));
+        let server = &compiled.server.unwrap().states[0];
+        assert_eq!((&server.inward, &server.outward), (&Level::must("sent"), &Level::should("both")));
+    }
 }
 
 /// Two written types, and whether the second is the first one's dual: as texts, so that all from the parser to the
