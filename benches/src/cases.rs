@@ -3,10 +3,12 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
+use crate::checker;
 use crate::contest::{Contestant, Plan};
 use crate::floor::{Blocking, Floor};
 use crate::measure::{Figures, resident, stay_on_one_core};
 use crate::ours::Ours;
+use crate::ours_checked::OursChecked;
 use crate::ours_mcp::OursMcp;
 use crate::payload::Tool;
 use crate::rival::Rival;
@@ -22,6 +24,8 @@ pub enum Place {
     Sessions,
     /// In the same process, and nothing is said.
     Idle,
+    /// There is none: the checker judges messages that nobody writes.
+    Nowhere,
 }
 
 /// What is measured of each contestant.
@@ -35,14 +39,17 @@ pub struct Case {
     pub tool: Tool,
     /// How many calls run at the same time.
     pub in_flight: usize,
-    /// How many calls make a measurement; connections, where it is memory that is measured.
+    /// How many calls make a measurement; connections, where it is memory that is measured; messages, where they are
+    /// judged and no more.
     pub calls: usize,
-    /// Who takes part.
+    /// Who takes part; kinds of messages, where they are judged and no more.
     pub contestants: &'static [&'static str],
 }
 
 const ALL: &[&str] = &["floor", "ours", "ours-mcp", "rmcp"];
 const WITH_BLOCKING: &[&str] = &["floor", "blocking", "ours", "ours-mcp", "rmcp"];
+const DUPLEX: &[&str] = &["floor", "ours", "ours-checked", "ours-mcp", "rmcp"];
+const JUDGED: &[&str] = &[checker::NOTIFICATION, checker::EXCHANGE, checker::CROWD];
 const ALONE: &[&str] = &["ours"];
 
 const fn case(
@@ -58,10 +65,10 @@ const fn case(
 
 /// All of them.
 pub const CASES: &[Case] = &[
-    case("duplex, one at a time", Place::Duplex, Tool::Echo, 1, 50_000, ALL),
-    case("duplex, one at a time, 10 kB", Place::Duplex, Tool::Long, 1, 20_000, ALL),
-    case("duplex, 64 in flight", Place::Duplex, Tool::Echo, 64, 50_000, ALL),
-    case("duplex, 64 in flight, 10 kB", Place::Duplex, Tool::Long, 64, 20_000, ALL),
+    case("duplex, one at a time", Place::Duplex, Tool::Echo, 1, 50_000, DUPLEX),
+    case("duplex, one at a time, 10 kB", Place::Duplex, Tool::Long, 1, 20_000, DUPLEX),
+    case("duplex, 64 in flight", Place::Duplex, Tool::Echo, 64, 50_000, DUPLEX),
+    case("duplex, 64 in flight, 10 kB", Place::Duplex, Tool::Long, 64, 20_000, DUPLEX),
     case("child, one at a time", Place::Child, Tool::Echo, 1, 20_000, WITH_BLOCKING),
     case("child, one at a time, 10 kB", Place::Child, Tool::Long, 1, 10_000, WITH_BLOCKING),
     case("child, 64 in flight", Place::Child, Tool::Echo, 64, 50_000, ALL),
@@ -71,6 +78,7 @@ pub const CASES: &[Case] = &[
     case("1 session on all cores", Place::Sessions, Tool::Echo, 1, 50_000, ALONE),
     case("2 sessions on all cores", Place::Sessions, Tool::Echo, 2, 50_000, ALONE),
     case("8 sessions on all cores", Place::Sessions, Tool::Echo, 8, 50_000, ALONE),
+    case("the checker alone, a message", Place::Nowhere, Tool::Echo, 1, 20_000_000, JUDGED),
     case("idle connection, memory an end", Place::Idle, Tool::Echo, 1, 500, ALL),
 ];
 
@@ -81,6 +89,7 @@ pub fn serve(who: &str) -> ExitCode {
         "floor" => runtime.block_on(Floor::serve_stdio()),
         "blocking" => runtime.block_on(Blocking::serve_stdio()),
         "ours" => runtime.block_on(Ours::serve_stdio()),
+        "ours-checked" => runtime.block_on(OursChecked::serve_stdio()),
         "ours-mcp" => runtime.block_on(OursMcp::serve_stdio()),
         "rmcp" => runtime.block_on(Rival::serve_stdio()),
         _ => return unknown(who),
@@ -99,9 +108,14 @@ pub fn run(case: &str, who: &str, calls: &str) -> ExitCode {
         stay_on_one_core();
     }
     let figures = match who {
+        kind if case.place == Place::Nowhere => match checker::measure(kind, case.calls) {
+            Some(figures) => figures,
+            None => return unknown(kind),
+        },
         "floor" => measure::<Floor>(case),
         "blocking" => measure::<Blocking>(case),
         "ours" => measure::<Ours>(case),
+        "ours-checked" => measure::<OursChecked>(case),
         "ours-mcp" => measure::<OursMcp>(case),
         "rmcp" => measure::<Rival>(case),
         _ => return unknown(who),
@@ -128,8 +142,8 @@ fn measure<C: Contestant>(case: Case) -> Figures {
         match case.place {
             Place::Duplex => C::duplex(plan).await.figures(),
             Place::Child => C::child(plan).await.figures(),
-            // They have a runtime of their own, above.
-            Place::Sessions => Figures::memory(0.0),
+            // They have no use for this runtime.
+            Place::Sessions | Place::Nowhere => Figures::memory(0.0),
             Place::Idle => {
                 // The first connections pay for what all of them share.
                 let _warm = C::idle(10).await;

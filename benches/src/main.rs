@@ -5,10 +5,12 @@
 //! take turns, and of several rounds the best counts, for what disturbs a measurement only ever adds to it.
 
 mod cases;
+mod checker;
 mod contest;
 mod floor;
 mod measure;
 mod ours;
+mod ours_checked;
 mod ours_mcp;
 pub mod payload;
 mod report;

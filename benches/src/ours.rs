@@ -8,7 +8,7 @@ use mcp_runtime::{Options, RpcError, transport};
 use crate::contest::{Contestant, Done, Plan, drive, itself};
 use crate::payload::{Call, Hello, Told};
 
-mod echo {
+pub mod echo {
     mcp_runtime::protocol!("src/echo.session");
 }
 
@@ -24,7 +24,7 @@ impl server::Handler for Desk {
 }
 
 /// Serves one session to its end.
-async fn serve(session: Teller<Start>) {
+pub async fn serve(session: Teller<Start>) {
     let serving = tokio::spawn(session.incoming().serve(Desk));
     let (_, session) = session.recv_initialize().await.expect("the client greets");
     let session = session.send_welcome(Hello::default()).await.expect("it can be greeted");
@@ -33,7 +33,8 @@ async fn serve(session: Teller<Start>) {
     drop(session);
 }
 
-async fn greet(session: Caller<Start>) -> Caller<Active> {
+/// Greets the server.
+pub async fn greet(session: Caller<Start>) -> Caller<Active> {
     let (_, session) = session.initialize(Hello::default()).await.expect("the server answers");
     session.send_initialized().await.expect("it can be told")
 }

@@ -117,7 +117,7 @@ fn print(case: &Case, results: &[(&str, Option<Figures>)], instructions: &[Optio
         for (who, figures) in results {
             if let (Some(figures), Some(floor)) = (figures, floor) {
                 println!(
-                    "  {who:<9} {:>8.1} KiB {:>7.2} x",
+                    "  {who:<12} {:>8.1} KiB {:>7.2} x",
                     figures.memory / 1024.0,
                     figures.memory / floor.memory
                 );
@@ -125,7 +125,21 @@ fn print(case: &Case, results: &[(&str, Option<Figures>)], instructions: &[Optio
         }
         return;
     }
-    println!("              p50 µs   ratio   p99 µs   calls/s   ratio  allocs  instructions   ratio");
+    if case.place == Place::Nowhere {
+        println!("                 p50 ns   p99 ns   messages/s  allocs");
+        for (kind, figures) in results {
+            let Some(figures) = figures else { continue };
+            println!(
+                "  {kind:<12} {:>8.1} {:>8.1} {:>12.0} {:>7.1}",
+                figures.p50 * 1e3,
+                figures.p99 * 1e3,
+                figures.rate,
+                figures.allocations,
+            );
+        }
+        return;
+    }
+    println!("                 p50 µs   ratio   p99 µs   calls/s   ratio  allocs  instructions   ratio");
     for ((who, figures), instructions) in results.iter().zip(instructions) {
         let (Some(figures), Some(floor)) = (figures, floor) else { continue };
         let counted = match (instructions, floor_instructions) {
@@ -133,7 +147,7 @@ fn print(case: &Case, results: &[(&str, Option<Figures>)], instructions: &[Optio
             _ => String::new(),
         };
         println!(
-            "  {who:<9} {:>8.2} {:>7.2} {:>8.2} {:>9.0} {:>7.2} {:>7.1} {counted}",
+            "  {who:<12} {:>8.2} {:>7.2} {:>8.2} {:>9.0} {:>7.2} {:>7.1} {counted}",
             figures.p50,
             figures.p50 / floor.p50,
             figures.p99,

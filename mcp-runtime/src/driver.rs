@@ -8,7 +8,10 @@
 //! when a session is over: the engine says so by [`Output::Finished`] or [`Output::Abandoned`].
 
 mod input;
+mod outlet;
 mod pump;
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+mod shared;
 
 use std::fmt;
 use std::future::Future;
@@ -18,7 +21,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
+use crate::error::{Error, Reason};
+use crate::options::Report;
+
 pub use input::Input;
+pub use outlet::{MessageKind, Origin, Outgoing, Outlet, Place, Received};
 pub use pump::{Limits, Pump, PumpEvent, run};
 pub(crate) use pump::{after, duplicate};
 
@@ -35,6 +42,46 @@ pub trait Endpoint: Send + Sync + 'static {
     /// offers none.
     fn offer_direct_output(&self, output: Box<dyn DirectOutput>) {
         drop(output);
+    }
+
+    /// Offers to take whole messages, each with what it is about, in place of
+    /// [`poll_output`](Self::poll_output)'s bytes. That is then asked with no room, for the end of the session only.
+    fn offer_outlet(&self, outlet: Box<dyn Outlet>) {
+        drop(outlet);
+    }
+
+    /// Takes one whole message, or a batch, laid out in any way, for transports that carry messages rather than a
+    /// stream. Each of the requests that were accepted is settled once.
+    fn receive_message(&self, message: &[u8], origin: Origin, now: Instant) -> Received {
+        let _ = (message, origin, now);
+        Received::default()
+    }
+
+    /// Tells that a request of this side could not be delivered, or that no reply to it will come.
+    fn request_failed(&self, id: i64, error: Error) {
+        let _ = (id, error);
+    }
+
+    /// Whether a request of this side still waits for its reply.
+    fn awaits(&self, id: i64) -> bool {
+        let _ = id;
+        false
+    }
+
+    /// Tells that the session cannot go on, and why.
+    fn failed(&self, reason: Reason) {
+        let _ = reason;
+    }
+
+    /// Tells of something that the session lives on with.
+    fn report(&self, report: Report) {
+        let _ = report;
+    }
+
+    /// Tells that the peer has lost the session, and that its beginning was said once more: this request was answered
+    /// with this result.
+    fn renewed(&self, request: &[u8], result: &[u8]) {
+        let _ = (request, result);
     }
 
     /// Takes the next bytes of the incoming stream, in pieces of any size.

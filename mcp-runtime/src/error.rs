@@ -32,6 +32,15 @@ pub enum Error {
     /// The peer answered the request with an error.
     #[error("the peer refused the request: {0}")]
     Refused(#[from] RpcError),
+    /// The message could not be delivered, or its reply could not be read to its end. The session lives on.
+    #[error("the message could not be delivered: {0}")]
+    NotDelivered(#[source] Arc<dyn std::error::Error + Send + Sync>),
+    /// The peer does not know the session that the message was sent in.
+    #[error("the peer does not know the session")]
+    SessionInvalid,
+    /// Whoever was to name the session could not.
+    #[error("the session provider failed: {0}")]
+    SessionProvider(#[source] Arc<dyn std::error::Error + Send + Sync>),
     /// The protocol does not permit this now. Nothing was written.
     #[error("{0}")]
     NotPermitted(#[from] Violation),
@@ -152,10 +161,10 @@ pub enum Endless {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Overdue {
-    /// The request could not be written: the peer does not read. It never will be written.
+    /// The message could not be written: the peer does not read. It never will be written.
     Room,
-    /// The request could not be written: the reply to one before it has not come, for which nobody waits any more. It
-    /// never will be written.
+    /// The message could not be written: the reply to a request before it has not come, for which nobody waits any
+    /// more. It never will be written.
     Turn,
     /// The reply did not come, nor a report where reports renew the time.
     Reply,
@@ -303,6 +312,9 @@ pub enum Reason {
     /// The peer sent more steps of a linear channel than this side has room for.
     #[error("the peer runs ahead: {0} messages were waiting to be taken")]
     InputFull(usize),
+    /// The peer has lost the session, and it could not be begun anew.
+    #[error("the peer does not know the session any more: {0}")]
+    SessionInvalid(Renewal),
     /// The transport was dropped, perhaps with the tokio runtime that it ran on.
     #[error("the transport was dropped")]
     TransportDropped,
@@ -312,6 +324,50 @@ pub enum Reason {
     /// The tables of the protocol cannot be followed.
     #[error("the protocol cannot be followed: {0}")]
     Protocol(TableError),
+}
+
+/// Why a session that the peer has lost was not begun anew.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Renewal {
+    /// This side does not own the session, so it is not its to begin.
+    #[error("it belongs to somebody else, who must begin another")]
+    NotOurs,
+    /// What was said so far cannot be said once more as it was: too much, or something was chosen.
+    #[error("its beginning cannot be repeated")]
+    NotRepeatable,
+    /// The peer refused the beginning when it was repeated.
+    #[error("the peer refused to begin it anew: {0}")]
+    Refused(RpcError),
+    /// The peer answered with another version of the protocol.
+    #[error("the peer now speaks version `{now}`, and spoke `{before}` before")]
+    OtherVersion {
+        /// The version that was agreed on.
+        before: String,
+        /// The version that the peer answered with.
+        now: String,
+    },
+    /// The peer forgot the session anew at once.
+    #[error("the peer lost it again at once")]
+    LostAgain,
+    /// The beginning could not be delivered.
+    #[error("its beginning could not be delivered: {0}")]
+    NotDelivered(#[source] Arc<dyn std::error::Error + Send + Sync>),
+}
+
+impl From<Error> for Reason {
+    /// What a session ends with where this happens to one of its steps.
+    fn from(error: Error) -> Reason {
+        match error {
+            Error::Disconnected { reason } => reason,
+            Error::SessionInvalid => Reason::SessionInvalid(Renewal::NotOurs),
+            Error::Closed => Reason::PeerClosed,
+            Error::NotDelivered(error) | Error::SessionProvider(error) => {
+                Reason::Failed(Arc::new(io::Error::other(error)))
+            }
+            error => Reason::Failed(Arc::new(io::Error::other(error))),
+        }
+    }
 }
 
 impl From<End> for Reason {

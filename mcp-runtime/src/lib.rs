@@ -22,11 +22,11 @@ pub mod typed;
 
 pub use checked::{CheckedSession, Event};
 pub use driver::{Outcome, Transport};
-pub use error::{Endless, Error, Mismatch, Overdue, Reason, StepError};
+pub use error::{Endless, Error, Mismatch, Overdue, Reason, Renewal, StepError};
 pub use jsonrpc::RpcError;
 pub use mcp_protocol_machine::{Capabilities, Capability, RequestId, Token, Violation, ViolationKind};
 pub use options::{Cause, Options, Rate, Report, answer_version};
-pub use typed::batch;
+pub use typed::{Resumed, batch};
 
 #[doc(hidden)]
 pub use mcp_protocol_macro as macros;

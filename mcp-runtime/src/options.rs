@@ -32,7 +32,8 @@ pub struct Options {
     /// How many replicated inputs may wait in `incoming`; then requests are refused and notifications are dropped.
     /// Default: 1024.
     pub max_incoming: usize,
-    /// How many linear inputs may wait to be taken. Default: 1024.
+    /// How many linear inputs may wait to be taken. Then requests are refused, and notifications that change no state are
+    /// dropped; anything else ends the session, which cannot go on without it. Default: 1024.
     pub max_linear: usize,
     /// Above this many unwritten bytes, calls and notifications wait before they are written. Default: 1 MiB.
     pub output_high_water: usize,
@@ -47,6 +48,10 @@ pub struct Options {
     /// How many requests of the peer may be unanswered at the same time, whether they wait or are worked on; a further
     /// one is refused. Default: 4096.
     pub max_requests: usize,
+    /// How many exchanges each side may have running at the same time, steps among them, and how many copies that live
+    /// longer than an exchange there may be. A further request of the peer is refused, one of this side gives
+    /// [`Error::NotPermitted`](crate::Error::NotPermitted). Default: 65,536.
+    pub max_running: usize,
     /// How fast the peer may make requests; one that comes too soon is refused, with the time to wait in its error. This
     /// counts whatever the protocol permits, pings and handshakes included. Default: as fast as it likes.
     pub request_rate: Option<Rate>,
@@ -67,7 +72,8 @@ pub struct Options {
     /// minutes.
     pub answer_grace: Duration,
     /// How long a call, or a request of a linear channel, may wait for its reply where nothing else is said by
-    /// [`Call::timeout`](crate::typed::Call::timeout), where `Duration::MAX` is without end. Default: without end.
+    /// [`Call::timeout`](crate::typed::Call::timeout), where `Duration::MAX` is without end. Whatever else is sent waits
+    /// no longer to be written. Default: without end.
     pub timeout: Option<Duration>,
     /// How long a call may take in all, whatever is reported on it, where nothing else is said by
     /// [`Call::max_timeout`](crate::typed::Call::max_timeout). Default: without end.
@@ -107,6 +113,7 @@ impl Default for Options {
             output_limit: 64 * 1024 * 1024,
             max_handlers: 256,
             max_requests: 4096,
+            max_running: 65_536,
             request_rate: None,
             max_progress: 64,
             max_pages: 1000,
@@ -275,6 +282,13 @@ impl Options {
         self
     }
 
+    /// Sets [`max_running`](Self::max_running).
+    #[must_use]
+    pub fn max_running(mut self, exchanges: usize) -> Options {
+        self.max_running = exchanges;
+        self
+    }
+
     /// Sets [`request_rate`](Self::request_rate).
     #[must_use]
     pub fn request_rate(mut self, rate: Rate) -> Options {
@@ -390,6 +404,7 @@ impl fmt::Debug for Options {
             .field("output_limit", &self.output_limit)
             .field("max_handlers", &self.max_handlers)
             .field("max_requests", &self.max_requests)
+            .field("max_running", &self.max_running)
             .field("request_rate", &self.request_rate)
             .field("max_progress", &self.max_progress)
             .field("max_pages", &self.max_pages)
@@ -466,6 +481,14 @@ pub enum Report {
         /// What the peer said.
         error: RpcError,
     },
+    /// A notification or a reply could not be delivered; it is lost.
+    Undelivered {
+        /// Why.
+        problem: String,
+    },
+    /// The peer had lost the session, which was begun anew. What the peer had been asked to remember, such as
+    /// subscriptions, is gone; calls that were waiting for their replies have failed.
+    SessionRenewed,
     /// The payload of a message does not have its type. A request was answered with an error, anything else dropped.
     Undecodable {
         /// The message, by its name in the `.session` file.
@@ -521,6 +544,12 @@ impl fmt::Display for Report {
             }
             Report::Complaint { error } => {
                 write!(formatter, "the peer could not read a message of this side: {error}")
+            }
+            Report::Undelivered { problem } => {
+                write!(formatter, "a message could not be delivered: {problem}")
+            }
+            Report::SessionRenewed => {
+                formatter.write_str("the peer had lost the session, which was begun anew")
             }
             Report::Undecodable { message, problem } => {
                 write!(formatter, "the payload of `{message}` does not have its type: {problem}")

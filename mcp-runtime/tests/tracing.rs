@@ -7,6 +7,10 @@ mod desk {
     mcp_runtime::protocol!("tests/sessions/desk.session");
 }
 
+mod watching {
+    mcp_runtime::protocol!("tests/sessions/watching.session");
+}
+
 #[allow(dead_code, reason = "each test uses its own part")]
 #[path = "typed/raw.rs"]
 mod raw;
@@ -22,6 +26,7 @@ use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, RpcError};
 use recorder::Recorder;
 use serde_json::json;
+use watching::{Watched, Watcher};
 
 async fn open() -> (Visitor<Open>, Clerk<Open>) {
     let (near, far) = duplex();
@@ -141,6 +146,52 @@ async fn states_and_ends_are_events_and_every_span_is_closed() {
         tokio::task::yield_now().await;
     }
     assert_eq!(recorder.open(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_states_of_copies_are_told_by_their_numbers() {
+    let recorder = Recorder::here();
+    let (near, far) = duplex();
+    let (watcher, watched) = (Watcher::new(near), Watched::new(far));
+    let welcoming = async { watched.recv_hello().await.unwrap().send_welcome().await.unwrap() };
+    let (watcher, watched) = tokio::join!(watcher.hello(), welcoming);
+    let (watcher, incoming) = (watcher.unwrap(), watched.incoming());
+    let uri = |uri: &str| json!({ "uri": uri });
+    let serving = async {
+        let Some(watching::server::Incoming::Subscribe(_, first)) = incoming.next().await else { panic!() };
+        let first = first.send_subscribed(json!({})).await.unwrap();
+        let Some(watching::server::Incoming::Subscribe(_, second)) = incoming.next().await else { panic!() };
+        let mut second = second.send_subscribed(json!({})).await.unwrap();
+        // This changes no state.
+        second.send_updated(uri("b")).await.unwrap();
+        let (_, first) = first.recv_unsubscribe().await.unwrap();
+        first.send_unsubscribed(json!({})).await.unwrap();
+        second
+    };
+    let asking = async {
+        let (_, first) = watcher.subscribe(uri("a")).await.unwrap();
+        let (_, second) = watcher.subscribe(uri("b")).await.unwrap();
+        first.unsubscribe(uri("a")).await.unwrap();
+        second
+    };
+    let (_second, _watched) = tokio::join!(asking, serving);
+    for (side, waits) in [("client", "Awaiting"), ("server", "Before")] {
+        let events = recorder.events();
+        let copies: Vec<_> = events
+            .iter()
+            .filter(|event| event.within.contains(&format!("side={side},")) && event.text.contains(" copy="))
+            .map(|event| format!("{} {}", event.level, event.text))
+            .collect();
+        let expected = [
+            format!("DEBUG state copy=0 to={waits}Subscribed"),
+            format!("DEBUG state copy=0 from={waits}Subscribed to=AfterSubscribed"),
+            format!("DEBUG state copy=1 to={waits}Subscribed"),
+            format!("DEBUG state copy=1 from={waits}Subscribed to=AfterSubscribed"),
+            format!("DEBUG state copy=0 from=AfterSubscribed to={waits}Unsubscribed"),
+            format!("DEBUG state copy=0 from={waits}Unsubscribed"),
+        ];
+        assert_eq!(copies, expected, "{side}");
+    }
 }
 
 #[tokio::test]

@@ -67,7 +67,7 @@ impl Findings {
 /// How many findings of all files are shown.
 const LIMIT_OF_ALL: usize = 10 * LIMIT;
 
-/// Keeps the first [`LIMIT`] findings of each file and the first [`LIMIT_OF_ALL`] of all, and says where there were
+/// Keeps the first [`LIMIT`] findings of each file and ten times as many of all, and says where there were
 /// more how many.
 pub fn limit(diagnostics: &mut Vec<Diagnostic>) {
     // Of each file: how many are kept, where the last of them stands, and those left out.

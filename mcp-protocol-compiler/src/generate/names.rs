@@ -6,9 +6,10 @@
 use proc_macro2::{Ident, Span};
 
 /// Methods of every session value; nothing else may be called so.
-pub(crate) const SESSION_METHODS: [&str; 15] = [
+pub(crate) const SESSION_METHODS: [&str; 16] = [
     "new",
     "with_options",
+    "resume",
     "at",
     "handle",
     "incoming",

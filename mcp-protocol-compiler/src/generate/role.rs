@@ -3,6 +3,7 @@
 //! In: the plan of a role. Out: `pub struct McpClient<State>` and its methods. Refuses cleverness: each method is
 //! one call of the runtime, for the compiler has proved the order and the runtime does the work.
 
+use mcp_protocol_machine::protocol::{Action, Kind};
 use proc_macro2::{Delimiter, Group, Literal, TokenStream};
 use quote::{TokenStreamExt, quote};
 
@@ -16,11 +17,14 @@ impl Generator<'_> {
     pub(super) fn role(&self, role: &Role<'_>) -> TokenStream {
         let mut code = self.session(role);
         code.extend(self.every_state(role));
+        let nothing_owed = self.nothing_owed(role);
+        let resumable =
+            |state: &StatePlan<'_>| nothing_owed.get(state.index.0 as usize).copied().unwrap_or(false);
         code.extend(self.in_role(role));
-        code.extend(role.states.iter().map(|state| self.state(role, state)));
+        code.extend(role.states.iter().map(|state| self.state(role, state, resumable(state))));
         for copy in &role.copies {
             code.extend(self.in_role(copy));
-            code.extend(copy.states.iter().map(|state| self.state(copy, state)));
+            code.extend(copy.states.iter().map(|state| self.state(copy, state, false)));
         }
         code.extend(self.role_module(role));
         code
@@ -127,9 +131,9 @@ impl Generator<'_> {
         }
     }
 
-    fn state(&self, role: &Role<'_>, state: &StatePlan<'_>) -> TokenStream {
+    fn state(&self, role: &Role<'_>, state: &StatePlan<'_>, resumable: bool) -> TokenStream {
         let mut code = self.typed(role, state);
-        code.extend(self.steps(role, state));
+        code.extend(self.steps(role, state, resumable));
         code
     }
 
@@ -160,13 +164,15 @@ impl Generator<'_> {
         }
     }
 
-    fn steps(&self, role: &Role<'_>, state: &StatePlan<'_>) -> TokenStream {
+    fn steps(&self, role: &Role<'_>, state: &StatePlan<'_>, resumable: bool) -> TokenStream {
         let allow = &self.allow;
         let name = role.path();
         let marker = ident(&state.state.name);
         let mut methods = TokenStream::new();
         if state.index == mcp_protocol_machine::protocol::Role::START {
             methods.extend(self.constructors(role));
+        } else if resumable {
+            methods.extend(self.resume(role, state));
         }
         methods.extend(state.methods.iter().map(|method| self.method(role, state, method)));
         if methods.is_empty() {
@@ -175,6 +181,42 @@ impl Generator<'_> {
         let mut code = quote!(#allow impl #name<#marker>);
         code.append(Group::new(Delimiter::Brace, methods));
         code
+    }
+
+    fn resume(&self, role: &Role<'_>, state: &StatePlan<'_>) -> TokenStream {
+        let side = self.side(role);
+        let index = Literal::u32_unsuffixed(state.index.0);
+        quote! {
+            /// Continues a session that was begun elsewhere and is in this state. Nobody checks that it is.
+            pub fn resume(transport: impl runtime::Transport, resumed: runtime::Resumed) -> Self {
+                Self::at(typed::Session::resume(transport, &PROTOCOL, #side, typed::StateIndex(#index), resumed))
+            }
+        }
+    }
+
+    /// In which states no request of a linear channel waits for its reply. Every way to a state has the same ones open.
+    fn nothing_owed(&self, role: &Role<'_>) -> Vec<bool> {
+        let states = &role.automaton.states;
+        let mut owed: Vec<Option<i32>> = vec![None; states.len()];
+        let mut reached = vec![(mcp_protocol_machine::protocol::Role::START, 0)];
+        while let Some((index, count)) = reached.pop() {
+            let place = index.0 as usize;
+            let (Some(known), Some(state)) = (owed.get_mut(place), states.get(place)) else { continue };
+            if known.replace(count).is_some() {
+                continue;
+            }
+            reached.extend(state.parts.iter().map(|part| (*part, count)));
+            for edge in &state.edges {
+                let Action::Step(target) = edge.action else { continue };
+                let change = match self.plan.message(edge.message).map(|message| message.table.kind) {
+                    Some(Kind::Request) => 1,
+                    Some(Kind::Reply { .. } | Kind::Refusal { .. }) => -1,
+                    _ => 0,
+                };
+                reached.push((target, count + change));
+            }
+        }
+        owed.into_iter().map(|count| count == Some(0)).collect()
     }
 
     fn side(&self, role: &Role<'_>) -> TokenStream {

@@ -89,7 +89,7 @@ pub(crate) fn flat(path: &str) -> String {
         match places.get(&name).filter(|_| !name.is_empty()) {
             Some(place) => {
                 item.overrides = None;
-                flat[*place] = item;
+                *flat.get_mut(*place).unwrap() = item;
             }
             None => {
                 places.insert(name, flat.len());

@@ -5,7 +5,7 @@
 //! [`Error::NotPermitted`], with the violation that says which of the two it is.
 
 use std::future::poll_fn;
-use std::task::{Poll, ready};
+use std::task::Poll;
 
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin};
 use mcp_protocol_machine::{About, RequestId};
@@ -16,7 +16,7 @@ use super::{CheckedSession, Name};
 use crate::error::{Error, Mismatch, Overdue};
 use crate::jsonrpc::{RpcError, write};
 use crate::session::id_at;
-use crate::typed::{Call, Timer, Uncancellable, Wanted, copies, now, permits};
+use crate::typed::{Call, Patient, Uncancellable, Wanted, copies, now, permits, room};
 
 /// Where a message goes.
 enum Way {
@@ -39,7 +39,7 @@ impl CheckedSession {
         let (message, written) = self.named(request.into(), Kind::Request, params)?;
         if let Way::Linear(place) = self.way(message)? {
             return self
-                .put(place, message, written)
+                .put(place, message, written, &mut Patient::default())
                 .await
                 .map(|id| RequestId::Number(id.unwrap_or_default()));
         }
@@ -47,13 +47,14 @@ impl CheckedSession {
             return Err(self.opens(message));
         }
         let Some(key) = self.seat.as_ref().map(|seat| seat.key) else { return Err(self.not_here(message)) };
-        self.room().await;
+        let started = now();
+        room(&self.link, message).await?;
         let (patience, within) = (self.link.options().patience(), self.within.as_deref());
         let id = self.link.with(|engine| {
             engine.check_within(message, &written, within)?;
             let id = engine.request(message, &written, false, true)?;
             engine.asked_by(id, key);
-            engine.limit_call(id, now(), patience);
+            engine.limit_call(id, started, patience);
             Ok::<_, Error>(id)
         })?;
         Ok(RequestId::Number(id))
@@ -70,8 +71,9 @@ impl CheckedSession {
     ) -> Result<T, Error> {
         let (message, written) = self.named(request.into(), Kind::Request, params)?;
         if let Way::Linear(place) = self.way(message)? {
-            let id = self.put(place, message, written).await?;
-            let reply = self.reply_to(place, message).await;
+            let mut patient = Patient::default();
+            let id = self.put(place, message, written, &mut patient).await?;
+            let reply = self.reply_to(place, message, &mut patient).await;
             if !matches!(reply, Err(Error::Timeout { .. })) {
                 id.and_then(|id| self.answered(id));
             }
@@ -89,17 +91,12 @@ impl CheckedSession {
         &mut self,
         place: usize,
         request: MessageIndex,
+        patient: &mut Patient,
     ) -> Result<T, Error> {
-        let patience = self.link.options().patience();
-        let limit = patience.timeout.into_iter().chain(patience.most).min();
-        let mut timer = Timer::new(self.link.clone(), limit);
         poll_fn(|context| {
             let Some(part) = self.parts.get_mut(place) else { return Poll::Ready(Err(Error::Closed)) };
             match part.poll_take_here(context, Wanted::ReplyTo(request)) {
-                Poll::Pending => {
-                    ready!(timer.poll(context));
-                    Poll::Ready(Err(timer.overdue(request, Overdue::Reply)))
-                }
+                Poll::Pending => patient.poll_overdue(context, &self.link, request, Overdue::Reply).map(Err),
                 taken => taken,
             }
         })
@@ -125,18 +122,18 @@ impl CheckedSession {
             };
         }
         if let Some(reports) = &table.reports {
-            self.room().await;
+            room(&self.link, message).await?;
             let token = id_at(Some(&written), &reports.token);
             let about = token.as_ref().map_or(About::Nothing, About::Token);
             return self.link.with(|engine| engine.notification(message, &written, about)).map(drop);
         }
         if let Way::Linear(place) = self.way(message)? {
-            return self.put(place, message, written).await.map(drop);
+            return self.put(place, message, written, &mut Patient::default()).await.map(drop);
         }
         if self.link.with(|engine| engine.checker().opens_copy(Direction::Send, message)) {
             return Err(self.opens(message));
         }
-        self.room().await;
+        room(&self.link, message).await?;
         let within = self.within.as_deref();
         self.link.with(|engine| {
             engine.check_within(message, &written, within)?;
@@ -217,7 +214,7 @@ impl CheckedSession {
             let problem = Mismatch::FitsNone(replies.filter_map(|reply| reply.condition.clone()).collect());
             return Err(Error::Mismatch { message: self.name_of(request), problem });
         };
-        self.put(place, reply, written).await.map(drop)
+        self.put(place, reply, written, &mut Patient::default()).await.map(drop)
     }
 
     /// Answers a request of the peer with an error.
@@ -290,17 +287,14 @@ impl CheckedSession {
         place: usize,
         message: MessageIndex,
         written: String,
+        patient: &mut Patient,
     ) -> Result<Option<i64>, Error> {
         let within = self.within.as_deref();
         self.link.with(|engine| engine.check_within(message, &written, within))?;
         let Some(part) = self.parts.get_mut(place) else { return Err(Error::Closed) };
-        let id = part.put(message, Ok(written)).await?;
+        let id = part.put_within(message, &Ok(written), patient).await?;
         self.asked.extend(id.map(|id| (id, place)));
         Ok(id)
-    }
-
-    async fn room(&self) {
-        poll_fn(|context| self.link.with(|engine| engine.poll_room(context))).await;
     }
 
     /// The error for a message that is not permitted.

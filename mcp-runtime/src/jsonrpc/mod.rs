@@ -19,3 +19,4 @@ pub(crate) use envelope::{Envelope, Malformed, parse, undecodable};
 pub use error::RpcError;
 pub(crate) use id::parse_id;
 pub(crate) use lines::{Line, Lines};
+pub(crate) use scan::Scanner;

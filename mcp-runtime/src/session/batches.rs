@@ -19,6 +19,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex};
 use serde_json::value::RawValue;
 
 use super::engine::{Engine, Phase};
+use crate::driver::{MessageKind, Origin};
 use crate::error::Error;
 use crate::jsonrpc::{RpcError, batch, parse};
 use crate::options::Report;
@@ -39,8 +40,18 @@ pub(super) struct Batches {
     writing: bool,
 }
 
+/// Where the answer to a request goes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ReplyTo {
+    /// The batch that the request came in.
+    pub(super) batch: Option<BatchKey>,
+    /// What the transport calls the message that the request came in.
+    pub(super) origin: Option<Origin>,
+}
+
 #[derive(Debug, Default)]
 struct Batch {
+    origin: Option<Origin>,
     /// How many replies are still to come, and one more as long as the batch is being judged.
     waiting: usize,
     /// The replies that are there, as a list without its end.
@@ -101,6 +112,11 @@ impl Engine {
             let (protocol, version) = (self.protocol.name.clone(), self.protocol.version.clone());
             return Err(Error::NoBatches { protocol, version });
         }
+        if self.messages.one_by_one() {
+            // Each takes its own way to the peer, and its answer the same way back.
+            write(self);
+            return Ok(());
+        }
         let start = self.output.len();
         self.batches.writing = true;
         write(self);
@@ -115,7 +131,7 @@ impl Engine {
         }
         if self.output.len() > start {
             self.output.extend_from_slice(b"]\n");
-            self.appended();
+            self.appended(MessageKind::Batch, None);
         }
         Ok(())
     }
@@ -133,7 +149,8 @@ impl Engine {
         };
         let key = self.batches.next;
         self.batches.next = key.wrapping_add(1);
-        self.batches.open.insert(key, Batch { waiting: 1, replies: Vec::new() });
+        let origin = self.messages.current();
+        self.batches.open.insert(key, Batch { origin, waiting: 1, replies: Vec::new() });
         self.batches.current = Some(key);
         for message in messages.into_iter().map(RawValue::get) {
             // A message may end the session for those behind it.
@@ -165,11 +182,12 @@ impl Engine {
     }
 
     /// Writes a reply, to the peer or into the batch of its request.
-    pub(super) fn write_reply(&mut self, batch: Option<BatchKey>, write: impl Fn(&mut Vec<u8>)) {
-        if !self.batches.write(batch, &write) {
-            write(&mut self.output);
+    pub(super) fn write_reply(&mut self, to: ReplyTo, kind: MessageKind, write: impl Fn(&mut Vec<u8>)) {
+        if self.batches.write(to.batch, &write) {
+            return self.held_back();
         }
-        self.appended();
+        write(&mut self.output);
+        self.appended(kind, to.origin);
     }
 
     /// A request of a batch is answered, or will not be. The last one sends the replies of all.
@@ -182,8 +200,9 @@ impl Engine {
         }
         let Some(batch) = self.batches.open.remove(&key) else { return };
         self.batches.bytes = self.batches.bytes.saturating_sub(batch.replies.len());
+        let origin = batch.origin;
         if batch.finish(&mut self.output) {
-            self.appended();
+            self.appended(MessageKind::Batch, origin);
         }
     }
 
@@ -193,7 +212,10 @@ impl Engine {
         self.batches.next = batches.next;
         if wanted {
             for batch in batches.open.into_values() {
-                batch.finish(&mut self.output);
+                let origin = batch.origin;
+                if batch.finish(&mut self.output) {
+                    self.let_message_out(MessageKind::Batch, origin);
+                }
             }
         }
     }

@@ -48,6 +48,7 @@ impl Engine {
         let Some(mut owed) = id.and_then(|id| self.owed.remove(id)) else { return };
         owed.waiting.wake(&mut self.effects);
         self.leave_batch(owed.batch);
+        self.settle_origin(owed.origin);
     }
 
     /// This side lets go of the session in whatever state it is.
@@ -112,7 +113,7 @@ impl Engine {
     /// Waits until everything that was to be written has been written, or never will be.
     pub(crate) fn poll_drained(&mut self, context: &Context<'_>) -> Poll<()> {
         let lost = matches!(self.phase, Phase::Ended(_) | Phase::Abandoned(_)) || self.outcome.is_some();
-        if lost || (self.output_length() == 0 && !self.unconfirmed) {
+        if lost || (self.unwritten() == 0 && !self.unconfirmed) {
             return Poll::Ready(());
         }
         self.closing_waiting.register(context);
@@ -219,6 +220,9 @@ impl Engine {
     /// Everything that was handed out has been written.
     pub(crate) fn wrote(&mut self) {
         self.unconfirmed = false;
+        if self.unwritten() <= self.options.output_high_water {
+            self.output_waiting.wake(&mut self.effects);
+        }
         match self.phase {
             Phase::Open => {}
             Phase::Abandoned(_) => self.wake_driver(),
@@ -235,6 +239,7 @@ impl Engine {
         self.end(reason);
         self.finished = true;
         self.direct = None;
+        self.messages.outlet_gone();
         self.outcome = Some(outcome);
         self.wake_everyone();
     }
@@ -260,7 +265,10 @@ impl Engine {
         into: &mut Vec<u8>,
         room: usize,
     ) -> Poll<Output> {
-        let nothing_left = self.output_length() == 0 && !self.unconfirmed;
+        if room > 0 {
+            self.messages.not_wanted();
+        }
+        let nothing_left = self.unwritten() == 0 && !self.unconfirmed;
         match self.phase {
             Phase::Abandoned(Grace::Over) => return Poll::Ready(Output::Abandoned),
             Phase::Abandoned(_) if nothing_left || self.finished => {

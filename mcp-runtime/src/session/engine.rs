@@ -13,20 +13,22 @@ use mcp_protocol_machine::protocol::{
     Direction, Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text,
 };
 use mcp_protocol_machine::{
-    Capabilities, Checker, CopyNumber, IdTable, ProtocolRef, RequestId, Step, TableError, Token, Violation,
+    Capabilities, Checker, CopyNumber, IdTable, Limits, ProtocolRef, RequestId, Step, TableError, Token,
+    Violation, ViolationKind,
 };
 
 use super::arrivals::{Arrived, LinearInput};
-use super::batches::{BatchKey, Batches};
+use super::batches::{BatchKey, Batches, ReplyTo};
 use super::copies::CopySeats;
 use super::faces::{FaceKey, Faces, Told};
+use super::messages::Messages;
 use super::names::{Names, announced};
 use super::outgoing::Answer;
 use super::rate::Bucket;
 use super::timers::{Clock, Timers};
 use super::trace::Trace;
 use super::wakers::{Effects, Waiting};
-use crate::driver::{DirectOutput, Outcome, WrittenNow};
+use crate::driver::{DirectOutput, MessageKind, Origin, Outcome, WrittenNow};
 use crate::error::{Error, Reason};
 use crate::jsonrpc::{Lines, RpcError};
 use crate::options::{Options, Report};
@@ -99,6 +101,8 @@ pub(crate) struct Engine {
     /// It was used since the transport's task last had its turn: who speaks again so soon waits for that, so that
     /// many small messages still go as one piece.
     pub(super) direct_used: bool,
+    /// How messages leave one by one, and what they are about, where the transport wants that.
+    pub(super) messages: Messages,
     /// Whoever waits for room in the output.
     pub(super) output_waiting: Waiting,
 
@@ -166,6 +170,8 @@ pub(crate) struct Owed {
     pub(super) waiting: Waiting,
     /// The batch that it came in.
     pub(super) batch: Option<BatchKey>,
+    /// The name that the transport gave to the message that it came in.
+    pub(super) origin: Option<Origin>,
     /// The session without types that answers it, if one does.
     pub(super) face: Option<FaceKey>,
 }
@@ -173,13 +179,18 @@ pub(crate) struct Owed {
 /// The calls by id.
 pub(crate) type Calls = IdTable<i64, Pending>;
 
+/// How much the checker keeps.
+pub(super) fn limits(options: &Options) -> Limits {
+    Limits { running: options.max_running, ..Limits::default() }
+}
+
 impl Engine {
     pub(crate) fn new(
         protocol: ProtocolRef,
         side: Side,
         options: Arc<Options>,
     ) -> Result<Engine, TableError> {
-        let checker = Checker::new(&protocol, side)?;
+        let checker = Checker::new(&protocol, side)?.with_limits(limits(&options));
         Ok(Engine::with(protocol, side, options, checker))
     }
 
@@ -220,6 +231,7 @@ impl Engine {
             driver: None,
             direct: None,
             direct_used: false,
+            messages: Messages::default(),
             output_waiting: Waiting::default(),
             phase: Phase::Open,
             answering: Grace::Unknown,
@@ -286,22 +298,29 @@ impl Engine {
         }
     }
 
-    /// A line was appended to the output. A peer that does not read must not make this side grow without limit.
-    pub(super) fn appended(&mut self) {
-        if self.is_writing_batch() {
-            return;
-        }
-        let waiting = self.output_length().saturating_add(self.batches.bytes());
+    /// A peer that does not read must not make this side grow without limit.
+    pub(super) fn held_back(&mut self) {
+        let waiting = self.unwritten().saturating_add(self.batches.bytes());
         if waiting > self.options.output_limit {
             self.end(Reason::OutputFull(waiting));
         }
-        if !self.write_directly() {
+    }
+
+    /// A line was appended to the output.
+    pub(super) fn appended(&mut self, kind: MessageKind, about: Option<Origin>) {
+        if self.is_writing_batch() {
+            return;
+        }
+        let gone = self.let_message_out(kind, about);
+        self.held_back();
+        if !gone && !self.write_directly() {
             self.wake_driver();
         }
     }
 
     pub(crate) fn direct_output_offered(&mut self, output: Box<dyn DirectOutput>) {
         self.direct = Some(output);
+        self.messages.not_wanted();
     }
 
     /// Writes what waits without the transport's task, if that is possible; whether nothing is left.
@@ -332,10 +351,15 @@ impl Engine {
         self.output.len().saturating_sub(self.output_start)
     }
 
+    /// The output, and what the transport holds back.
+    pub(super) fn unwritten(&self) -> usize {
+        self.output_length().saturating_add(self.messages.waiting())
+    }
+
     /// Waits until there is room in the output.
     pub(crate) fn poll_room(&mut self, context: &Context<'_>) -> Poll<()> {
         let open = matches!(self.phase, Phase::Open | Phase::HalfClosed(_));
-        if open && self.output_length() > self.options.output_high_water {
+        if open && self.unwritten() > self.options.output_high_water {
             self.output_waiting.register(context);
             return Poll::Pending;
         }
@@ -366,7 +390,7 @@ impl Engine {
         {
             self.report(Report::Advice(advice));
         }
-        self.trace_step(step.kind);
+        self.trace_step(step);
         if self.unfit.is_some() {
             self.unfit = None;
         }
@@ -394,13 +418,18 @@ impl Engine {
 
     /// Answers a request of the peer with an error that the checker does not hear of, because it refused the request.
     pub(super) fn write_error(&mut self, id: Option<&RequestId>, error: &RpcError) {
-        self.write_reply(self.batches.current(), |into| crate::jsonrpc::write::error(into, id, error));
+        let to = ReplyTo { batch: self.batches.current(), origin: self.messages.current() };
+        self.write_reply(to, MessageKind::Error, |into| crate::jsonrpc::write::error(into, id, error));
     }
 
     /// A message of the peer was refused: a request gets an error, everything gets a report.
     pub(super) fn refused(&mut self, id: Option<&RequestId>, violation: Violation) {
         if let Some(id) = id {
             self.write_error(Some(id), &refusal(&violation));
+        } else if matches!(violation.kind, ViolationKind::NotPermitted | ViolationKind::NotNegotiated { .. })
+        {
+            // The rest is what happens where messages overtake one another, and is to be ignored.
+            self.messages.refuse(&violation);
         }
         self.report(Report::Violation(violation));
     }

@@ -6,16 +6,18 @@
 
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side, StateIndex};
+use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex, Side, StateIndex};
 use mcp_protocol_machine::{About, Awaiting, CopyNumber, RequestId, Step, StepKind, Ties};
 
 use super::alternatives::applies;
 use super::arrivals::{Arrived, Body, LinearInput};
+use super::batches::ReplyTo;
 use super::engine::{Engine, Owed, Phase};
 use super::faces::Told;
 use super::names::{Names, id_at, to_be_read};
 use super::outgoing::Answer;
 use super::trace::Outcome;
+use crate::driver::MessageKind;
 use crate::error::{Error, Reason};
 use crate::jsonrpc::{Envelope, Line, Malformed, RpcError, is_batch, parse};
 use crate::options::{Cause, Report};
@@ -43,7 +45,7 @@ impl Engine {
         self.lines = lines;
     }
 
-    fn line(&mut self, line: Line<'_>, now: Instant) {
+    pub(super) fn line(&mut self, line: Line<'_>, now: Instant) {
         if !matches!(self.phase, Phase::Open) {
             // A session that is closed accepts everything and drops it.
             return;
@@ -86,8 +88,10 @@ impl Engine {
         match (&id, raw_id) {
             (Some(id), _) => self.write_error(Some(id), &error),
             (None, Some(raw)) => {
-                let batch = self.batches.current();
-                self.write_reply(batch, |into| crate::jsonrpc::write::error_to_raw(into, &raw, &error));
+                let to = ReplyTo { batch: self.batches.current(), origin: self.messages.current() };
+                self.write_reply(to, MessageKind::Error, |into| {
+                    crate::jsonrpc::write::error_to_raw(into, &raw, &error)
+                });
             }
             // A server that prints a line of its log is told nothing by its client: it asked nothing.
             (None, None) if structured || self.side == Side::Server => self.write_error(None, &error),
@@ -144,6 +148,7 @@ impl Engine {
             cancelled: false,
             waiting: Default::default(),
             batch,
+            origin: self.messages.accept(),
             face: None,
         };
         self.owed.insert(id.clone(), owed);
@@ -360,9 +365,16 @@ impl Engine {
     /// A linear input was accepted.
     fn linear_came(&mut self, input: LinearInput, kind: StepKind) {
         if self.linear.len() >= self.options.max_linear {
-            let stays = matches!(kind, StepKind::Linear { from, to } if from == to);
-            if stays && input.id.is_none() {
+            let left_out = match &input.id {
+                Some(id) if self.is_undone_by_refusal(input.message, kind) => {
+                    let error = RpcError::busy("too many messages are waiting: try again later");
+                    self.reply_error(id, &error).is_ok()
+                }
+                Some(_) => false,
                 // The state is the same with the message and without it, so it can be dropped.
+                None => matches!(kind, StepKind::Linear { from, to } if from == to),
+            };
+            if left_out {
                 let message = self.name(input.message);
                 self.report(Report::Dropped { message, cause: Cause::QueueFull });
             } else {
@@ -370,8 +382,21 @@ impl Engine {
             }
             return;
         }
+        if input.answers.is_none() {
+            self.peer_stepped();
+        }
         self.linear.push_back(input);
         self.linear_waiting.wake(&mut self.effects);
+    }
+
+    /// Whether a linear request that is refused leaves its channel where it was before. A refusal with a branch of its
+    /// own leads on, and the value that has not seen the request could not follow.
+    fn is_undone_by_refusal(&self, request: MessageIndex, kind: StepKind) -> bool {
+        let StepKind::Linear { from, to } = kind else { return false };
+        let refusal = self.names.refusal(&self.protocol, request);
+        let asked = self.role().and_then(|role| role.state(to));
+        let edge = refusal.zip(asked).and_then(|(refusal, asked)| asked.edge(Direction::Send, refusal));
+        edge.is_some_and(|edge| edge.action == Action::Step(from))
     }
 
     /// A replicated input was accepted.
@@ -400,13 +425,14 @@ impl Engine {
     /// The peer has taken a request back.
     fn cancel_came(&mut self, id: &RequestId) {
         // It gets no reply, so the replies beside it need not wait for one.
-        let batch = self.owed.get_mut(id).and_then(|owed| owed.batch.take());
-        self.leave_batch(batch);
+        let to = self.unanswerable(id);
+        self.leave_batch(to.batch);
         self.trace_over(Direction::Receive, id, Outcome::Cancelled);
         if let Some(place) = self.incoming.iter().position(|arrived| arrived.id.as_ref() == Some(id)) {
             // Nobody has begun to work on it.
             let removed = self.incoming.remove(place);
             self.owed.remove(id);
+            self.settle_origin(to.origin);
             if let Some((copy, _)) = removed.and_then(|arrived| arrived.copy) {
                 self.leave_copy(copy);
             }
@@ -416,6 +442,7 @@ impl Engine {
             if let Some(face) = owed.face {
                 self.tell_face(face, Told::TakenBack(id.clone()));
             }
+            self.settle_origin(to.origin);
         }
     }
 

@@ -15,12 +15,17 @@ use tracing::Span;
 
 use super::engine::Engine;
 use super::trace::Tracer;
-use crate::driver::{DirectOutput, End, Endpoint, Outcome, Output};
+use crate::driver::{DirectOutput, End, Endpoint, Origin, Outcome, Outlet, Output, Received};
+use crate::error::{Error, Reason};
 use crate::options::{Options, Report};
 
 /// One session, shared by its values, calls, handlers and its transport.
 #[derive(Clone)]
-pub(crate) struct Link(Arc<Shared>);
+pub(crate) struct Link {
+    shared: Arc<Shared>,
+    /// The request of the peer that is being worked on where this handle is used.
+    about: Option<Arc<RequestId>>,
+}
 
 struct Shared {
     engine: Mutex<Engine>,
@@ -34,59 +39,71 @@ struct Shared {
 impl Link {
     pub(crate) fn new(engine: Engine, protocol: ProtocolRef, side: Side, options: Arc<Options>) -> Link {
         let tracer = Tracer::new(&protocol, side);
-        Link(Arc::new(Shared { engine: Mutex::new(engine), protocol, side, options, tracer }))
+        let shared = Shared { engine: Mutex::new(engine), protocol, side, options, tracer };
+        Link { shared: Arc::new(shared), about: None }
+    }
+
+    /// The same handle, for whoever works on a request of the peer: what is said by it is about that request.
+    pub(crate) fn about(&self, request: Option<RequestId>) -> Link {
+        Link { shared: Arc::clone(&self.shared), about: request.map(Arc::new) }
     }
 
     /// Does something with the engine, then what follows from it outside of the lock.
     pub(crate) fn with<R>(&self, act: impl FnOnce(&mut Engine) -> R) -> R {
         let mut engine = self.lock();
+        if let Some(request) = &self.about {
+            engine.speak_about(Some(request));
+        }
         let result = act(&mut engine);
+        if self.about.is_some() {
+            engine.speak_about(None);
+        }
         let effects = engine.take_effects();
         let traced = !engine.traces().is_empty();
         if traced {
             // Within the lock, so that the order stays; told without it.
-            self.0.tracer.note(engine.traces());
+            self.shared.tracer.note(engine.traces());
         }
         drop(engine);
         if traced {
-            self.0.tracer.tell();
+            self.shared.tracer.tell();
         }
         if let Some(effects) = effects {
-            effects.run(&self.0.options, self.0.tracer.session());
+            effects.run(&self.shared.options, self.shared.tracer.session());
         }
         result
     }
 
     /// Reports what was noticed outside of the engine.
     pub(crate) fn report(&self, report: &Report) {
-        self.0.tracer.session().in_scope(|| self.0.options.report(report));
+        self.shared.tracer.session().in_scope(|| self.shared.options.report(report));
     }
 
     /// The span that a handler of a message of the peer runs in.
     pub(crate) fn span_of(&self, id: Option<&RequestId>) -> Span {
-        self.0.tracer.of_request(id)
+        self.shared.tracer.of_request(id)
     }
 
     fn lock(&self) -> MutexGuard<'_, Engine> {
         // The engine does not panic, and if it did, the session would still be better than a second panic.
-        self.0.engine.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn protocol(&self) -> &Protocol {
-        &self.0.protocol
+        &self.shared.protocol
     }
 
     pub(crate) fn role(&self) -> Option<&Role> {
-        self.0.protocol.role(self.0.side)
+        self.shared.protocol.role(self.shared.side)
     }
 
     /// Whether this is the same session.
     pub(crate) fn is(&self, other: &Link) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     pub(crate) fn options(&self) -> &Options {
-        &self.0.options
+        &self.shared.options
     }
 }
 
@@ -98,7 +115,7 @@ impl fmt::Debug for Link {
         drop(engine);
         formatter
             .debug_struct("Session")
-            .field("protocol", &self.0.protocol.name)
+            .field("protocol", &self.shared.protocol.name)
             .field("state", &states)
             .field("running", &running)
             .field("unanswered", &unanswered)
@@ -109,6 +126,34 @@ impl fmt::Debug for Link {
 impl Endpoint for Link {
     fn offer_direct_output(&self, output: Box<dyn DirectOutput>) {
         self.with(|engine| engine.direct_output_offered(output));
+    }
+
+    fn offer_outlet(&self, outlet: Box<dyn Outlet>) {
+        self.with(|engine| engine.outlet_offered(outlet));
+    }
+
+    fn receive_message(&self, message: &[u8], origin: Origin, now: Instant) -> Received {
+        self.with(|engine| engine.receive_message(message, origin, now))
+    }
+
+    fn request_failed(&self, id: i64, error: Error) {
+        self.with(|engine| engine.request_failed(id, error));
+    }
+
+    fn awaits(&self, id: i64) -> bool {
+        self.with(|engine| engine.awaits(id))
+    }
+
+    fn failed(&self, reason: Reason) {
+        self.with(|engine| engine.end(reason));
+    }
+
+    fn report(&self, report: Report) {
+        self.with(|engine| engine.report(report));
+    }
+
+    fn renewed(&self, request: &[u8], result: &[u8]) {
+        self.with(|engine| engine.renewed(request, result));
     }
 
     fn receive(&self, bytes: &[u8], now: Instant) {

@@ -21,6 +21,7 @@
 //! - `questions.rs`: what may be sent.
 //! - `unfit.rs`: announcements that the program cannot work with.
 //! - `ending.rs`: closing, abandoning, ends of the transport, time.
+//! - `messages.rs`: messages one by one, for transports that carry no stream.
 //! - `names.rs`: from methods to messages; `wakers.rs`: what is done outside of the lock.
 
 mod alternatives;
@@ -33,6 +34,7 @@ mod exchanges;
 mod faces;
 mod incoming;
 mod link;
+mod messages;
 mod names;
 mod outgoing;
 mod questions;

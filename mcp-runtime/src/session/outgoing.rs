@@ -10,10 +10,11 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, Text};
 use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token};
 
 use super::alternatives::applies;
-use super::batches::BatchKey;
+use super::batches::ReplyTo;
 use super::engine::{Engine, Owed, Pending, Phase};
 use super::names::{Names, on_the_wire};
 use super::trace::Outcome;
+use crate::driver::MessageKind;
 use crate::error::{Error, Mismatch};
 use crate::jsonrpc::{RpcError, path, write};
 
@@ -95,7 +96,8 @@ impl Engine {
         self.trace_asked(Direction::Send, &id, message);
         // Whoever answers it may have to ask something first.
         self.room_waiting.wake(&mut self.effects);
-        self.appended();
+        let kind = MessageKind::Request { id: number, place: self.place(step.kind) };
+        self.appended(kind, self.messages.about());
         Ok((number, step))
     }
 
@@ -139,7 +141,8 @@ impl Engine {
         self.accepted(&mut step, message, params, false);
         if !step.kind.is_dropped() {
             write::notification(&mut self.output, &table.method, params);
-            self.appended();
+            let kind = MessageKind::Notification { place: self.place(step.kind) };
+            self.appended(kind, self.messages.about());
         }
         Ok(step)
     }
@@ -271,29 +274,38 @@ impl Engine {
     ) -> Result<(), Error> {
         self.check_reply_told_apart(id, message, written)?;
         self.check_version(id, written)?;
-        self.in_batch(id, |engine, batch| engine.result_in(batch, id, message, written))
+        self.answering(id, |engine, to| engine.result_to(to, id, message, written))
     }
 
     /// Answers a request of the peer with an error.
     pub(crate) fn reply_error(&mut self, id: &RequestId, error: &RpcError) -> Result<(), Error> {
-        self.in_batch(id, |engine, batch| engine.error_in(batch, id, error))
+        self.answering(id, |engine, to| engine.error_to(to, id, error))
     }
 
     /// Answers a request, whose batch, if it came in one, waits for this answer no more, whatever becomes of it.
-    fn in_batch(
+    fn answering(
         &mut self,
         id: &RequestId,
-        answer: impl FnOnce(&mut Engine, Option<BatchKey>) -> Result<(), Error>,
+        answer: impl FnOnce(&mut Engine, ReplyTo) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let batch = self.owed.get_mut(id).and_then(|owed| owed.batch.take());
-        let answered = answer(self, batch);
-        self.leave_batch(batch);
+        let to = self.unanswerable(id);
+        let answered = answer(self, to);
+        self.leave_batch(to.batch);
+        self.settle_origin(to.origin);
         answered
     }
 
-    fn result_in(
+    /// A request gets its answer, or none; where the answer would go. Nobody waits for it there any more.
+    pub(super) fn unanswerable(&mut self, id: &RequestId) -> ReplyTo {
+        self.owed.get_mut(id).map_or_else(ReplyTo::default, |owed| ReplyTo {
+            batch: owed.batch.take(),
+            origin: owed.origin.take(),
+        })
+    }
+
+    fn result_to(
         &mut self,
-        batch: Option<BatchKey>,
+        to: ReplyTo,
         id: &RequestId,
         message: Option<MessageIndex>,
         written: &str,
@@ -311,23 +323,24 @@ impl Engine {
         self.accepted(&mut step, message, Some(result), false);
         self.trace_over(Direction::Receive, id, Outcome::Result);
         if !step.kind.is_dropped() {
-            self.write_reply(batch, |into| write::result(into, id, result));
+            let kind = MessageKind::Result { place: self.place(step.kind) };
+            self.write_reply(to, kind, |into| write::result(into, id, result));
         }
         Ok(())
     }
 
-    fn error_in(&mut self, batch: Option<BatchKey>, id: &RequestId, error: &RpcError) -> Result<(), Error> {
+    fn error_to(&mut self, to: ReplyTo, id: &RequestId, error: &RpcError) -> Result<(), Error> {
         let protocol = self.protocol.clone();
         let Some(request) = self.settle(id)? else { return Ok(()) };
         if let Some(message) = self.names.refusal(&protocol, request) {
             let step = self.checker.reply(Direction::Send, id, message)?;
-            self.trace_step(step.kind);
+            self.trace_step(&step);
             if step.kind.is_dropped() {
                 return Ok(());
             }
         }
         self.trace_over(Direction::Receive, id, Outcome::Error(error.code));
-        self.write_reply(batch, |into| write::error(into, Some(id), error));
+        self.write_reply(to, MessageKind::Error, |into| write::error(into, Some(id), error));
         Ok(())
     }
 

@@ -11,6 +11,7 @@ mod closing;
 mod ends;
 mod hostile;
 mod limits;
+mod messages;
 mod pair;
 mod races;
 mod timeouts;

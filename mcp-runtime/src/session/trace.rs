@@ -5,15 +5,15 @@
 //! session has no more than an empty list. Payloads are never told.
 //!
 //! Spans: `session` (level info) with `protocol`, `version`, `side` and `number`; `exchange` (level debug) with `method`,
-//! `id`, `from` (`here` or `peer`) and, once it is over, `outcome`. Events (level debug): `state` with `from` and `to`,
-//! `ended` with `reason`. Reports, violations among them, are events in the span of the session, too.
+//! `id`, `from` (`here` or `peer`) and, once it is over, `outcome`. Events (level debug): `state` with `from` and `to`, and
+//! for a copy that opens, moves or is over its number `copy`, too; `ended` with `reason`. Reports, violations among them, are events in the span of the session, too.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Side, StateIndex, Text};
-use mcp_protocol_machine::{RequestId, StepKind};
+use mcp_protocol_machine::{CopyNumber, RequestId, Step, StepKind};
 use tracing::{Level, Span, field};
 
 use super::engine::Engine;
@@ -28,6 +28,8 @@ pub(crate) enum Trace {
     Over { from: Direction, id: RequestId, outcome: Outcome },
     /// A linear channel has moved.
     Moved { from: Text, to: Text },
+    /// A copy with a life of its own took a step, and is in this state if it goes on.
+    Copy { copy: CopyNumber, state: Option<(StateIndex, Text)> },
     /// The session has come to its end, or closer to it.
     Ended { reason: String, last: bool },
 }
@@ -41,6 +43,8 @@ pub(crate) enum Outcome {
     Cancelled,
     /// This side waits no longer.
     Timeout,
+    /// It was not delivered, or its reply will not come.
+    Lost,
 }
 
 /// Whether anybody listens.
@@ -65,17 +69,22 @@ impl Engine {
     }
 
     /// A step was taken.
-    pub(super) fn trace_step(&mut self, kind: StepKind) {
-        if let StepKind::Linear { from, to } = kind
-            && from != to
-            && is_heard()
-        {
-            let name = |state: StateIndex| {
-                self.role().and_then(|role| role.state(state)).map(|state| state.name.clone())
-            };
-            let (from, to) = (name(from).unwrap_or_default(), name(to).unwrap_or_default());
-            self.traces.push(Trace::Moved { from, to });
-        }
+    pub(super) fn trace_step(&mut self, step: &Step) {
+        let name = |state: StateIndex| {
+            let table = self.role().and_then(|role| role.state(state));
+            table.map(|state| state.name.clone()).unwrap_or_default()
+        };
+        let trace = match (step.kind, step.copy) {
+            (StepKind::Linear { from, to }, _) if from != to && is_heard() => {
+                Trace::Moved { from: name(from), to: name(to) }
+            }
+            (StepKind::Spawned { .. } | StepKind::Copy { .. }, Some(copy)) if is_heard() => {
+                let state = self.checker.copy_state(copy);
+                Trace::Copy { copy, state: state.map(|state| (state, name(state))) }
+            }
+            _ => return,
+        };
+        self.traces.push(trace);
     }
 
     /// The session has come to its end, or closer to it.
@@ -94,10 +103,16 @@ pub(crate) struct Tracer {
     /// What the engine has noted and nobody has told yet. Locked within the engine's lock.
     notes: Mutex<VecDeque<Trace>>,
     /// Locked by whoever tells; others leave it to him.
-    exchanges: Mutex<Exchanges>,
+    running: Mutex<Running>,
 }
 
-type Exchanges = HashMap<(Direction, RequestId), Span>;
+/// What was told of and is not over.
+#[derive(Debug, Default)]
+struct Running {
+    exchanges: HashMap<(Direction, RequestId), Span>,
+    /// The states that copies are in.
+    copies: HashMap<CopyNumber, (StateIndex, Text)>,
+}
 
 impl Tracer {
     pub(crate) fn new(protocol: &Protocol, side: Side) -> Tracer {
@@ -113,7 +128,7 @@ impl Tracer {
             },
             number = NUMBER.fetch_add(1, Ordering::Relaxed),
         );
-        Tracer { session, notes: Mutex::default(), exchanges: Mutex::default() }
+        Tracer { session, notes: Mutex::default(), running: Mutex::default() }
     }
 
     /// The span of the session.
@@ -128,8 +143,8 @@ impl Tracer {
         }
         self.tell();
         let key = id.map(|id| (Direction::Receive, id.clone()));
-        let exchanges = self.exchanges.try_lock().ok();
-        let span = key.zip(exchanges).and_then(|(key, exchanges)| exchanges.get(&key).cloned());
+        let running = self.running.try_lock().ok();
+        let span = key.zip(running).and_then(|(key, running)| running.exchanges.get(&key).cloned());
         span.unwrap_or_else(|| self.session.clone())
     }
 
@@ -141,8 +156,8 @@ impl Tracer {
     /// Tells everything that was noted, in order, unless somebody is doing so already.
     pub(crate) fn tell(&self) {
         while !self.notes().is_empty() {
-            let mut exchanges = match self.exchanges.try_lock() {
-                Ok(exchanges) => exchanges,
+            let mut running = match self.running.try_lock() {
+                Ok(running) => running,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                 // Whoever holds it looks again when he is done.
                 Err(TryLockError::WouldBlock) => return,
@@ -151,7 +166,7 @@ impl Tracer {
                 // Whoever listens may ask the session, which then notes more.
                 let note = self.notes().pop_front();
                 let Some(note) = note else { break };
-                self.tell_one(&mut exchanges, note);
+                self.tell_one(&mut running, note);
             }
         }
     }
@@ -160,7 +175,7 @@ impl Tracer {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell_one(&self, exchanges: &mut Exchanges, note: Trace) {
+    fn tell_one(&self, running: &mut Running, note: Trace) {
         let session = &self.session;
         match note {
             Trace::Asked { from, id, method } => {
@@ -175,10 +190,10 @@ impl Tracer {
                     },
                     outcome = field::Empty,
                 );
-                exchanges.insert((from, id), span);
+                running.exchanges.insert((from, id), span);
             }
             Trace::Over { from, id, outcome } => {
-                let Some(span) = exchanges.remove(&(from, id)) else { return };
+                let Some(span) = running.exchanges.remove(&(from, id)) else { return };
                 match outcome {
                     Outcome::Result => span.record("outcome", "result"),
                     Outcome::Error(code) => {
@@ -186,14 +201,32 @@ impl Tracer {
                     }
                     Outcome::Cancelled => span.record("outcome", "cancelled"),
                     Outcome::Timeout => span.record("outcome", "timeout"),
+                    Outcome::Lost => span.record("outcome", "lost"),
                 };
             }
             Trace::Moved { from, to } => tracing::debug!(parent: session, from = &*from, to = &*to, "state"),
+            Trace::Copy { copy, state } => {
+                let before = match &state {
+                    Some(state) => running.copies.insert(copy, state.clone()),
+                    None => running.copies.remove(&copy),
+                };
+                if before != state {
+                    let (from, to) = (before.map(|(_, name)| name), state.map(|(_, name)| name));
+                    tracing::debug!(
+                        parent: session,
+                        copy = copy.0,
+                        from = from.as_deref(),
+                        to = to.as_deref(),
+                        "state"
+                    );
+                }
+            }
             Trace::Ended { reason, last } => {
                 tracing::debug!(parent: session, reason, "ended");
                 if last {
                     // What was not answered never will be.
-                    exchanges.clear();
+                    running.exchanges.clear();
+                    running.copies.clear();
                 }
             }
         }

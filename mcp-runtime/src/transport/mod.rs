@@ -6,6 +6,8 @@
 mod channel;
 pub mod child;
 pub mod duplex;
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+pub mod http;
 pub mod stdio;
 
 pub use crate::driver::Transport;

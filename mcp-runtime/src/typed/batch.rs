@@ -4,10 +4,9 @@
 //! Refuses to send one where the protocol, or the revision of it that governs, permits no batches. Steps are no calls,
 //! so a step such as `initialize` in a batch does not compile.
 
-use std::future::poll_fn;
-
 use super::call::Call;
 use super::notify::Notify;
+use super::timer::room;
 use crate::error::Error;
 use sealed::{Of, Part, Writing};
 
@@ -44,21 +43,23 @@ pub trait InBatch: Part {
 /// [`Error::NoBatches`] where the protocol permits none, and whatever else keeps this side from sending; then nothing
 /// was written.
 pub async fn batch<I: InBatch>(mut items: I) -> Result<I::Sent, Error> {
-    let Some(link) = items.link().map(|of| of.0.clone()) else { return Ok(items.sent()) };
-    if !items.is_of(&Of(&link)) {
+    let Some((link, first)) = items.link().map(|of| (of.0.clone(), of.1)) else { return Ok(items.sent()) };
+    if !items.is_of(&Of(&link, first)) {
         return Err(Error::OtherSession);
     }
-    poll_fn(|context| link.with(|engine| engine.poll_room(context))).await;
+    room(&link, first).await?;
     link.with(|engine| engine.batched(|engine| items.write(&mut Writing(engine))))?;
     Ok(items.sent())
 }
 
 mod sealed {
+    use mcp_protocol_machine::protocol::MessageIndex;
+
     use crate::session::{Engine, Link};
 
-    /// The session that a part belongs to.
+    /// The session that a part belongs to, and its first message.
     #[derive(Debug)]
-    pub struct Of<'a>(pub(super) &'a Link);
+    pub struct Of<'a>(pub(super) &'a Link, pub(super) MessageIndex);
 
     /// Where a part is written.
     #[derive(Debug)]
@@ -90,7 +91,8 @@ mod parts {
 
     impl<T, C, G> Part for Call<'_, T, C, G> {
         fn link(&self) -> Option<Of<'_>> {
-            Some(Of(Call::link(self)))
+            let (link, message) = self.of();
+            Some(Of(link, message))
         }
 
         fn write(&mut self, engine: &mut Writing<'_>) {
@@ -108,7 +110,8 @@ mod parts {
 
     impl Part for Notify<'_> {
         fn link(&self) -> Option<Of<'_>> {
-            Some(Of(Notify::link(self)))
+            let (link, message) = self.of();
+            Some(Of(link, message))
         }
 
         fn write(&mut self, engine: &mut Writing<'_>) {

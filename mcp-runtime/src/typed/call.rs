@@ -229,9 +229,9 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         })
     }
 
-    /// The session that the call belongs to.
-    pub(super) fn link(&self) -> &Link {
-        &self.link
+    /// The session that the call belongs to, and its request.
+    pub(super) fn of(&self) -> (&Link, MessageIndex) {
+        (&self.link, self.message)
     }
 
     /// Writes the request without waiting for room, if it is not written. Why it cannot be, it tells when it is awaited.

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::Handle;
 use super::call::written;
+use super::timer::room;
 use crate::error::Error;
 use crate::session::Link;
 
@@ -23,9 +24,10 @@ pub struct Context {
 }
 
 impl Context {
-    /// Calls back to the peer.
+    /// Calls back to the peer. What is said by this handle is about the request: over HTTP it takes the same way as its
+    /// answer.
     pub fn handle(&self) -> Handle {
-        Handle::new(self.link.clone())
+        Handle::new(self.link.about(self.id.clone()))
     }
 
     /// Whether the peer wants reports on the request.
@@ -42,8 +44,13 @@ impl Context {
     ) -> Result<(), Error> {
         let Some(token) = &self.token else { return Ok(()) };
         let written = written(&self.link, message, params)?;
-        poll_fn(|context| self.link.with(|engine| engine.poll_room(context))).await;
-        self.link.with(|engine| engine.report_on(message, &written, token, self.id.as_ref()))
+        room(&self.link, message).await?;
+        self.link.with(|engine| {
+            engine.speak_about(self.id.as_ref());
+            let reported = engine.report_on(message, &written, token, self.id.as_ref());
+            engine.speak_about(None);
+            reported
+        })
     }
 
     /// The id of the request on the wire; a notification has none.

@@ -3,7 +3,7 @@
 //! In: its first message, sent or taken. Out: a [`Session`] that stands for the copy alone: its inputs are those of
 //! the copy, its steps are judged by the copy's state. Refuses to keep the session open, and to outlive it.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex, StateIndex};
 use mcp_protocol_machine::{CopyNumber, RequestId};
@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use super::call::{Within, written};
 use super::inputs::Wanted;
 use super::session::{Seat, Session};
+use super::timer::room;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
 use crate::session::Link;
@@ -27,7 +28,7 @@ pub(crate) fn open<P: Serialize + ?Sized>(
     let written = written(&link, message, params);
     async move {
         let written = written?;
-        poll_fn(|context| link.with(|engine| engine.poll_room(context))).await;
+        room(&link, message).await?;
         let request = link.protocol().message(message).is_some_and(|message| message.kind == Kind::Request);
         let (copy, state) = link.with(|engine| {
             engine.check_within(message, &written, within.as_deref())?;

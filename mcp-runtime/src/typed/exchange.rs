@@ -33,12 +33,6 @@ enum Stage {
     Over,
 }
 
-/// The time that a step may take, which is that of calls: of the two limits the shorter one, for steps have no reports.
-fn timer(session: &Session) -> Timer {
-    let patience = session.seat.link.options().patience();
-    Timer::new(session.seat.link.clone(), patience.timeout.into_iter().chain(patience.most).min())
-}
-
 /// A linear request that leads back to the state that it is sent in, with its reply.
 ///
 /// Written when it is first polled. Dropping it, or its timeout, takes the request back where the protocol allows
@@ -248,7 +242,7 @@ impl Session {
     }
 
     /// What keeps a step from being written.
-    fn held_up_by(&self) -> Overdue {
+    pub(super) fn held_up_by(&self) -> Overdue {
         if self.debt.is_some() { Overdue::Turn } else { Overdue::Room }
     }
 
@@ -260,7 +254,7 @@ impl Session {
         read: fn(Input) -> Result<Out, Unread>,
     ) -> Advance<Out, Back> {
         let stage = Stage::New(written(&self.seat.link, request, params));
-        let timer = timer(&self);
+        let timer = Timer::of_session(&self.seat.link);
         Advance { session: Some(self), request, stage, wanted, read, timer, marker: PhantomData }
     }
 
@@ -271,7 +265,7 @@ impl Session {
         params: &P,
     ) -> Exchange<'_, T> {
         let stage = Stage::New(written(&self.seat.link, request, params));
-        let (before, timer) = (self.seat.state, timer(self));
+        let (before, timer) = (self.seat.state, Timer::of_session(&self.seat.link));
         Exchange { session: self, request, stage, before, timer, marker: PhantomData }
     }
 }

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::incoming::{read, report_undecodable, text};
 use super::reply::{ReadReply, Reply};
 use super::session::{Seat, Session};
-use super::timer::Timer;
+use super::timer::{Timer, limit_of};
 use crate::error::{Error, Overdue, Reason, StepError};
 use crate::jsonrpc::{RpcError, undecodable};
 use crate::session::{Body, LinearInput, Link, Verdict};
@@ -176,8 +176,7 @@ impl Session {
     /// The time that a reply may take that is waited for in a step of its own, if the settings limit it.
     fn timer_for(&self, wanted: Wanted) -> Option<(MessageIndex, Timer)> {
         let link = &self.seat.link;
-        let patience = link.options().patience();
-        let limit = patience.timeout.into_iter().chain(patience.most).min()?;
+        let limit = limit_of(link)?;
         let request = match wanted {
             Wanted::ReplyTo(request) => request,
             Wanted::Message(message) => match link.protocol().message(message)?.kind {

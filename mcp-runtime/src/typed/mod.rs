@@ -12,6 +12,7 @@
 //!   `pending.rs`: calls that are written and not answered. `timer.rs`: limits of time.
 //! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides;
 //!   `panics.rs`: handlers that panic.
+//! - `resume.rs`: sessions that were begun elsewhere.
 //! - `copies.rs`: values of copies with a life of their own.
 //! - `reply.rs`: replies as Rust types, where a request has several. `closing.rs`: the end.
 //! - `payload.rs`: whether the types that a file names can be payloads.
@@ -33,6 +34,7 @@ pub mod payload;
 mod pending;
 mod reply;
 mod responder;
+mod resume;
 mod session;
 mod step;
 mod steps;
@@ -60,7 +62,9 @@ pub use pages::Pages;
 pub use pending::{Pending, Sending};
 pub use reply::{ReadReply, Reply, WriteReply, Written};
 pub use responder::Responder;
+pub(crate) use resume::Announced;
+pub use resume::Resumed;
 pub use session::Session;
 pub(crate) use session::{checker_at, permits, permitted};
 pub use step::{InRole, InState, NotTaken, Step, Typed};
-pub(crate) use timer::{Timer, now};
+pub(crate) use timer::{Patient, now, room};

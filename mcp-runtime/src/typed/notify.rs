@@ -13,7 +13,8 @@ use mcp_protocol_machine::protocol::MessageIndex;
 use serde::Serialize;
 
 use super::call::{Within, written};
-use crate::error::Error;
+use super::timer::Patient;
+use crate::error::{Error, Overdue};
 use crate::session::{Engine, Link};
 
 /// A notification beside the linear channels. Sent when it is first polled.
@@ -26,13 +27,15 @@ pub struct Notify<'a> {
     written: Result<String, Error>,
     /// It was written, in a batch.
     sent: bool,
+    patient: Patient,
     marker: PhantomData<&'a ()>,
 }
 
 impl Notify<'_> {
     pub(super) fn new<P: Serialize + ?Sized>(link: Link, message: MessageIndex, params: &P) -> Self {
         let written = written(&link, message, params);
-        Notify { link, message, within: None, written, sent: false, marker: PhantomData }
+        let patient = Patient::default();
+        Notify { link, message, within: None, written, sent: false, patient, marker: PhantomData }
     }
 
     /// Refuses the notification where it needs a capability that is not among these.
@@ -43,9 +46,9 @@ impl Notify<'_> {
 }
 
 impl Notify<'_> {
-    /// The session that the notification belongs to.
-    pub(super) fn link(&self) -> &Link {
-        &self.link
+    /// The session that the notification belongs to, and which it is.
+    pub(super) fn of(&self) -> (&Link, MessageIndex) {
+        (&self.link, self.message)
     }
 
     /// Writes the notification without waiting for room.
@@ -75,16 +78,21 @@ impl Future for Notify<'_> {
     type Output = Result<(), Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let written = match &self.written {
-            Ok(written) => written,
+        let Notify { link, message, within, written, patient, .. } = self.get_mut();
+        let written = match written {
+            Ok(written) => &**written,
             Err(error) => return Poll::Ready(Err(error.clone())),
         };
-        self.link.with(|engine| match engine.poll_room(context) {
+        let polled = link.with(|engine| match engine.poll_room(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(()) => {
-                engine.check_within(self.message, written, self.within.as_deref())?;
-                Poll::Ready(engine.notification(self.message, written, About::Nothing).map(drop))
+                engine.check_within(*message, written, within.as_deref())?;
+                Poll::Ready(engine.notification(*message, written, About::Nothing).map(drop))
             }
-        })
+        });
+        match polled {
+            Poll::Ready(outcome) => Poll::Ready(outcome),
+            Poll::Pending => patient.poll_overdue(context, link, *message, Overdue::Room).map(Err),
+        }
     }
 }

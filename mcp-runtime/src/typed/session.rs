@@ -9,7 +9,9 @@ use std::sync::Arc;
 use mcp_protocol_machine::protocol::{
     Action, Direction, Kind, MessageIndex, Origin, Protocol, Role, Side, State, StateIndex, StateKind,
 };
-use mcp_protocol_machine::{Capabilities, Checker, CopyNumber, ProtocolRef, RequestId, Violation};
+use mcp_protocol_machine::{
+    Capabilities, Checker, CopyNumber, ProtocolRef, RequestId, TableError, Violation,
+};
 use serde::Serialize;
 
 use super::{Call, Closing, Handle, IncomingQueue, Notify, ReadReply};
@@ -94,8 +96,22 @@ impl Session {
         side: Side,
         options: Options,
     ) -> Session {
-        let (protocol, options) = (protocol.into(), Arc::new(options));
-        let (mut engine, unusable) = match Engine::new(protocol.clone(), side, Arc::clone(&options)) {
+        Session::begin(transport, protocol.into(), side, options, Role::START, |_| Ok(()))
+    }
+
+    /// Starts a session in a state, with an engine that was brought there.
+    pub(super) fn begin(
+        transport: impl Transport,
+        protocol: ProtocolRef,
+        side: Side,
+        options: Options,
+        state: StateIndex,
+        bring: impl FnOnce(&mut Engine) -> Result<(), TableError>,
+    ) -> Session {
+        let options = Arc::new(options);
+        let engine = Engine::new(protocol.clone(), side, Arc::clone(&options));
+        let engine = engine.and_then(|mut engine| bring(&mut engine).map(|()| engine));
+        let (mut engine, unusable) = match engine {
             Ok(engine) => (engine, None),
             Err(error) => (Engine::idle(side, Arc::clone(&options)), Some(Reason::Protocol(error))),
         };
@@ -112,7 +128,7 @@ impl Session {
             runtime.spawn(transport.run(link.clone()));
         }
         Session {
-            seat: Seat { link, state: Role::START, channel: None, copy: None, left: false },
+            seat: Seat { link, state, channel: None, copy: None, left: false },
             open: Vec::new(),
             debt: None,
         }

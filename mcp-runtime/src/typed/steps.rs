@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::call::written;
 use super::session::Session;
+use super::timer::Patient;
 use crate::error::{Error, StepError};
 use crate::jsonrpc::RpcError;
 
@@ -72,7 +73,24 @@ impl Session {
         message: MessageIndex,
         written: Result<String, Error>,
     ) -> Result<Option<i64>, Error> {
-        poll_fn(|context| self.poll_put(context, message, &written)).await
+        self.put_within(message, &written, &mut Patient::default()).await
+    }
+
+    /// The same within the time of something that goes on behind it.
+    pub(crate) async fn put_within(
+        &mut self,
+        message: MessageIndex,
+        written: &Result<String, Error>,
+        patient: &mut Patient,
+    ) -> Result<Option<i64>, Error> {
+        poll_fn(|context| match self.poll_put(context, message, written) {
+            Poll::Ready(outcome) => Poll::Ready(outcome),
+            Poll::Pending => {
+                let what = self.held_up_by();
+                patient.poll_overdue(context, &self.seat.link, message, what).map(Err)
+            }
+        })
+        .await
     }
 
     /// Writes a linear message and moves the value, once the debt is paid that a dropped exchange has left, and there

@@ -4,6 +4,7 @@
 //! set. Refuses to cost anything where there is no limit. A call that is written has its time in the engine instead,
 //! which ends it whether or not anybody polls it.
 
+use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,11 @@ pub(crate) struct Timer {
 impl Timer {
     pub(crate) fn new(link: Link, limit: Option<Duration>) -> Timer {
         Timer { link, limit, alarm: None }
+    }
+
+    /// With the time of the session's calls.
+    pub(crate) fn of_session(link: &Link) -> Timer {
+        Timer::new(link.clone(), limit_of(link))
     }
 
     pub(crate) fn limit(&mut self, limit: Duration) {
@@ -60,4 +66,39 @@ impl Drop for Timer {
             self.link.with(|engine| engine.clear_alarm(key));
         }
     }
+}
+
+/// The time that the settings give to a call, and to whatever else waits: of the two limits the shorter one, for steps
+/// have no reports.
+pub(crate) fn limit_of(link: &Link) -> Option<Duration> {
+    let patience = link.options().patience();
+    patience.timeout.into_iter().chain(patience.most).min()
+}
+
+/// The time that something may take which seldom waits: there is a timer once it does.
+#[derive(Debug, Default)]
+pub(crate) struct Patient(Option<Timer>);
+
+impl Patient {
+    /// Starts the time of the session, if it has not begun; then waits until it has passed, and gives the error.
+    pub(crate) fn poll_overdue(
+        &mut self,
+        context: &Context<'_>,
+        link: &Link,
+        message: MessageIndex,
+        what: Overdue,
+    ) -> Poll<Error> {
+        let timer = self.0.get_or_insert_with(|| Timer::of_session(link));
+        timer.poll(context).map(|()| timer.overdue(message, what))
+    }
+}
+
+/// Waits until there is room for a message, no longer than the session's calls may take.
+pub(crate) async fn room(link: &Link, message: MessageIndex) -> Result<(), Error> {
+    let mut patient = Patient::default();
+    poll_fn(|context| match link.with(|engine| engine.poll_room(context)) {
+        Poll::Ready(()) => Poll::Ready(Ok(())),
+        Poll::Pending => patient.poll_overdue(context, link, message, Overdue::Room).map(Err),
+    })
+    .await
 }

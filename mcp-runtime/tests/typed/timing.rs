@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::{Error, Options, Overdue, RequestId, StepError};
+use mcp_runtime::typed::Side;
+use mcp_runtime::{CheckedSession, Error, Options, Overdue, RequestId, StepError};
 use serde_json::{Value, json};
 
-use super::desk::{Visitor, server};
+use super::desk::{self, Clerk, Visitor, server};
 use super::kitchen::{Chef, Guest, Seated, server as chef};
 use super::raw::{Raw, raw, raw_with_room};
+use super::watching::Watcher;
 use super::{open, open_with};
 use mcp_runtime::transport::duplex;
 
@@ -215,7 +217,7 @@ async fn the_limit_of_the_session_holds_for_steps_in_one_and_in_two() {
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_does_not_read_is_no_reason_to_wait_for_ever() {
     let (wire, mut peer) = raw_with_room(256);
-    let visitor = Visitor::with_options(wire, Options::default().output_high_water(300));
+    let visitor = Visitor::with_options(wire, Options::default().output_high_water(300).timeout(SECOND * 2));
     let shaking = async {
         peer.hear().await.unwrap();
         peer.say(json!({"jsonrpc":"2.0","id":0,"result":{"capabilities":{"questions":{}}}})).await;
@@ -224,7 +226,7 @@ async fn a_peer_that_does_not_read_is_no_reason_to_wait_for_ever() {
     let mut visitor = greeted.unwrap().1.send_ready().await.unwrap();
     // The transport takes the first one, and nothing more as long as it is not rid of that.
     let (long, short) = ("x".repeat(100_000), "x".repeat(1000));
-    let first = visitor.handle().ask(long.clone()).send().await.unwrap();
+    let first = visitor.handle().ask(long.clone()).timeout(Duration::MAX).send().await.unwrap();
     tokio::task::yield_now().await;
     visitor.send_note(short.clone()).await.unwrap();
     let error = visitor.ask("?".into()).timeout(SECOND * 3).await.unwrap_err();
@@ -234,6 +236,11 @@ async fn a_peer_that_does_not_read_is_no_reason_to_wait_for_ever() {
     );
     let error = visitor.count(1).timeout(SECOND).await.unwrap_err();
     assert!(matches!(error, Error::Timeout { what: Overdue::Room, .. }), "{error}");
+    // What has no reply has the time of the session.
+    let started = tokio::time::Instant::now();
+    assert!(has_no_room(&visitor.send_bell(1).await.unwrap_err(), "Bell"));
+    assert!(has_no_room(&visitor.send_note("late".into()).await.unwrap_err(), "Note"));
+    assert_eq!(started.elapsed(), SECOND * 4);
     // When it reads again, it finds nothing of what was given up, and the value is where it was.
     assert_eq!(peer.hear().await.unwrap()["method"], json!("ready"));
     assert_eq!(peer.hear().await.unwrap()["params"], json!(long));
@@ -242,6 +249,104 @@ async fn a_peer_that_does_not_read_is_no_reason_to_wait_for_ever() {
     assert_eq!(peer.hear().await.unwrap()["method"], json!("cancelled"));
     visitor.send_note("on".into()).await.unwrap();
     assert_eq!(peer.hear().await.unwrap()["method"], json!("note"));
+}
+
+/// Whether it was not written within the two seconds that a session has for it.
+fn has_no_room(error: &Error, name: &str) -> bool {
+    let expected = format!("`{name}` could not be written, for the peer does not read: gave up after 2s");
+    matches!(error, Error::Timeout { what: Overdue::Room, .. }) && error.to_string() == expected
+}
+
+fn little_room() -> Options {
+    Options::default().output_high_water(300).timeout(SECOND * 2)
+}
+
+#[tokio::test(start_paused = true)]
+async fn nor_is_it_for_a_copy_that_is_opened() {
+    let (wire, mut peer) = raw_with_room(256);
+    let watcher = Watcher::with_options(wire, little_room());
+    let shaking = async {
+        peer.hear().await.unwrap();
+        peer.say(json!({"jsonrpc":"2.0","id":0,"result":{}})).await;
+    };
+    let (watcher, ()) = tokio::join!(watcher.hello(), shaking);
+    let watcher = watcher.unwrap();
+    let document = |name: &str| json!({"document": {"uri": name}});
+    let _long = watcher.send_did_open(document(&"x".repeat(100_000))).await.unwrap();
+    tokio::task::yield_now().await;
+    let _short = watcher.send_did_open(document(&"x".repeat(1000))).await.unwrap();
+    let started = tokio::time::Instant::now();
+    let error = watcher.send_did_open(document("late")).await.unwrap_err();
+    assert!(has_no_room(&error, "DidOpen"), "{error}");
+    let error = watcher.subscribe(json!({"uri": "late"})).await.unwrap_err();
+    assert!(has_no_room(&error, "Subscribe"), "{error}");
+    assert_eq!(started.elapsed(), SECOND * 4);
+    // What was given up is not open, so that it can be opened now.
+    for _ in 0..2 {
+        assert!(peer.hear().await.unwrap()["params"]["document"]["uri"].as_str().unwrap().starts_with("xx"));
+    }
+    let _late = watcher.send_did_open(document("late")).await.unwrap();
+    assert_eq!(peer.hear().await.unwrap()["params"], document("late"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nor_is_it_for_a_handler_that_reports() {
+    let (wire, mut peer) = raw_with_room(256);
+    let clerk = Clerk::with_options(wire, little_room());
+    peer.say(json!({"jsonrpc":"2.0","id":0,"method":"hello","params":{}})).await;
+    let clerk = clerk.recv_hello().await.unwrap().1.send_welcome(json!({})).await.unwrap();
+    peer.hear().await.unwrap();
+    let incoming = clerk.incoming();
+    let meta = json!({"progressToken": "t"});
+    peer.say(json!({"jsonrpc":"2.0","id":1,"method":"look","params":{"_meta": meta}})).await;
+    let Some(server::Incoming::Look(_, responder)) = incoming.next().await else { panic!() };
+    let report = |progress: u32, length: usize| json!({"progress": progress, "text": "x".repeat(length)});
+    let context = responder.context();
+    context.report(desk::messages::PROGRESS, &report(1, 100_000)).await.unwrap();
+    tokio::task::yield_now().await;
+    context.report(desk::messages::PROGRESS, &report(2, 1000)).await.unwrap();
+    let started = tokio::time::Instant::now();
+    let error = context.report(desk::messages::PROGRESS, &report(3, 0)).await.unwrap_err();
+    assert!(has_no_room(&error, "Progress"), "{error}");
+    assert_eq!(started.elapsed(), SECOND * 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nor_is_it_without_types() {
+    let (wire, mut peer) = raw_with_room(256);
+    let mut visitor = CheckedSession::start(wire, &desk::PROTOCOL, Side::Client, little_room());
+    let shaking = async {
+        peer.hear().await.unwrap();
+        peer.say(json!({"jsonrpc":"2.0","id":0,"result":{"capabilities":{"questions":{}}}})).await;
+    };
+    let hello = json!({});
+    let (greeted, ()) = tokio::join!(visitor.call::<_, Value>("hello", &hello), shaking);
+    greeted.unwrap();
+    visitor.notify("ready", &()).await.unwrap();
+    let (long, short) = ("x".repeat(100_000), "x".repeat(1000));
+    visitor.notify("note", &long).await.unwrap();
+    tokio::task::yield_now().await;
+    visitor.notify("note", &short).await.unwrap();
+    let started = tokio::time::Instant::now();
+    // Beside the linear channels, and on one.
+    assert!(has_no_room(&visitor.call::<_, Value>("ask", "?").await.unwrap_err(), "Ask"));
+    assert!(has_no_room(&visitor.call::<_, u32>("count", &1).await.unwrap_err(), "Count"));
+    assert!(has_no_room(&visitor.request("look", &()).await.unwrap_err(), "Look"));
+    assert!(has_no_room(&visitor.request("count", &1).await.unwrap_err(), "Count"));
+    assert!(has_no_room(&visitor.notify("bell", &1).await.unwrap_err(), "Bell"));
+    assert!(has_no_room(&visitor.notify("note", "late").await.unwrap_err(), "Note"));
+    assert_eq!(started.elapsed(), SECOND * 12);
+    // The time of a call is one, for what it waits before it is written and for its reply.
+    let reading = async {
+        tokio::time::sleep(SECOND).await;
+        for method in ["ready", "note", "note", "count"] {
+            assert_eq!(peer.hear().await.unwrap()["method"], json!(method));
+        }
+    };
+    let started = tokio::time::Instant::now();
+    let (late, ()) = tokio::join!(visitor.call::<_, u32>("count", &1), reading);
+    assert!(is_overdue(&late.unwrap_err(), 2));
+    assert_eq!(started.elapsed(), SECOND * 2);
 }
 
 #[tokio::test]

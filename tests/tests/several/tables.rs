@@ -57,7 +57,7 @@ fn ways(
             message.cancellable,
         );
         // Copies are followed to their end, or as far as makes a difference.
-        if depth > 0 && word == "copy" || !path.is_empty() && depth > 0 {
+        if depth > 0 && (word == "copy" || !path.is_empty()) {
             ways(protocol, role, role.state(target).unwrap(), depth - 1, into, &format!("{way} . "));
         }
         into.insert(way);

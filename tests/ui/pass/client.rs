@@ -6,8 +6,8 @@
 use mcp_protocols::mcp_2025_03_26::{
     Active, AwaitingNotif, AwaitingResult, Leaving, McpClient, Renewing, Subscribing, Uninit, Watched, client,
 };
-use mcp_runtime::Options;
 use mcp_runtime::transport::Duplex;
+use mcp_runtime::{Options, Resumed};
 
 pub(crate) fn in_every_state<State>() {
     let _ = McpClient::<State>::handle;
@@ -34,12 +34,14 @@ pub(crate) fn awaiting_result() {
 }
 
 pub(crate) fn awaiting_notif() {
+    let _ = |transport: Duplex, resumed: Resumed| McpClient::<AwaitingNotif>::resume(transport, resumed);
     let _ = McpClient::<AwaitingNotif>::send_initialized;
     let _ = McpClient::<AwaitingNotif>::ping;
     let _ = McpClient::<AwaitingNotif>::close;
 }
 
 pub(crate) fn active() {
+    let _ = |transport: Duplex, resumed: Resumed| McpClient::<Active>::resume(transport, resumed);
     let _ = McpClient::<Active>::ping;
     let _ = McpClient::<Active>::list_tools;
     let _ = McpClient::<Active>::list_tools_pages;

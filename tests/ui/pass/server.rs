@@ -6,8 +6,8 @@
 use mcp_protocols::mcp_2025_03_26::{
     Active, AwaitingNotif, AwaitingResult, Leaving, McpServer, Renewing, Subscribing, Uninit, Watched, server,
 };
-use mcp_runtime::Options;
 use mcp_runtime::transport::Duplex;
+use mcp_runtime::{Options, Resumed};
 
 pub(crate) fn in_every_state<State>() {
     let _ = McpServer::<State>::handle;
@@ -36,6 +36,7 @@ pub(crate) fn awaiting_result() {
 }
 
 pub(crate) fn awaiting_notif() {
+    let _ = |transport: Duplex, resumed: Resumed| McpServer::<AwaitingNotif>::resume(transport, resumed);
     let _ = McpServer::<AwaitingNotif>::recv_initialized;
     let _ = McpServer::<AwaitingNotif>::ping;
     let _ = McpServer::<AwaitingNotif>::send_log_message;
@@ -43,6 +44,7 @@ pub(crate) fn awaiting_notif() {
 }
 
 pub(crate) fn active() {
+    let _ = |transport: Duplex, resumed: Resumed| McpServer::<Active>::resume(transport, resumed);
     let _ = McpServer::<Active>::ping;
     let _ = McpServer::<Active>::send_log_message;
     let _ = McpServer::<Active>::create_message;

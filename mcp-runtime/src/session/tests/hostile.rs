@@ -1,5 +1,6 @@
 //! Peers that do not keep to JSON-RPC, or not to the protocol: each gets its answer, and the session lives on.
 
+use mcp_protocol_machine::protocol::Side;
 use serde_json::{Value, json};
 
 use super::pair::End;
@@ -63,7 +64,7 @@ fn blank_lines_and_replies_to_nothing_get_no_answer() {
 
 #[test]
 fn a_client_does_not_answer_lines_of_a_log() {
-    let client = End::new(mcp_protocol_machine::protocol::Side::Client, Options::default());
+    let client = End::new(Side::Client, Options::default());
     assert!(client.ask("server listening").is_empty());
     assert_eq!(client.reports().len(), 1);
 }
@@ -161,7 +162,7 @@ fn a_full_queue_refuses_requests_and_drops_notifications() {
 }
 
 #[test]
-fn a_peer_that_runs_ahead_ends_the_session_and_not_the_memory() {
+fn a_peer_that_runs_ahead_costs_no_memory_and_the_session_lives() {
     let server = End::ready_server(Options::default());
     let limit = Options::default().max_linear;
     for _ in 0..limit {
@@ -172,9 +173,30 @@ fn a_peer_that_runs_ahead_ends_the_session_and_not_the_memory() {
     server.feed(r#"{"jsonrpc":"2.0","method":"note","params":"n"}"#);
     assert_eq!(server.reports().len(), 1);
     assert!(server.link.with(|engine| engine.closed()).is_none());
-    // A step that changes the state cannot.
-    server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"count","params":1}"#);
-    let error = server.link.with(|engine| engine.closed()).unwrap().to_string();
+    // A request changes the state, but not if it is refused.
+    let answers = server.ask(r#"{"jsonrpc":"2.0","id":1,"method":"count","params":1}"#);
+    assert_eq!((code(&answers[0]), &answers[0]["id"]), (-32000, &json!(1)), "{answers:?}");
+    assert!(answers[0]["error"]["message"].as_str().unwrap().contains("try again later"), "{answers:?}");
+    assert_eq!(server.reports(), ["`Count` was dropped: too many messages are waiting"]);
+    assert!(server.link.with(|engine| engine.closed()).is_none());
+    // The state is as it was: where there is room again, both go on as ever.
+    assert!(server.linear().is_some());
+    assert!(server.ask(r#"{"jsonrpc":"2.0","id":2,"method":"count","params":1}"#).is_empty());
+    assert!(server.reports().is_empty());
+    while let Some(input) = server.linear() {
+        if let Some(id) = input.id {
+            server.link.with(|engine| engine.reply_result(&id, "1")).unwrap();
+        }
+    }
+    assert_eq!(server.said(), [json!({"jsonrpc":"2.0","id":2,"result":1})]);
+}
+
+#[test]
+fn a_step_that_cannot_be_left_out_ends_the_session_where_there_is_no_room_for_it() {
+    let client = End::new(Side::Client, Options::default().max_linear(0));
+    client.link.with(|engine| engine.request(super::desk::messages::HELLO, "{}", false, false)).unwrap();
+    client.feed(r#"{"jsonrpc":"2.0","id":0,"result":{"capabilities":{}}}"#);
+    let error = client.link.with(|engine| engine.closed()).unwrap().to_string();
     assert!(error.contains("runs ahead"), "{error}");
 }
 
@@ -209,7 +231,7 @@ fn no_input_makes_an_engine_panic_or_stop() {
         let mut protocol = super::desk::PROTOCOL.clone();
         protocol.batch = round % 2 == 1;
         let options = Options::default().max_message_bytes(200).max_depth(6);
-        let server = End::over(protocol, mcp_protocol_machine::protocol::Side::Server, options);
+        let server = End::over(protocol, Side::Server, options);
         server.link.with(|engine| engine.attend());
         let mut bytes = Vec::new();
         for _ in 0..20 {

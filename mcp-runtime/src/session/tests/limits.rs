@@ -9,7 +9,13 @@ use serde_json::{Value, json};
 use super::desk::messages::{ASK, COUNT, LOOK};
 use super::pair::{End, settle};
 use crate::driver::Endpoint;
+use crate::error::Error;
 use crate::options::{Options, Rate};
+
+mod watching {
+    #![allow(missing_docs)]
+    crate::protocol!("tests/sessions/watching.session");
+}
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -73,10 +79,6 @@ fn both_sides_go_on_behind_a_refusal_for_haste() {
 
 #[test]
 fn a_copy_that_is_opened_too_fast_is_none() {
-    mod watching {
-        #![allow(missing_docs)]
-        crate::protocol!("tests/sessions/watching.session");
-    }
     let protocol = ProtocolRef::Static(&watching::PROTOCOL);
     let mut server = End::over(protocol, Side::Server, Options::default().request_rate(Rate::new(1, SECOND)));
     server.link.with(|engine| engine.attend());
@@ -111,6 +113,50 @@ fn of_the_reports_on_a_call_the_newest_are_kept() {
         assert!(report.contains(&format!(r#""progress":{number}"#)), "{report}");
     }
     assert_eq!(client.outcome(id), None);
+}
+
+#[test]
+fn as_many_exchanges_run_as_the_settings_say_each_way() {
+    let server = End::ready_server(Options::default().max_running(2));
+    let look = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"look"}}"#);
+    assert!(server.ask(&look(1)).is_empty() && server.ask(&look(2)).is_empty());
+    let answers = server.ask(&look(3));
+    assert_eq!((&answers[0]["id"], &answers[0]["error"]["code"]), (&json!(3), &json!(-32000)), "{answers:?}");
+    assert_eq!(server.reports().len(), 1);
+    // Requests of this side count for themselves, and are not written either.
+    let ask =
+        || server.link.with(|engine| engine.request(super::desk::messages::APPROVE, "\"?\"", false, true));
+    let first = ask().unwrap();
+    ask().unwrap();
+    assert!(matches!(ask(), Err(Error::NotPermitted(_))));
+    assert_eq!(server.said().len(), 2);
+    // Each that is over makes room for another one.
+    let id = server.incoming().unwrap().id.unwrap();
+    server.link.with(|engine| engine.reply_result(&id, "1")).unwrap();
+    server.said();
+    assert!(server.ask(&look(4)).is_empty());
+    server.feed(&format!(r#"{{"jsonrpc":"2.0","id":{first},"result":true}}"#));
+    ask().unwrap();
+}
+
+#[test]
+fn as_many_copies_live_as_the_settings_say() {
+    let protocol = ProtocolRef::Static(&watching::PROTOCOL);
+    let server = End::over(protocol, Side::Server, Options::default().max_running(2));
+    server.link.with(|engine| engine.attend());
+    server.feed(r#"{"jsonrpc":"2.0","id":0,"method":"hello"}"#);
+    let hello = server.linear().unwrap().id.unwrap();
+    server.link.with(|engine| engine.reply_result(&hello, "{}")).unwrap();
+    server.said();
+    for (uri, opened) in [("a", true), ("b", true), ("c", false)] {
+        server.feed(&format!(
+            r#"{{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{{"document":{{"uri":"{uri}"}}}}}}"#
+        ));
+        let copy = server.incoming().and_then(|arrived| arrived.copy);
+        assert_eq!(copy.is_some(), opened, "{uri}");
+        assert_eq!(server.reports().len(), usize::from(!opened), "{uri}");
+    }
+    assert!(server.said().is_empty());
 }
 
 #[test]

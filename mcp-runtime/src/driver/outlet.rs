@@ -1,0 +1,103 @@
+//! Whole messages instead of bytes, for transports that carry each message by itself.
+//!
+//! In comes each message that a session says, with what it is and what it is about; out go the tasks to be woken. A
+//! transport that has several ways to the peer, such as HTTP with its one stream for each request, chooses the way by
+//! that. Refuses nothing: a message that is handed over is the transport's to deliver, and what it holds back counts
+//! as unwritten.
+
+use std::fmt;
+use std::task::Waker;
+
+/// A name that a transport gives to a message, or batch, that came in. What the session says about it carries the
+/// name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Origin(pub u64);
+
+/// One message that the session says.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing<'a> {
+    /// The message, without an end of line. It contains none either.
+    pub message: &'a [u8],
+    /// What it is.
+    pub kind: MessageKind,
+    /// What came in that it answers, or that is being worked on where it is said; `None` if it is about nothing in
+    /// particular.
+    pub about: Option<Origin>,
+}
+
+/// What became of a message, or batch, that came in.
+#[derive(Clone, Debug, Default)]
+pub struct Received {
+    /// How many requests in it were accepted.
+    pub requests: usize,
+    /// Why a notification, or a reply, was refused that was in it; nothing is written about that.
+    pub refused: Option<String>,
+}
+
+/// What a message is, as far as its delivery is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MessageKind {
+    /// A request under this id, which waits for a reply.
+    Request {
+        /// Its id.
+        id: i64,
+        /// Where it stands.
+        place: Place,
+    },
+    /// A notification.
+    Notification {
+        /// Where it stands.
+        place: Place,
+    },
+    /// A result.
+    Result {
+        /// Where it stands.
+        place: Place,
+    },
+    /// An error, for a request or for what could not be read.
+    Error,
+    /// The replies to a batch, as a list.
+    Batch,
+}
+
+/// Where a message stands in its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Beside the linear channels.
+    Beside,
+    /// A step of a linear channel, and the only one that its state has.
+    OnlyStep,
+    /// A step of a linear channel, and one of several that its state has.
+    ChosenStep,
+}
+
+impl Place {
+    /// Whether it is a step of a linear channel.
+    pub fn is_step(self) -> bool {
+        self != Place::Beside
+    }
+}
+
+impl MessageKind {
+    /// Whether it answers something.
+    pub fn is_reply(self) -> bool {
+        matches!(self, MessageKind::Result { .. } | MessageKind::Error | MessageKind::Batch)
+    }
+}
+
+/// Takes the messages of one session. It is called while the session is locked and must not call it back.
+pub trait Outlet: Send + fmt::Debug {
+    /// Takes one message. What is returned is woken once the session is unlocked.
+    fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker>;
+
+    /// A request that came in under this name has been answered, or never will be.
+    fn settled(&mut self, origin: Origin) -> Option<Waker>;
+
+    /// The peer has taken a step of a linear channel that is no reply.
+    fn stepped(&mut self) {}
+
+    /// How many bytes wait to be taken by the peer; they count as unwritten. When they become fewer the transport says
+    /// so with [`Endpoint::wrote`](super::Endpoint::wrote).
+    fn waiting(&self) -> usize;
+}

@@ -1,0 +1,78 @@
+//! Endpoints behind a shared pointer, for transports that several tasks use.
+//!
+//! In and out: what goes into and comes from the endpoint. Refuses to add anything.
+
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use super::{DirectOutput, End, Endpoint, Origin, Outcome, Outlet, Output, Received};
+use crate::error::{Error, Reason};
+use crate::options::Report;
+
+impl<E: Endpoint + ?Sized> Endpoint for Arc<E> {
+    fn offer_direct_output(&self, output: Box<dyn DirectOutput>) {
+        (**self).offer_direct_output(output);
+    }
+
+    fn offer_outlet(&self, outlet: Box<dyn Outlet>) {
+        (**self).offer_outlet(outlet);
+    }
+
+    fn receive_message(&self, message: &[u8], origin: Origin, now: Instant) -> Received {
+        (**self).receive_message(message, origin, now)
+    }
+
+    fn request_failed(&self, id: i64, error: Error) {
+        (**self).request_failed(id, error);
+    }
+
+    fn awaits(&self, id: i64) -> bool {
+        (**self).awaits(id)
+    }
+
+    fn failed(&self, reason: Reason) {
+        (**self).failed(reason);
+    }
+
+    fn report(&self, report: Report) {
+        (**self).report(report);
+    }
+
+    fn renewed(&self, request: &[u8], result: &[u8]) {
+        (**self).renewed(request, result);
+    }
+
+    fn receive(&self, bytes: &[u8], now: Instant) {
+        (**self).receive(bytes, now);
+    }
+
+    fn input_ended(&self, why: End) {
+        (**self).input_ended(why);
+    }
+
+    fn poll_output(&self, context: &mut Context<'_>, into: &mut Vec<u8>, room: usize) -> Poll<Output> {
+        (**self).poll_output(context, into, room)
+    }
+
+    fn wrote(&self) {
+        (**self).wrote();
+    }
+
+    fn output_failed(&self, error: io::Error) {
+        (**self).output_failed(error);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        (**self).next_deadline()
+    }
+
+    fn tick(&self, now: Instant) {
+        (**self).tick(now);
+    }
+
+    fn terminated(&self, outcome: Outcome) {
+        (**self).terminated(outcome);
+    }
+}

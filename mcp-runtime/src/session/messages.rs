@@ -1,0 +1,269 @@
+//! Messages one by one, for transports that want to know what each is about.
+//!
+//! In: messages that were just written to the output, and the names that the transport gave to what came in. Out: each
+//! message to the transport's outlet, at once, with the name of what it is about. Refuses to cost anything where the
+//! transport carries a stream: what is remembered before the transport has said which it wants is forgotten then.
+
+use std::time::Instant;
+
+use mcp_protocol_machine::protocol::{Action, Direction, Edge, Origin as Author, Side, StateIndex};
+use mcp_protocol_machine::{Awaiting, Capabilities, Checker, RequestId, StepKind, TableError};
+
+use super::engine::{Engine, Phase, limits};
+use super::names::announced;
+use super::trace::Outcome;
+use crate::driver::{MessageKind, Origin, Outgoing, Outlet, Place, Received};
+use crate::error::Error;
+use crate::jsonrpc::{Envelope, Line, Scanner, parse};
+use crate::options::Report;
+use crate::typed::{Announced, Resumed};
+
+/// What a session keeps for a transport that carries messages.
+#[derive(Debug)]
+pub(super) struct Messages {
+    outlet: Option<Box<dyn Outlet>>,
+    /// What was written before the transport said what it wants; `None` once it has.
+    before: Option<Vec<Mark>>,
+    /// What the message at hand came in.
+    current: Option<Origin>,
+    /// What whoever speaks is working on.
+    about: Option<Origin>,
+    /// What became of the message at hand so far.
+    received: Received,
+}
+
+/// A message in the output.
+#[derive(Debug)]
+struct Mark {
+    length: usize,
+    kind: MessageKind,
+    about: Option<Origin>,
+}
+
+impl Default for Messages {
+    fn default() -> Messages {
+        Messages {
+            outlet: None,
+            before: Some(Vec::new()),
+            current: None,
+            about: None,
+            received: Received::default(),
+        }
+    }
+}
+
+impl Messages {
+    /// The transport carries a stream.
+    pub(super) fn not_wanted(&mut self) {
+        self.before = None;
+    }
+
+    /// The transport is gone.
+    pub(super) fn outlet_gone(&mut self) {
+        self.outlet = None;
+    }
+
+    /// Whether messages leave, or may leave, one by one.
+    pub(super) fn one_by_one(&self) -> bool {
+        self.outlet.is_some() || self.before.is_some()
+    }
+
+    /// How many bytes the transport holds back.
+    pub(super) fn waiting(&self) -> usize {
+        self.outlet.as_ref().map_or(0, |outlet| outlet.waiting())
+    }
+
+    /// What the message at hand came in.
+    pub(super) fn current(&self) -> Option<Origin> {
+        self.current
+    }
+
+    /// What whoever speaks is working on.
+    pub(super) fn about(&self) -> Option<Origin> {
+        self.about
+    }
+
+    /// The message at hand was refused, and nothing is written about it.
+    pub(super) fn refuse(&mut self, why: &impl std::fmt::Display) {
+        if self.current.is_some() {
+            self.received.refused = Some(why.to_string());
+        }
+    }
+
+    /// A request of the message at hand was accepted; what it came in.
+    pub(super) fn accept(&mut self) -> Option<Origin> {
+        if self.current.is_some() {
+            self.received.requests += 1;
+        }
+        self.current
+    }
+}
+
+impl Engine {
+    pub(crate) fn outlet_offered(&mut self, outlet: Box<dyn Outlet>) {
+        let before = self.messages.before.take().unwrap_or_default();
+        self.messages.outlet = Some(outlet);
+        let output = std::mem::take(&mut self.output);
+        let mut rest = output.get(self.output_start..).unwrap_or_default();
+        self.output_start = 0;
+        // If the session has ended meanwhile, what was written is gone, and the marks point nowhere.
+        if before.iter().map(|mark| mark.length).sum::<usize>() != rest.len() {
+            return;
+        }
+        for Mark { length, kind, about } in before {
+            let (message, others) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+            rest = others;
+            self.hand_over(message, kind, about);
+        }
+    }
+
+    /// What is said from here on is about this request of the peer.
+    pub(crate) fn speak_about(&mut self, request: Option<&RequestId>) {
+        if self.messages.outlet.is_some() || self.messages.before.is_some() {
+            self.messages.about =
+                request.and_then(|request| self.owed.get(request)).and_then(|owed| owed.origin);
+        }
+    }
+
+    /// A message was appended to the output: hands it to the outlet, if there is one.
+    pub(super) fn let_message_out(&mut self, kind: MessageKind, about: Option<Origin>) -> bool {
+        if self.messages.outlet.is_none() {
+            let length = self.output.len().saturating_sub(self.output_start);
+            if let Some(before) = &mut self.messages.before {
+                let known: usize = before.iter().map(|mark| mark.length).sum();
+                before.push(Mark { length: length.saturating_sub(known), kind, about });
+            }
+            return false;
+        }
+        let mut output = std::mem::take(&mut self.output);
+        self.hand_over(output.get(self.output_start..).unwrap_or_default(), kind, about);
+        self.output_start = 0;
+        output.clear();
+        self.output = output;
+        true
+    }
+
+    fn hand_over(&mut self, line: &[u8], kind: MessageKind, about: Option<Origin>) {
+        let message = line.strip_suffix(b"\n").unwrap_or(line);
+        let Some(outlet) = &mut self.messages.outlet else { return };
+        if message.is_empty() {
+            return;
+        }
+        if let Some(waker) = outlet.take(Outgoing { message, kind, about }) {
+            self.effects.wake(waker);
+        }
+    }
+
+    /// A request of the peer is settled.
+    pub(super) fn settle_origin(&mut self, origin: Option<Origin>) {
+        if let Some(origin) = origin
+            && let Some(outlet) = &mut self.messages.outlet
+            && let Some(waker) = outlet.settled(origin)
+        {
+            self.effects.wake(waker);
+        }
+    }
+
+    /// Takes one whole message, or a batch.
+    pub(crate) fn receive_message(&mut self, message: &[u8], origin: Origin, now: Instant) -> Received {
+        self.now = Some(now);
+        self.messages.current = Some(origin);
+        if message.len() > self.options.max_message_bytes {
+            let sketch = Scanner::scan(message);
+            self.line(Line::TooLong(sketch), now);
+        } else {
+            self.line(Line::Whole(message), now);
+        }
+        self.messages.current = None;
+        if self.timers.first().is_some_and(|first| first <= now) {
+            self.ring(now);
+        }
+        std::mem::take(&mut self.messages.received)
+    }
+
+    /// Where a message of this side stands, given what it did.
+    pub(super) fn place(&self, step: StepKind) -> Place {
+        let StepKind::Linear { from, to } = step else { return Place::Beside };
+        let edges = self.role().and_then(|role| role.state(from)).map_or(&[][..], |state| &state.edges);
+        let is_own = |edge: &&Edge| edge.origin == Author::Written && matches!(edge.action, Action::Step(_));
+        match edges.iter().filter(is_own).count() {
+            0 | 1 if from != to => Place::OnlyStep,
+            _ => Place::ChosenStep,
+        }
+    }
+
+    /// The peer has taken a linear step that is no reply.
+    pub(super) fn peer_stepped(&mut self) {
+        if let Some(outlet) = &mut self.messages.outlet {
+            outlet.stepped();
+        }
+    }
+
+    /// Whether a request of this side still waits for its reply.
+    pub(crate) fn awaits(&self, id: i64) -> bool {
+        let id = RequestId::Number(id);
+        matches!(self.phase, Phase::Open)
+            && matches!(self.checker.awaiting(Direction::Receive, &id), Awaiting::Request(_))
+    }
+
+    /// A request of this side that is no step was not delivered, or nothing will answer it.
+    pub(crate) fn request_failed(&mut self, id: i64, error: Error) {
+        let name = RequestId::Number(id);
+        let Awaiting::Request(request) = self.checker.awaiting(Direction::Receive, &name) else { return };
+        if !matches!(self.phase, Phase::Open) {
+            return;
+        }
+        let copy = self.checker.copy_of(Direction::Send, &name);
+        // For the state machine it is as if the peer had refused the request.
+        if let Some(refusal) = self.names.refusal(&self.protocol, request)
+            && self.checker.reply(Direction::Receive, &name, refusal).is_err()
+        {
+            return;
+        }
+        self.trace_over(Direction::Send, &name, Outcome::Lost);
+        if self.calls.contains_key(&id) {
+            self.complete(id, Err(error));
+        } else if !self.debt_paid(&name)
+            && let Some(copy) = copy
+        {
+            self.copy_ended(copy, error);
+        }
+    }
+
+    /// The session was begun elsewhere, and is in this state.
+    pub(crate) fn resume(&mut self, state: StateIndex, resumed: &Resumed) -> Result<(), TableError> {
+        self.checker = Checker::resume(&self.protocol, self.side, state)?.with_limits(limits(&self.options));
+        self.next_id = resumed.id();
+        let protocol = self.protocol.clone();
+        for (side, said) in [(Side::Client, &resumed.client), (Side::Server, &resumed.server)] {
+            let capabilities = match said {
+                Announced::Unknown => Capabilities::unknown(),
+                Announced::Said(payload) => {
+                    let own = protocol.announcements.iter().filter(|announcement| announcement.side == side);
+                    let gates =
+                        own.flat_map(|announcement| announced(&protocol, announcement, Some(payload)));
+                    gates.collect()
+                }
+            };
+            self.checker.announce(side, capabilities);
+        }
+        Ok(())
+    }
+
+    /// The peer has lost the session, and its beginning was said once more. What was announced counts anew.
+    pub(crate) fn renewed(&mut self, request: &[u8], result: &[u8]) {
+        let protocol = self.protocol.clone();
+        let (Ok(Envelope::Request { method, params, .. }), Ok(Envelope::Result { result, .. })) =
+            (parse(request, self.options.max_depth), parse(result, self.options.max_depth))
+        else {
+            return;
+        };
+        let asked = self.names.by_method(&protocol, self.side, true, &method, params);
+        let Some(reply) = asked.and_then(|asked| self.names.reply(&protocol, asked, result)) else { return };
+        for announcement in protocol.announcements.iter().filter(|place| place.field.message == reply) {
+            let capabilities: Capabilities = announced(&protocol, announcement, Some(result)).collect();
+            self.checker.announce(announcement.side, capabilities);
+        }
+        self.report(Report::SessionRenewed);
+    }
+}

@@ -1,0 +1,168 @@
+//! Transports that carry messages: what each message is about.
+
+use std::sync::{Arc, Mutex};
+use std::task::Waker;
+
+use mcp_protocol_machine::About;
+use mcp_protocol_machine::protocol::Side;
+use serde_json::{Value, json};
+
+use super::desk::messages::{APPROVE, ASK, CHANGED, HELLO};
+use super::pair::End;
+use crate::driver::{Endpoint, MessageKind, Origin, Outgoing, Outlet, Place};
+use crate::error::Error;
+use crate::options::Options;
+
+/// Keeps what it is given.
+#[derive(Clone, Debug, Default)]
+struct Kept(Arc<Mutex<Seen>>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    said: Vec<(Value, MessageKind, Option<u64>)>,
+    settled: Vec<u64>,
+    waiting: usize,
+}
+
+impl Kept {
+    fn said(&self) -> Vec<(Value, MessageKind, Option<u64>)> {
+        std::mem::take(&mut self.0.lock().unwrap().said)
+    }
+
+    fn settled(&self) -> Vec<u64> {
+        std::mem::take(&mut self.0.lock().unwrap().settled)
+    }
+}
+
+impl Outlet for Kept {
+    fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
+        let message = serde_json::from_slice(outgoing.message).unwrap();
+        let about = outgoing.about.map(|Origin(number)| number);
+        self.0.lock().unwrap().said.push((message, outgoing.kind, about));
+        None
+    }
+
+    fn settled(&mut self, Origin(number): Origin) -> Option<Waker> {
+        self.0.lock().unwrap().settled.push(number);
+        None
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.lock().unwrap().waiting
+    }
+}
+
+fn watched(end: &End) -> Kept {
+    let kept = Kept::default();
+    end.link.offer_outlet(Box::new(kept.clone()));
+    kept
+}
+
+/// Feeds a message under a name; how many requests in it were accepted, and whether it was refused.
+fn feed(end: &End, message: &str, name: u64) -> (usize, bool) {
+    let received = end.link.receive_message(message.as_bytes(), Origin(name), end.now);
+    (received.requests, received.refused.is_some())
+}
+
+fn ask(id: i64) -> String {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "ask", "params": "?" }).to_string()
+}
+
+#[test]
+fn what_was_written_before_the_transport_had_its_say_is_not_lost() {
+    let client = End::new(Side::Client, Options::default());
+    client.link.with(|engine| engine.request(HELLO, r#"{"capabilities":{}}"#, false, false)).unwrap();
+    let said = watched(&client).said();
+    assert_eq!(said.len(), 1);
+    assert_eq!(said[0].0["method"], "hello");
+    assert_eq!(said[0].1, MessageKind::Request { id: 0, place: Place::OnlyStep });
+    assert!(client.said().is_empty(), "it does not come as bytes, too");
+}
+
+#[test]
+fn replies_and_whatever_a_handler_says_are_about_what_it_works_on() {
+    let server = End::ready_server(Options::default());
+    let kept = watched(&server);
+    assert_eq!(feed(&server, &ask(1), 10), (1, false));
+    // Laid out over several lines, which no stream could carry.
+    assert_eq!(feed(&server, &ask(2).replace(',', ",\n"), 20), (1, false));
+    let (one, two) = (server.incoming().unwrap(), server.incoming().unwrap());
+    let second = server.link.about(two.id.clone());
+    second.with(|engine| engine.request(APPROVE, "\"really?\"", false, true)).unwrap();
+    server.link.with(|engine| engine.notification(CHANGED, "null", About::Nothing)).unwrap();
+    server.link.with(|engine| engine.reply_result(one.id.as_ref().unwrap(), "\"!\"")).unwrap();
+    assert_eq!(kept.settled(), [10]);
+    server.link.with(|engine| engine.reply_result(two.id.as_ref().unwrap(), "\"!\"")).unwrap();
+    second.with(|engine| engine.notification(CHANGED, "null", About::Nothing)).unwrap();
+    assert_eq!(kept.settled(), [20]);
+    let about: Vec<_> = kept.said().into_iter().map(|(_, _, about)| about).collect();
+    assert_eq!(
+        about,
+        [Some(20), None, Some(10), Some(20), None],
+        "what is said after the answer is about nothing"
+    );
+}
+
+#[test]
+fn what_cannot_be_taken_is_answered_where_it_came_from() {
+    let server = End::ready_server(Options::default());
+    let kept = watched(&server);
+    assert_eq!(feed(&server, &ask(1), 1), (1, false));
+    for (name, message) in [(2, "{"), (3, &*ask(1)), (4, r#"{"jsonrpc":"2.0","id":9,"method":"nothing"}"#)] {
+        assert_eq!(feed(&server, message, name).0, 0);
+        let said = kept.said();
+        assert_eq!((said.len(), said[0].1, said[0].2), (1, MessageKind::Error, Some(name)), "{said:?}");
+    }
+    assert_eq!(feed(&server, r#"{"jsonrpc":"2.0","method":"ready"}"#, 5), (0, true));
+    assert_eq!(feed(&server, r#"{"jsonrpc":"2.0","method":"nothing"}"#, 6), (0, false));
+    assert!(kept.said().is_empty() && kept.settled().is_empty());
+}
+
+#[test]
+fn a_request_that_is_taken_back_is_settled() {
+    let server = End::ready_server(Options::default());
+    let kept = watched(&server);
+    feed(&server, &ask(1), 1);
+    feed(&server, &ask(2), 2);
+    let begun = server.incoming().unwrap();
+    for id in [1, 2] {
+        feed(
+            &server,
+            &json!({"jsonrpc":"2.0","method":"cancelled","params":{"requestId":id}}).to_string(),
+            3,
+        );
+    }
+    assert_eq!(kept.settled(), [1, 2]);
+    // Its handler knows nothing of that yet; its answer is nobody's.
+    server.link.with(|engine| engine.reply_result(begun.id.as_ref().unwrap(), "\"!\"")).unwrap();
+    assert!(kept.said().is_empty() && kept.settled().is_empty());
+}
+
+#[test]
+fn what_the_transport_holds_back_makes_whoever_speaks_wait() {
+    let server = End::ready_server(Options::default().output_high_water(100));
+    let kept = watched(&server);
+    let mut context = std::task::Context::from_waker(Waker::noop());
+    assert!(server.link.with(|engine| engine.poll_room(&context)).is_ready());
+    kept.0.lock().unwrap().waiting = 101;
+    assert!(server.link.with(|engine| engine.poll_room(&context)).is_pending());
+    kept.0.lock().unwrap().waiting = 0;
+    server.link.wrote();
+    assert!(server.link.with(|engine| engine.poll_room(&context)).is_ready());
+    let _ = server.link.poll_output(&mut context, &mut Vec::new(), 0);
+}
+
+#[test]
+fn a_call_that_was_not_delivered_fails_alone() {
+    let client = End::ready_client(Options::default());
+    watched(&client);
+    let (lost, other) = (client.call(ASK, "\"1\""), client.call(ASK, "\"2\""));
+    assert!(client.link.awaits(lost));
+    client.link.request_failed(lost, Error::SessionInvalid);
+    assert_eq!(client.outcome(lost), Some(Err(Error::SessionInvalid.to_string())));
+    assert!(!client.link.awaits(lost) && client.link.awaits(other));
+    // Should its reply come after all, nobody waits for it; and to fail twice is to fail once.
+    client.link.request_failed(lost, Error::SessionInvalid);
+    feed(&client, &json!({"jsonrpc":"2.0","id":other,"result":"fine"}).to_string(), 0);
+    assert_eq!(client.outcome(other), Some(Ok("\"fine\"".to_owned())));
+}

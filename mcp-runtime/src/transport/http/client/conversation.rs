@@ -1,0 +1,350 @@
+//! What the requests of one session share.
+//!
+//! In: messages of the session, answers of the server. Out: requests with the right head; failures to whoever waits.
+//! Refuses to lose a failure: a call hears of it, a step ends the session, anything else is reported.
+
+use std::collections::VecDeque;
+use std::error::Error as StdError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+use reqwest::Method;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::error::HttpError;
+use super::options::ClientOptions;
+use super::provider::AnyProvider;
+use super::renewal::Beginning;
+use super::{HttpClient, posting};
+use crate::driver::{Endpoint, MessageKind, Origin, Outgoing, Outlet};
+use crate::error::{Error, Reason};
+use crate::options::Report;
+use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
+
+/// Both forms that an answer may have.
+const EITHER: &str = "application/json, text/event-stream";
+
+const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
+const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
+
+/// A message to be posted.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    pub(super) text: Arc<[u8]>,
+    pub(super) kind: MessageKind,
+}
+
+impl Message {
+    /// The id of a request.
+    pub(super) fn id(&self) -> Option<i64> {
+        match self.kind {
+            MessageKind::Request { id, .. } => Some(id),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_step(&self) -> bool {
+        match self.kind {
+            MessageKind::Request { place, .. }
+            | MessageKind::Notification { place }
+            | MessageKind::Result { place } => place.is_step(),
+            MessageKind::Error | MessageKind::Batch => false,
+        }
+    }
+}
+
+/// The session, as the server knows it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Identity {
+    pub(super) id: Option<HeaderValue>,
+    pub(super) version: Option<HeaderValue>,
+    /// How often it was begun anew.
+    pub(super) generation: u64,
+}
+
+/// What changes while the session runs.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) identity: Identity,
+    pub(super) beginning: Beginning,
+    /// The server has begun to answer the first message, so it has named the session; or it needs none.
+    pub(super) opened: bool,
+    /// The version that was agreed on is known.
+    pub(super) agreed: bool,
+    /// What is posted one after another.
+    queue: VecDeque<Message>,
+    /// One of these is on its way.
+    posting: bool,
+    /// How many bytes have not been accepted.
+    waiting: usize,
+    listening: bool,
+    /// Nothing is posted any more.
+    over: bool,
+    deleted: bool,
+    pub(super) drained: Option<Waker>,
+}
+
+/// One session with a server.
+pub(super) struct Conversation {
+    pub(super) client: reqwest::Client,
+    url: reqwest::Url,
+    headers: HeaderMap,
+    pub(super) options: ClientOptions,
+    pub(super) provider: Option<Arc<dyn AnyProvider>>,
+    pub(super) endpoint: Arc<dyn Endpoint>,
+    runtime: Handle,
+    state: Mutex<State>,
+    tasks: Mutex<JoinSet<()>>,
+    queued: Notify,
+    opened: Notify,
+    /// Held by whoever begins the session anew.
+    pub(super) renewing: tokio::sync::Mutex<()>,
+    /// Says how often that was done, to those who wait for answers that will not come.
+    pub(super) generations: watch::Sender<u64>,
+}
+
+impl std::fmt::Debug for Conversation {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Conversation").field("url", &self.url.as_str()).finish_non_exhaustive()
+    }
+}
+
+impl Conversation {
+    pub(super) fn new(client: HttpClient, endpoint: Arc<dyn Endpoint>) -> Arc<Conversation> {
+        let HttpClient { client, url, headers, options, provider } = client;
+        let version = options.protocol_version.as_deref().and_then(|text| HeaderValue::from_str(text).ok());
+        let opened = provider.is_some();
+        let identity = Identity { version, ..Identity::default() };
+        let conversation = Arc::new(Conversation {
+            client,
+            url,
+            headers,
+            options,
+            provider,
+            endpoint,
+            runtime: Handle::current(),
+            state: Mutex::new(State { identity, opened, ..State::default() }),
+            tasks: Mutex::new(JoinSet::new()),
+            queued: Notify::new(),
+            opened: Notify::new(),
+            renewing: tokio::sync::Mutex::new(()),
+            generations: watch::Sender::new(0),
+        });
+        if opened {
+            conversation.listen();
+        }
+        conversation
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        // What is done under the lock does not panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs something beside everything else, as long as the session lives.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn_on(task, &self.runtime);
+    }
+
+    /// A request with the head that all have, but for the session.
+    pub(super) fn request(&self, method: Method) -> reqwest::RequestBuilder {
+        let accepts = match method {
+            Method::GET => EVENT_STREAM,
+            _ => EITHER,
+        };
+        let request = self.client.request(method.clone(), self.url.clone()).headers(self.headers.clone());
+        let request = request.header(ACCEPT, HeaderValue::from_static(accepts));
+        match method {
+            Method::POST => request.header(CONTENT_TYPE, HeaderValue::from_static(JSON)),
+            _ => request,
+        }
+    }
+
+    /// Adds what names the session.
+    pub(super) fn named(request: reqwest::RequestBuilder, identity: &Identity) -> reqwest::RequestBuilder {
+        let mut headers = HeaderMap::new();
+        if let Some(id) = &identity.id {
+            headers.insert(SESSION, id.clone());
+        }
+        if let Some(version) = &identity.version {
+            headers.insert(VERSION, version.clone());
+        }
+        request.headers(headers)
+    }
+
+    /// The session, as it is to be named in the next request.
+    pub(super) async fn identity(&self) -> Result<Identity, Error> {
+        let mut identity = self.state().identity.clone();
+        if let Some(provider) = &self.provider {
+            let id = provider.name().await.map_err(Error::SessionProvider)?;
+            let id = HeaderValue::from_str(&id).map_err(|error| Error::SessionProvider(Arc::new(error)))?;
+            identity.id = Some(id);
+        }
+        Ok(identity)
+    }
+
+    /// Hands a message of the server to the session.
+    pub(super) fn receive(&self, message: &[u8]) {
+        self.endpoint.receive_message(message, Origin(0), Instant::now().into_std());
+    }
+
+    /// A message was not delivered, or its reply will not come.
+    pub(super) fn fail(&self, message: &Message, error: Error) {
+        match message.id() {
+            Some(id) if !self.endpoint.awaits(id) => {}
+            _ if message.is_step() => self.endpoint.failed(Reason::from(error)),
+            Some(id) => self.endpoint.request_failed(id, error),
+            None => self.endpoint.report(Report::Undelivered { problem: error.to_string() }),
+        }
+    }
+
+    /// A message is no longer on its way.
+    pub(super) fn accepted(&self, message: &Message) {
+        let mut state = self.state();
+        state.waiting = state.waiting.saturating_sub(message.text.len());
+        let drained = if state.waiting == 0 { state.drained.take() } else { None };
+        let opens = message.id().is_some() && !std::mem::replace(&mut state.opened, true);
+        drop(state);
+        if opens {
+            self.opened.notify_one();
+        }
+        self.endpoint.wrote();
+        if let Some(drained) = drained {
+            drained.wake();
+        }
+    }
+
+    /// Posts, one after another, what must not overtake one another. Never ends.
+    pub(super) async fn post_in_order(self: &Arc<Conversation>) {
+        loop {
+            let next = {
+                let mut state = self.state();
+                let next = state.queue.pop_front();
+                state.posting = next.is_some();
+                next
+            };
+            let Some(message) = next else {
+                self.queued.notified().await;
+                continue;
+            };
+            let opens = !self.state().opened;
+            match message.kind {
+                // Before the first answer there is no session to name.
+                MessageKind::Request { .. } if opens => {
+                    self.post_beside(message);
+                    self.opened.notified().await;
+                }
+                MessageKind::Request { .. } => self.post_beside(message),
+                _ => {
+                    let delivery = posting::deliver(self, &message);
+                    if tokio::time::timeout(self.options.post_within, delivery).await.is_err() {
+                        self.accepted(&message);
+                        self.fail(&message, not_delivered(HttpError::Late));
+                    }
+                    self.listen();
+                }
+            }
+        }
+    }
+
+    fn post_beside(self: &Arc<Conversation>, message: Message) {
+        let conversation = Arc::clone(self);
+        self.spawn(async move { posting::deliver(&conversation, &message).await });
+    }
+
+    /// Opens the stream for what the server says unasked, unless it is open.
+    pub(super) fn listen(self: &Arc<Conversation>) {
+        let mut state = self.state();
+        if !self.options.listen || state.over || std::mem::replace(&mut state.listening, true) {
+            return;
+        }
+        drop(state);
+        let conversation = Arc::clone(self);
+        self.spawn(async move { super::listening::listen(&conversation).await });
+    }
+
+    /// Whether everything has been accepted that must not be lost.
+    pub(super) fn is_drained(&self) -> bool {
+        let state = self.state();
+        state.queue.is_empty() && !state.posting
+    }
+
+    /// Stops everything, and tells the server that the session is over.
+    pub(super) async fn end(&self) {
+        let identity = {
+            let mut state = self.state();
+            state.over = true;
+            let owned = self.provider.is_none() && !std::mem::replace(&mut state.deleted, true);
+            Some(state.identity.clone()).filter(|identity| owned && identity.id.is_some())
+        };
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(tasks);
+        let Some(identity) = identity else { return };
+        let request = Conversation::named(self.request(Method::DELETE), &identity);
+        // A server may not permit this, or be gone; either way there is nothing more to be done.
+        match tokio::time::timeout(self.options.delete_within, request.send()).await {
+            Ok(Ok(response)) => tracing::debug!(status = %response.status(), "the session was deleted"),
+            Ok(Err(error)) => tracing::debug!(%error, "the session was not deleted"),
+            Err(_) => tracing::debug!("the session was not deleted in time"),
+        }
+    }
+
+    /// The wait before the next attempt to open a stream.
+    pub(super) fn pause(&self, asked: Option<Duration>, failures: usize) -> Duration {
+        let most = Duration::from_secs(30);
+        let doublings = u32::try_from(failures).unwrap_or(u32::MAX).min(16);
+        asked
+            .unwrap_or(self.options.retry)
+            .saturating_mul(1 << doublings)
+            .min(most.max(asked.unwrap_or_default()))
+    }
+}
+
+/// The error for a message that was not delivered.
+pub(super) fn not_delivered(error: impl StdError + Send + Sync + 'static) -> Error {
+    Error::NotDelivered(Arc::new(error))
+}
+
+/// The way out: messages are posted.
+#[derive(Debug)]
+pub(super) struct Way(pub(super) Arc<Conversation>);
+
+impl Outlet for Way {
+    fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
+        let message = Message { text: outgoing.message.into(), kind: outgoing.kind };
+        let mut state = self.0.state();
+        if state.over {
+            return None;
+        }
+        state.waiting = state.waiting.saturating_add(message.text.len());
+        let beside = message.id().is_some() && state.opened && !state.posting && state.queue.is_empty();
+        if beside {
+            drop(state);
+            self.0.post_beside(message);
+        } else {
+            state.queue.push_back(message);
+            drop(state);
+            self.0.queued.notify_one();
+        }
+        None
+    }
+
+    fn settled(&mut self, _: Origin) -> Option<Waker> {
+        None
+    }
+
+    fn stepped(&mut self) {
+        self.0.state().beginning.not_repeatable();
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.state().waiting
+    }
+}

@@ -1,0 +1,164 @@
+//! A stream of events, as a server sends it.
+//!
+//! In: bytes in pieces of any size. Out: the data of each event, and what the stream says of itself: its last event id,
+//! and how long to wait before it is opened anew. Refuses an event that is longer than the limit, and never shows one
+//! that was cut.
+
+use std::time::Duration;
+
+use memchr::memchr2;
+
+/// An event is longer than permitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an event is longer than the limit of {0} bytes")]
+pub(super) struct TooLong(pub(super) usize);
+
+/// Reads one stream.
+#[derive(Debug)]
+pub(super) struct Events {
+    most: usize,
+    line: Vec<u8>,
+    /// The last byte was a carriage return, whose line feed may come.
+    returned: bool,
+    /// Whether anything was read; the first character may be a byte order mark.
+    begun: bool,
+    data: Vec<u8>,
+    has_data: bool,
+    id: Option<String>,
+    /// The id of the last event that was complete.
+    pub(super) last_id: Option<String>,
+    pub(super) retry: Option<Duration>,
+}
+
+impl Events {
+    pub(super) fn new(most: usize) -> Events {
+        Events {
+            most,
+            line: Vec::new(),
+            returned: false,
+            begun: false,
+            data: Vec::new(),
+            has_data: false,
+            id: None,
+            last_id: None,
+            retry: None,
+        }
+    }
+
+    /// Takes the next piece and hands the data of each event that it completes to `each`.
+    pub(super) fn feed(&mut self, mut bytes: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), TooLong> {
+        if std::mem::take(&mut self.returned) {
+            bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
+        }
+        while let Some(end) = memchr2(b'\n', b'\r', bytes) {
+            let (line, rest) = bytes.split_at_checked(end).unwrap_or((bytes, &[]));
+            self.keep(line)?;
+            bytes = match rest {
+                [b'\r', b'\n', rest @ ..] | [b'\n', rest @ ..] => rest,
+                [b'\r'] => {
+                    self.returned = true;
+                    &[]
+                }
+                [_, rest @ ..] => rest,
+                [] => &[],
+            };
+            let line = std::mem::take(&mut self.line);
+            self.line_ended(&line, &mut each)?;
+            self.line = line;
+            self.line.clear();
+        }
+        self.keep(bytes)
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+        if self.line.len().saturating_add(bytes.len()).saturating_add(self.data.len())
+            > self.most.saturating_add(64)
+        {
+            return Err(TooLong(self.most));
+        }
+        self.line.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn line_ended(&mut self, line: &[u8], each: &mut impl FnMut(&[u8])) -> Result<(), TooLong> {
+        let line = match std::mem::replace(&mut self.begun, true) {
+            false => line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line),
+            true => line,
+        };
+        if line.is_empty() {
+            if let Some(id) = self.id.take() {
+                self.last_id = Some(id);
+            }
+            if std::mem::take(&mut self.has_data) {
+                each(&self.data);
+            }
+            self.data.clear();
+            return Ok(());
+        }
+        let colon = memchr::memchr(b':', line).unwrap_or(line.len());
+        let (field, value) = line.split_at_checked(colon).unwrap_or((line, &[]));
+        let value = value.strip_prefix(b":").unwrap_or(value);
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"data" => {
+                if std::mem::replace(&mut self.has_data, true) {
+                    self.data.push(b'\n');
+                }
+                self.data.extend_from_slice(value);
+                if self.data.len() > self.most {
+                    return Err(TooLong(self.most));
+                }
+            }
+            b"id" if !value.contains(&0) => {
+                self.id = std::str::from_utf8(value).ok().map(str::to_owned);
+            }
+            b"retry" => {
+                let milliseconds = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                self.retry = milliseconds.map(Duration::from_millis).or(self.retry);
+            }
+            // Comments, and fields that mean nothing here: every message says itself what it is.
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, piece: usize) -> (Vec<String>, Option<String>, Option<Duration>) {
+        let mut events = Events::new(1000);
+        let mut seen = Vec::new();
+        for piece in text.as_bytes().chunks(piece) {
+            events.feed(piece, |data| seen.push(String::from_utf8(data.to_vec()).unwrap())).unwrap();
+        }
+        (seen, events.last_id, events.retry)
+    }
+
+    #[test]
+    fn the_size_of_the_pieces_does_not_matter() {
+        let text = "\u{feff}: hello\r\nretry: 250\nid: 1\ndata: {\"a\":\ndata:1}\n\nevent: message\rdata: x\rid:2\r\r\
+                    id: 3\n\ndata\n\nid: 9\ndata: cut";
+        let whole = read(text, text.len());
+        let data = ["{\"a\":\n1}", "x", ""].map(str::to_owned).to_vec();
+        assert_eq!(whole, (data, Some("3".to_owned()), Some(Duration::from_millis(250))));
+        for piece in 1..text.len() {
+            assert_eq!(read(text, piece), whole, "pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_not_kept() {
+        let mut events = Events::new(100);
+        let mut outcome = Ok(());
+        for _ in 0..1000 {
+            outcome =
+                outcome.and_then(|()| events.feed(b"data: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", |_| {}));
+        }
+        assert_eq!(outcome, Err(TooLong(100)));
+        assert!(events.data.len() <= 200);
+        let mut events = Events::new(100);
+        assert_eq!(events.feed(&[b'x'; 1000], |_| {}), Err(TooLong(100)));
+    }
+}

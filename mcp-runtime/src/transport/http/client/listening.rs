@@ -1,0 +1,113 @@
+//! GET: the stream for what the server says unasked.
+//!
+//! In: nothing. Out: the server's messages, handed to the session, for as long as it lives. Refuses to insist where the
+//! server has no such stream, and to hammer on one that is gone.
+
+use std::sync::Arc;
+
+use reqwest::{Method, StatusCode};
+
+use super::conversation::Conversation;
+use super::events::Events;
+use super::posting::form;
+use super::renewal::renew;
+use crate::error::{Error, Reason};
+use crate::options::Report;
+use crate::transport::http::{EVENT_STREAM, LAST_EVENT_ID};
+
+/// Keeps the stream open.
+pub(super) async fn listen(conversation: &Arc<Conversation>) {
+    let mut last: Option<String> = None;
+    let mut retry = None;
+    let mut failures: usize = 0;
+    let mut generation = None;
+    loop {
+        let identity = match conversation.identity().await {
+            Ok(identity) => identity,
+            Err(error) => {
+                let Error::SessionProvider(error) = error else { return };
+                conversation.endpoint.report(Report::Undelivered { problem: error.to_string() });
+                failures += 1;
+                tokio::time::sleep(conversation.pause(retry, failures)).await;
+                continue;
+            }
+        };
+        if generation.replace(identity.generation) != Some(identity.generation) {
+            // Another session knows nothing of this one's events.
+            last = None;
+        }
+        let mut request = Conversation::named(conversation.request(Method::GET), &identity);
+        if let Some(last) = &last {
+            request = request.header(LAST_EVENT_ID, last);
+        }
+        match request.send().await {
+            Ok(response) if response.status().is_success() => {
+                if !form(&response).eq_ignore_ascii_case(EVENT_STREAM) {
+                    return;
+                }
+                let mut events = Events::new(conversation.options.max_message_bytes);
+                let came = read(conversation, response, &mut events, identity.generation).await;
+                last = events.last_id.or(last);
+                retry = events.retry.or(retry);
+                failures = if came { 0 } else { failures.saturating_add(1) };
+            }
+            Ok(response) if response.status() == StatusCode::METHOD_NOT_ALLOWED => return,
+            Ok(response) if last.is_some() && response.status() == StatusCode::BAD_REQUEST => last = None,
+            Ok(response)
+                if identity.id.is_some()
+                    && conversation.options.unknown_session.contains(&response.status().as_u16()) =>
+            {
+                if conversation.provider.is_some() {
+                    let problem = Error::SessionInvalid.to_string();
+                    conversation.endpoint.report(Report::Undelivered { problem });
+                    failures = failures.saturating_add(1);
+                } else if let Err(renewal) = renew(conversation, identity.generation).await {
+                    return conversation.endpoint.failed(Reason::SessionInvalid(renewal));
+                } else {
+                    failures = failures.saturating_add(1);
+                }
+            }
+            // It will not be otherwise the next time.
+            Ok(response) if response.status().is_client_error() => {
+                let status = response.status();
+                if status != StatusCode::TOO_MANY_REQUESTS && status != StatusCode::REQUEST_TIMEOUT {
+                    tracing::debug!(%status, "the server opens no stream");
+                    return;
+                }
+                failures = failures.saturating_add(1);
+            }
+            Ok(_) | Err(_) => failures = failures.saturating_add(1),
+        }
+        tokio::time::sleep(conversation.pause(retry, failures.saturating_sub(1))).await;
+    }
+}
+
+/// Reads until the stream ends, or the session that it belongs to is lost; whether anything came.
+async fn read(
+    conversation: &Arc<Conversation>,
+    mut response: reqwest::Response,
+    events: &mut Events,
+    generation: u64,
+) -> bool {
+    let mut came = false;
+    let mut generations = conversation.generations.subscribe();
+    loop {
+        let piece = tokio::select! {
+            piece = response.chunk() => piece,
+            _ = generations.wait_for(|now| *now > generation) => return came,
+        };
+        let Ok(Some(piece)) = piece else { return came };
+        let fed = events.feed(&piece, |data| {
+            if !data.is_empty() {
+                conversation.receive(data);
+            }
+        });
+        came = true;
+        if fed.is_err() {
+            // Whatever it was, it can be read no better when it comes again.
+            let problem = "an event of the server is too long".to_owned();
+            conversation.endpoint.report(Report::Undelivered { problem });
+            return came;
+        }
+    }
+}

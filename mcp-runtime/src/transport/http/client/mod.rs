@@ -1,0 +1,160 @@
+//! The side of Streamable HTTP that calls.
+//!
+//! In: the address of a server. Out: a transport whose session is like any other. Each message is a POST; what the
+//! server answers, as JSON or as a stream, is read to its end, a stream that is cut is taken up where it was, and a
+//! stream of its own is kept open for what the server says unasked. Refuses to depend on the order in which POSTs
+//! arrive: what must come first is accepted before the next is sent.
+//!
+//! A session id comes in one of two ways. Usually the server gives it with the answer to the first message; if it
+//! forgets the session later, the beginning is said once more, without the program's doing, as long as there is only
+//! one way to say it. Or a [`SessionProvider`] names it, because the session belongs to somebody else.
+//!
+//! - `options.rs`, `provider.rs`, `error.rs`: settings; who names sessions; what can go wrong.
+//! - `conversation.rs`: what the requests of a session share. `posting.rs`: POST. `listening.rs`: GET.
+//!   `renewal.rs`: sessions that the server has lost. `events.rs`: streams of events. `ends.rs`: how it ends.
+
+mod conversation;
+mod ends;
+mod error;
+mod events;
+mod listening;
+mod options;
+mod posting;
+mod provider;
+mod renewal;
+
+use std::sync::Arc;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+pub use error::HttpError;
+pub use options::ClientOptions;
+pub use provider::SessionProvider;
+
+use conversation::{Conversation, Way};
+use ends::{Closing, Silence};
+use provider::AnyProvider;
+
+use crate::driver::{Endpoint, Limits, run};
+use crate::transport::Transport;
+
+/// A server's address cannot be used, or a client could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpClientError {
+    /// The address is none.
+    #[error("`{0}` is no address of a server: it must begin with `http://` or `https://`")]
+    Address(String),
+    /// A name or a value cannot stand in the head of a request.
+    #[error("`{0}` cannot stand in the head of a request")]
+    Header(String),
+    /// reqwest could not be set up.
+    #[error("no client could be made: {0}")]
+    Client(#[from] reqwest::Error),
+}
+
+/// A session with a server over HTTP, to be given to a client.
+///
+/// ```no_run
+/// # fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use mcp_runtime::transport::http::HttpClient;
+///
+/// let transport = HttpClient::new("http://127.0.0.1:8080/mcp")?;
+/// // let client = McpClient::new(transport);
+/// # drop(transport);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct HttpClient {
+    client: reqwest::Client,
+    url: reqwest::Url,
+    headers: HeaderMap,
+    options: ClientOptions,
+    provider: Option<Arc<dyn AnyProvider>>,
+}
+
+impl HttpClient {
+    /// A transport to the server at that address, over a new `reqwest::Client`, which keeps its connections and sets
+    /// `TCP_NODELAY`.
+    ///
+    /// # Errors
+    /// If the address is none, or reqwest cannot be set up.
+    pub fn new(url: &str) -> Result<HttpClient, HttpClientError> {
+        // To follow a redirect would send the session's id, and its messages, to wherever the answer says.
+        let client = reqwest::Client::builder()
+            .tcp_nodelay(true)
+            .redirect(reqwest::redirect::Policy::none())
+            .build()?;
+        HttpClient::with_client(client, url)
+    }
+
+    /// The same over a client of the program's own, which may share its connections among sessions, and knows about
+    /// proxies and certificates. Give it no timeout: streams are open for as long as a session is.
+    ///
+    /// # Errors
+    /// If the address is none.
+    pub fn with_client(client: reqwest::Client, url: &str) -> Result<HttpClient, HttpClientError> {
+        let parsed = reqwest::Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let url = parsed.ok_or_else(|| HttpClientError::Address(url.to_owned()))?;
+        Ok(HttpClient {
+            client,
+            url,
+            headers: HeaderMap::new(),
+            options: ClientOptions::default(),
+            provider: None,
+        })
+    }
+
+    /// Changes the settings.
+    #[must_use]
+    pub fn options(mut self, options: ClientOptions) -> HttpClient {
+        self.options = options;
+        self
+    }
+
+    /// Sends a header with every request, for instance `authorization`.
+    ///
+    /// # Errors
+    /// If it cannot be one.
+    pub fn header(mut self, name: &str, value: &str) -> Result<HttpClient, HttpClientError> {
+        let name =
+            HeaderName::from_bytes(name.as_bytes()).map_err(|_| HttpClientError::Header(name.to_owned()))?;
+        let mut value =
+            HeaderValue::from_str(value).map_err(|_| HttpClientError::Header(name.to_string()))?;
+        value.set_sensitive(true);
+        self.headers.insert(name, value);
+        Ok(self)
+    }
+
+    /// Continues sessions that somebody else has begun: `provider` names the session of each request.
+    #[must_use]
+    pub fn sessions_from(mut self, provider: impl SessionProvider) -> HttpClient {
+        self.provider = Some(Arc::new(provider));
+        self
+    }
+}
+
+impl Transport for HttpClient {
+    async fn run<E: Endpoint>(self, endpoint: E) {
+        let endpoint: Arc<dyn Endpoint> = Arc::new(endpoint);
+        let delete_within = self.options.delete_within;
+        let conversation = Conversation::new(self, Arc::clone(&endpoint));
+        endpoint.offer_outlet(Box::new(Way(Arc::clone(&conversation))));
+        let limits = Limits::new(
+            delete_within.saturating_add(conversation.options.post_within),
+            std::time::Duration::from_millis(1),
+        );
+        {
+            let mut posting = std::pin::pin!(conversation.post_in_order());
+            let output = Closing::new(Arc::clone(&conversation));
+            let mut carrying = std::pin::pin!(run(endpoint, Silence, output, limits));
+            tokio::select! {
+                () = &mut carrying => {}
+                () = &mut posting => {}
+            }
+        }
+        // A session that was let go of has not been deleted yet; the server should not have to wait for its time.
+        conversation.end().await;
+    }
+}

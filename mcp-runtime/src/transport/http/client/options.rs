@@ -1,0 +1,83 @@
+//! The settings of a client.
+//!
+//! In: what the application wants other than the defaults. Out: [`ClientOptions`].
+
+use std::time::Duration;
+
+/// The settings of a client. Start from [`ClientOptions::default`] and change what should differ. What concerns
+/// connections, proxies and certificates is set on the `reqwest::Client` that a transport may be given.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClientOptions {
+    /// The longest message that is read, in bytes. Default: 16 MiB.
+    pub max_message_bytes: usize,
+    /// Whether a stream is opened for what the server says of its own accord. Default: yes.
+    pub listen: bool,
+    /// How long to wait before a stream that was cut is opened anew, where the server says nothing. After each attempt
+    /// that fails the wait doubles, up to half a minute. Default: 1 second.
+    pub retry: Duration,
+    /// How often in a row a stream with an outstanding answer is opened anew before the call fails. Default: 5.
+    pub resume_attempts: usize,
+    /// How long a notification or a reply may take to be accepted. Default: 30 seconds.
+    pub post_within: Duration,
+    /// How long deleting the session may take at the end. Default: 2 seconds.
+    pub delete_within: Duration,
+    /// The statuses by which a server says that it does not know the session. Default: 404. Some servers say 400.
+    pub unknown_session: Vec<u16>,
+    /// The version of the protocol that the header `MCP-Protocol-Version` names before one was agreed on, or where a
+    /// session is continued that others have begun. Default: none.
+    pub protocol_version: Option<String>,
+}
+
+impl Default for ClientOptions {
+    fn default() -> ClientOptions {
+        ClientOptions {
+            max_message_bytes: 16 * 1024 * 1024,
+            listen: true,
+            retry: Duration::from_secs(1),
+            resume_attempts: 5,
+            post_within: Duration::from_secs(30),
+            delete_within: Duration::from_secs(2),
+            unknown_session: vec![404],
+            protocol_version: None,
+        }
+    }
+}
+
+/// A setter for each setting that is a plain value.
+macro_rules! setters {
+    ($($name:ident: $type:ty),* $(,)?) => {
+        $(
+            #[doc = concat!("Sets [`", stringify!($name), "`](Self::", stringify!($name), ").")]
+            #[must_use]
+            pub fn $name(mut self, $name: $type) -> ClientOptions {
+                self.$name = $name;
+                self
+            }
+        )*
+    };
+}
+
+impl ClientOptions {
+    /// The defaults.
+    pub fn new() -> ClientOptions {
+        ClientOptions::default()
+    }
+
+    setters! {
+        max_message_bytes: usize,
+        listen: bool,
+        retry: Duration,
+        resume_attempts: usize,
+        post_within: Duration,
+        delete_within: Duration,
+        unknown_session: Vec<u16>,
+    }
+
+    /// Sets [`protocol_version`](Self::protocol_version).
+    #[must_use]
+    pub fn protocol_version(mut self, version: impl Into<String>) -> ClientOptions {
+        self.protocol_version = Some(version.into());
+        self
+    }
+}

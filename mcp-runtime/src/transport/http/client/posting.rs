@@ -1,0 +1,270 @@
+//! POST: one message, and the answer to it.
+//!
+//! In: a message. Out: what the server answers, handed to the session, read to its end; a stream that is cut is taken
+//! up where it was. Refuses to leave a call without an outcome: whatever happens, it gets its reply or hears why not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Method, Response, StatusCode};
+
+use super::conversation::{Conversation, Identity, Message, not_delivered};
+use super::error::HttpError;
+use super::events::Events;
+use super::renewal::renew;
+use crate::error::{Error, Reason, Renewal};
+use crate::jsonrpc::{Envelope, parse, path};
+use crate::transport::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, SESSION_ID};
+
+/// How much of what a server says with a failure is kept.
+const SAID: usize = 1024;
+
+/// How often a reader of a silent stream looks whether anybody still waits.
+const LOOK: Duration = Duration::from_secs(30);
+
+/// Delivers one message, and its answer.
+pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message) {
+    let mut accepted = Accepted { conversation, message: Some(message) };
+    let mut again = false;
+    loop {
+        let identity = match conversation.identity().await {
+            Ok(identity) => identity,
+            Err(error) => return conversation.fail(message, error),
+        };
+        let request = Conversation::named(conversation.request(Method::POST), &identity);
+        let response = match request.body(message.text.to_vec()).send().await {
+            Ok(response) => response,
+            Err(error) => return conversation.fail(message, not_delivered(HttpError::from(error))),
+        };
+        let status = response.status();
+        if identity.id.is_some() && conversation.options.unknown_session.contains(&status.as_u16()) {
+            if conversation.provider.is_some() {
+                return conversation.fail(message, Error::SessionInvalid);
+            }
+            if std::mem::replace(&mut again, true) {
+                return conversation.endpoint.failed(Reason::SessionInvalid(Renewal::LostAgain));
+            }
+            match renew(conversation, identity.generation).await {
+                Ok(()) => continue,
+                Err(renewal) => return conversation.endpoint.failed(Reason::SessionInvalid(renewal)),
+            }
+        }
+        if status.is_success() && message.is_step() && conversation.provider.is_none() {
+            note_session(conversation, &response);
+        }
+        accepted.tell();
+        if status.is_success() && message.is_step() && conversation.provider.is_none() {
+            conversation.state().beginning.record(message);
+        }
+        let outcome = answered(conversation, message, identity, response).await;
+        if let Err(error) = outcome {
+            conversation.fail(message, error);
+        }
+        return;
+    }
+}
+
+/// Says once that a message is no longer on its way, at the latest when nobody delivers it any more.
+struct Accepted<'a> {
+    conversation: &'a Conversation,
+    message: Option<&'a Message>,
+}
+
+impl Accepted<'_> {
+    fn tell(&mut self) {
+        if let Some(message) = self.message.take() {
+            self.conversation.accepted(message);
+        }
+    }
+}
+
+impl Drop for Accepted<'_> {
+    fn drop(&mut self) {
+        self.tell();
+    }
+}
+
+/// Reads what a POST was answered with.
+async fn answered(
+    conversation: &Arc<Conversation>,
+    message: &Message,
+    mut identity: Identity,
+    response: Response,
+) -> Result<(), Error> {
+    let status = response.status();
+    if !status.is_success() {
+        return refused(conversation, message, response).await;
+    }
+    let Some(id) = message.id() else { return Ok(()) };
+    if identity.id.is_none() && conversation.provider.is_none() {
+        // It is the first message, whose answer has named the session.
+        identity.id.clone_from(&conversation.state().identity.id);
+    }
+    let form = form(&response);
+    if status == StatusCode::ACCEPTED || status == StatusCode::NO_CONTENT {
+        return Err(not_delivered(HttpError::NoReply));
+    }
+    if form.eq_ignore_ascii_case(JSON) {
+        let body = whole(response, conversation.options.max_message_bytes).await.map_err(not_delivered)?;
+        hand_over(conversation, message, &body);
+    } else if form.eq_ignore_ascii_case(EVENT_STREAM) {
+        let mut generations = conversation.generations.subscribe();
+        let lost = async {
+            // The sender lives as long as the conversation.
+            let _ = generations.wait_for(|now| *now > identity.generation).await;
+        };
+        tokio::select! {
+            streamed = stream(conversation, message, id, &identity, response) => streamed.map_err(not_delivered)?,
+            () = lost => return Err(not_delivered(HttpError::Renewed)),
+        }
+    } else {
+        return Err(not_delivered(HttpError::Form(form)));
+    }
+    if conversation.endpoint.awaits(id) { Err(not_delivered(HttpError::NoReply)) } else { Ok(()) }
+}
+
+/// Hands a message of the server over, after a look at it if it may open the session.
+fn hand_over(conversation: &Conversation, message: &Message, came: &[u8]) {
+    if message.is_step() && conversation.provider.is_none() {
+        let mut state = conversation.state();
+        if !state.agreed
+            && let Ok(Envelope::Result { result, .. }) = parse(came, usize::MAX)
+        {
+            state.agreed = true;
+            let version = version(result);
+            state.beginning.note_version(version.clone());
+            let version = version.and_then(|text| text.parse().ok());
+            state.identity.version = version.or(state.identity.version.take());
+        }
+    }
+    conversation.receive(came);
+}
+
+/// The version that the result of the first request names.
+pub(super) fn version(result: &str) -> Option<String> {
+    path::find(result, &["protocolVersion".into()]).and_then(|text| serde_json::from_str(text).ok())
+}
+
+/// Keeps the id that the server has given the session.
+fn note_session(conversation: &Conversation, response: &Response) {
+    let mut state = conversation.state();
+    if let Some(id) = response.headers().get(SESSION_ID).filter(|_| state.identity.id.is_none()) {
+        let mut id = id.clone();
+        // Whoever knows it can speak in the session, so it is kept from logs.
+        id.set_sensitive(true);
+        state.identity.id = Some(id);
+    }
+}
+
+/// The form of an answer, without its parameters.
+pub(super) fn form(response: &Response) -> String {
+    let form = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    form.split(';').next().unwrap_or_default().trim().to_owned()
+}
+
+/// Reads an answer to its end.
+pub(super) async fn whole(mut response: Response, most: usize) -> Result<Vec<u8>, HttpError> {
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await? {
+        if body.len().saturating_add(piece.len()) > most {
+            return Err(HttpError::TooLong(most));
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(body)
+}
+
+/// Reads why a message was refused. If it is an error for the request itself, the session gets it.
+async fn refused(conversation: &Conversation, message: &Message, response: Response) -> Result<(), Error> {
+    let status = response.status().as_u16();
+    let is_json = form(&response).eq_ignore_ascii_case(JSON);
+    let body = whole(response, conversation.options.max_message_bytes).await.unwrap_or_default();
+    if let (true, Some(id)) = (is_json, message.id()) {
+        let own = mcp_protocol_machine::RequestId::Number(id);
+        if matches!(parse(&body, usize::MAX), Ok(Envelope::Error { id, .. }) if id == own) {
+            conversation.receive(&body);
+            return Ok(());
+        }
+    }
+    let said = body.get(..SAID).unwrap_or(&body);
+    Err(not_delivered(HttpError::Status { status, body: String::from_utf8_lossy(said).into_owned() }))
+}
+
+/// Reads a stream until the reply has come, and takes it up where it was if it is cut.
+async fn stream(
+    conversation: &Arc<Conversation>,
+    message: &Message,
+    id: i64,
+    identity: &Identity,
+    response: Response,
+) -> Result<(), HttpError> {
+    let mut response = Some(response);
+    let mut last: Option<String> = None;
+    let mut retry = None;
+    let mut failures = 0;
+    loop {
+        let mut outcome = Err(HttpError::NoReply);
+        if let Some(response) = response.take() {
+            let mut events = Events::new(conversation.options.max_message_bytes);
+            let mut came = false;
+            outcome = read(conversation, message, id, response, &mut events, &mut came).await;
+            if let Err(error @ HttpError::TooLong(_)) = outcome {
+                return Err(error);
+            }
+            last = events.last_id.or(last);
+            retry = events.retry.or(retry);
+            if came {
+                failures = 0;
+            }
+        }
+        if !conversation.endpoint.awaits(id) {
+            return Ok(());
+        }
+        failures += 1;
+        let Some(last) = last.as_deref().filter(|_| failures <= conversation.options.resume_attempts) else {
+            return outcome.and(Err(HttpError::NoReply));
+        };
+        tokio::time::sleep(conversation.pause(retry, failures.saturating_sub(1))).await;
+        // Event ids mean something in the session that they came in only.
+        let request = Conversation::named(conversation.request(Method::GET), identity);
+        match request.header(LAST_EVENT_ID, last).send().await {
+            Ok(resumed)
+                if resumed.status().is_success() && form(&resumed).eq_ignore_ascii_case(EVENT_STREAM) =>
+            {
+                response = Some(resumed);
+            }
+            Ok(resumed) => {
+                let status = resumed.status().as_u16();
+                let body = whole(resumed, SAID).await.unwrap_or_default();
+                return Err(HttpError::Status { status, body: String::from_utf8_lossy(&body).into_owned() });
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Reads one connection's part of a stream. Ends with the stream, or when nobody waits for the reply any more.
+async fn read(
+    conversation: &Arc<Conversation>,
+    message: &Message,
+    id: i64,
+    mut response: Response,
+    events: &mut Events,
+    came: &mut bool,
+) -> Result<(), HttpError> {
+    loop {
+        let piece = match tokio::time::timeout(LOOK, response.chunk()).await {
+            Ok(piece) => piece?,
+            Err(_) if conversation.endpoint.awaits(id) => continue,
+            Err(_) => return Ok(()),
+        };
+        let Some(piece) = piece else { return Ok(()) };
+        events.feed(&piece, |data| {
+            if !data.is_empty() {
+                *came = true;
+                hand_over(conversation, message, data);
+            }
+        })?;
+    }
+}

@@ -1,0 +1,43 @@
+//! Who names the session, where that is not this client.
+//!
+//! In: nothing. Out: the id of the session, once for each HTTP request. Refuses to have an opinion on where ids come
+//! from: no provider is shipped.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// Names the session for each request. The session belongs to somebody else: the client neither begins it nor renews
+/// it nor ends it.
+pub trait SessionProvider: Send + Sync + 'static {
+    /// What can go wrong. It reaches whoever made the call, in
+    /// [`Error::SessionProvider`](crate::Error::SessionProvider).
+    type Error: StdError + Send + Sync + 'static;
+
+    /// The id of the session. Asked once for each request.
+    fn session_id(&self) -> impl Future<Output = Result<String, Self::Error>> + Send;
+}
+
+type Named<'a> = Pin<Box<dyn Future<Output = Result<String, Arc<dyn StdError + Send + Sync>>> + Send + 'a>>;
+
+/// A provider of any type.
+pub(super) trait AnyProvider: Send + Sync {
+    fn name(&self) -> Named<'_>;
+}
+
+impl<P: SessionProvider> AnyProvider for P {
+    fn name(&self) -> Named<'_> {
+        Box::pin(async move {
+            let named = self.session_id().await;
+            named.map_err(|error| Arc::new(error) as Arc<dyn StdError + Send + Sync>)
+        })
+    }
+}
+
+impl fmt::Debug for dyn AnyProvider {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SessionProvider")
+    }
+}

@@ -1,0 +1,160 @@
+//! Sessions that the server has lost, and that are begun anew.
+//!
+//! In: the messages with which this side has begun the session. Out: the same, said once more, and a session that goes
+//! on under another id. Refuses where there is more than one way to begin, where the server answers otherwise than it
+//! did, and where the session belongs to somebody else. Several calls that find the session lost at the same time
+//! share one renewal.
+
+use std::sync::Arc;
+
+use reqwest::Method;
+use reqwest::header::HeaderValue;
+
+use super::conversation::{Conversation, Identity, Message, not_delivered};
+use super::error::HttpError;
+use super::events::Events;
+use super::posting::{form, version, whole};
+use crate::driver::{MessageKind, Place};
+use crate::error::{Error, Renewal};
+use crate::jsonrpc::{Envelope, parse};
+use crate::transport::http::{EVENT_STREAM, JSON, SESSION_ID};
+
+/// How many messages a beginning may have.
+const MOST: usize = 16;
+
+/// What was said to begin the session.
+#[derive(Debug, Default)]
+pub(super) struct Beginning {
+    said: Vec<Message>,
+    version: Option<String>,
+    /// It cannot be said once more.
+    chosen: bool,
+}
+
+impl Beginning {
+    /// A step was taken.
+    pub(super) fn record(&mut self, message: &Message) {
+        let place = match message.kind {
+            MessageKind::Request { place, .. } | MessageKind::Notification { place } => place,
+            // An answer depends on a question that may not come again.
+            _ => Place::ChosenStep,
+        };
+        if place == Place::ChosenStep || self.said.len() >= MOST {
+            self.not_repeatable();
+        }
+        if !self.chosen {
+            self.said.push(message.clone());
+        }
+    }
+
+    /// Something was chosen.
+    pub(super) fn not_repeatable(&mut self) {
+        self.chosen = true;
+        self.said = Vec::new();
+    }
+
+    /// The server has named a version.
+    pub(super) fn note_version(&mut self, version: Option<String>) {
+        self.version = version;
+    }
+}
+
+/// Begins the session anew, unless somebody has done so since this generation.
+pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> Result<(), Renewal> {
+    let _alone = conversation.renewing.lock().await;
+    let (said, agreed) = {
+        let state = conversation.state();
+        if state.identity.generation > lost {
+            return Ok(());
+        }
+        if state.beginning.chosen || state.beginning.said.is_empty() {
+            return Err(Renewal::NotRepeatable);
+        }
+        (state.beginning.said.clone(), state.beginning.version.clone())
+    };
+    let mut identity = Identity::default();
+    let mut renewed: Option<(Message, Vec<u8>)> = None;
+    for message in said {
+        let request = Conversation::named(conversation.request(Method::POST), &identity);
+        let response = request.body(message.text.to_vec()).send().await;
+        let response = response.map_err(|error| undelivered(error.into()))?;
+        let status = response.status();
+        if identity.id.is_some() && conversation.options.unknown_session.contains(&status.as_u16()) {
+            return Err(Renewal::LostAgain);
+        }
+        if !status.is_success() {
+            let body = whole(response, conversation.options.max_message_bytes).await.unwrap_or_default();
+            if let Ok(Envelope::Error { error, .. }) = parse(&body, usize::MAX) {
+                return Err(Renewal::Refused(error));
+            }
+            let body = String::from_utf8_lossy(body.get(..256).unwrap_or(&body)).into_owned();
+            return Err(undelivered(HttpError::Status { status: status.as_u16(), body }));
+        }
+        let Some(id) = message.id() else { continue };
+        if let Some(named) = response.headers().get(SESSION_ID) {
+            let mut named: HeaderValue = named.clone();
+            named.set_sensitive(true);
+            identity.id = Some(named);
+        }
+        let reply = reply(conversation, id, response).await.map_err(undelivered)?;
+        let result = match parse(&reply, usize::MAX) {
+            Ok(Envelope::Result { result, .. }) => result,
+            Ok(Envelope::Error { error, .. }) => return Err(Renewal::Refused(error)),
+            _ => return Err(undelivered(HttpError::NoReply)),
+        };
+        if let Some(now) = version(result).filter(|_| renewed.is_none()) {
+            if let Some(before) = agreed.as_ref().filter(|before| **before != now) {
+                return Err(Renewal::OtherVersion { before: before.clone(), now });
+            }
+            identity.version = HeaderValue::from_str(&now).ok();
+        }
+        renewed.get_or_insert((message, reply));
+    }
+    identity.generation = lost.saturating_add(1);
+    let generation = identity.generation;
+    conversation.state().identity = identity;
+    if let Some((request, reply)) = renewed {
+        conversation.endpoint.renewed(&request.text, &reply);
+    }
+    // What was asked in the lost session will not be answered in this one.
+    conversation.generations.send_replace(generation);
+    Ok(())
+}
+
+fn undelivered(error: HttpError) -> Renewal {
+    match not_delivered(error) {
+        Error::NotDelivered(error) => Renewal::NotDelivered(error),
+        _ => Renewal::NotRepeatable,
+    }
+}
+
+/// Reads the reply to a request, and nothing else: the session has had what came with it the first time.
+async fn reply(
+    conversation: &Conversation,
+    id: i64,
+    mut response: reqwest::Response,
+) -> Result<Vec<u8>, HttpError> {
+    let most = conversation.options.max_message_bytes;
+    let form = form(&response);
+    if form.eq_ignore_ascii_case(JSON) {
+        return whole(response, most).await;
+    }
+    if !form.eq_ignore_ascii_case(EVENT_STREAM) {
+        return Err(HttpError::Form(form));
+    }
+    let own = mcp_protocol_machine::RequestId::Number(id);
+    let mut events = Events::new(most);
+    let mut reply = None;
+    while let Some(piece) = response.chunk().await? {
+        events.feed(&piece, |data| match parse(data, usize::MAX) {
+            Ok(Envelope::Result { id, .. } | Envelope::Error { id, .. }) if id == own => {
+                reply = Some(data.to_vec());
+            }
+            _ => {}
+        })?;
+        if let Some(reply) = reply {
+            return Ok(reply);
+        }
+    }
+    Err(HttpError::NoReply)
+}

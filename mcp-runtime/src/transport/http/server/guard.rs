@@ -1,0 +1,217 @@
+//! What is looked at before a request is anybody's.
+//!
+//! In: the head of a request. Out: nothing, or the status and the words with which it is refused. Refuses whatever
+//! could have come from a page of the web that this server does not know, and what it could not answer in a form that
+//! the client reads.
+
+use axum::http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, ORIGIN};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode};
+
+use super::options::{Allowed, ServerOptions};
+use crate::transport::http::{EVENT_STREAM, JSON};
+
+/// With what a request is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub(super) status: StatusCode,
+    pub(super) problem: String,
+}
+
+pub(super) fn refused(status: StatusCode, problem: impl Into<String>) -> Refused {
+    Refused { status, problem: problem.into() }
+}
+
+/// Whether a request is for this server, and from a place that may ask it.
+pub(super) fn check_source(parts: &Parts, options: &ServerOptions) -> Result<(), Refused> {
+    let host = match parts.headers.get(HOST) {
+        Some(host) => host.to_str().ok(),
+        None => parts.uri.authority().map(|authority| authority.as_str()),
+    };
+    if !host.map_or(options.hosts == Allowed::Any, |host| host_allowed(host, &options.hosts)) {
+        let problem = format!("the host `{}` is not served here", host.unwrap_or_default());
+        return Err(refused(StatusCode::FORBIDDEN, problem));
+    }
+    for origin in parts.headers.get_all(ORIGIN) {
+        let origin = origin.to_str().unwrap_or_default();
+        if !origin_allowed(origin, &options.origins) {
+            let problem = format!("the origin `{origin}` is not permitted here");
+            return Err(refused(StatusCode::FORBIDDEN, problem));
+        }
+    }
+    Ok(())
+}
+
+fn host_allowed(host: &str, allowed: &Allowed) -> bool {
+    match allowed {
+        Allowed::Any => true,
+        Allowed::Loopback => is_loopback(host),
+        Allowed::Listed(listed) => listed.iter().any(|entry| matches_entry(host, entry)),
+    }
+}
+
+fn origin_allowed(origin: &str, allowed: &Allowed) -> bool {
+    match allowed {
+        Allowed::Any => true,
+        Allowed::Loopback => {
+            let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+            rest.is_some_and(is_loopback)
+        }
+        Allowed::Listed(listed) => listed.iter().any(|entry| matches_entry(origin, entry)),
+    }
+}
+
+/// Whether a name, perhaps with a port, is this machine's own.
+fn is_loopback(host: &str) -> bool {
+    let name = without_port(host).unwrap_or(host);
+    if name.eq_ignore_ascii_case("localhost") {
+        return true;
+    }
+    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn matches_entry(value: &str, entry: &str) -> bool {
+    value.eq_ignore_ascii_case(entry)
+        || without_port(value).is_some_and(|name| name.eq_ignore_ascii_case(entry))
+}
+
+/// A name without its port, if it has one.
+fn without_port(host: &str) -> Option<&str> {
+    let (name, port) = host.rsplit_once(':')?;
+    let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    // Of an address such as `[::1]` the last part is no port.
+    (is_port && (!name.contains(':') || name.ends_with(']') || name.contains("://"))).then_some(name)
+}
+
+/// Whether a body is JSON, as its head says.
+pub(super) fn check_content(headers: &HeaderMap) -> Result<(), Refused> {
+    let kind = text(headers, &CONTENT_TYPE).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if kind.eq_ignore_ascii_case(JSON) {
+        return Ok(());
+    }
+    Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, format!("the content type must be `{JSON}`")))
+}
+
+/// Whether the client reads what a POST may be answered with: JSON, or a stream.
+pub(super) fn check_accepts_both(headers: &HeaderMap) -> Result<(), Refused> {
+    if accepts(headers, JSON) && accepts(headers, EVENT_STREAM) {
+        return Ok(());
+    }
+    let problem = format!("the client must accept both `{JSON}` and `{EVENT_STREAM}`");
+    Err(refused(StatusCode::NOT_ACCEPTABLE, problem))
+}
+
+/// Whether the client reads a stream.
+pub(super) fn check_accepts_stream(headers: &HeaderMap) -> Result<(), Refused> {
+    if accepts(headers, EVENT_STREAM) {
+        return Ok(());
+    }
+    Err(refused(StatusCode::NOT_ACCEPTABLE, format!("the client must accept `{EVENT_STREAM}`")))
+}
+
+fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
+    let mut listed = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).peekable();
+    if listed.peek().is_none() {
+        // Who names nothing takes anything.
+        return true;
+    }
+    let (family, _) = wanted.split_once('/').unwrap_or((wanted, ""));
+    listed.flat_map(|value| value.split(',')).any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        let refused = parts.any(|part| {
+            let weight = part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="));
+            weight.and_then(|weight| weight.parse::<f32>().ok()).is_some_and(|weight| weight <= 0.0)
+        });
+        let fits = name == "*/*"
+            || name.eq_ignore_ascii_case(wanted)
+            || name.strip_suffix("/*").is_some_and(|name| name.eq_ignore_ascii_case(family));
+        fits && !refused
+    })
+}
+
+/// A header as text.
+pub(super) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_told_from_the_rest() {
+        for host in ["localhost", "LOCALHOST:80", "127.0.0.1", "127.9.0.1:1", "[::1]", "[::1]:8080", "::1"] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in
+            ["example.org", "localhost.example.org", "127.0.0.1.nip.io", "10.0.0.1:80", "", ":80", "[::2]:1"]
+        {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn origins_need_their_scheme() {
+        assert!(origin_allowed("http://localhost:3000", &Allowed::Loopback));
+        assert!(origin_allowed("https://[::1]", &Allowed::Loopback));
+        for origin in
+            ["null", "localhost", "http://evil.example", "http://localhost.evil.example", "ftp://localhost"]
+        {
+            assert!(!origin_allowed(origin, &Allowed::Loopback), "{origin}");
+        }
+        let listed = Allowed::Listed(vec!["https://example.org".to_owned()]);
+        assert!(origin_allowed("https://example.org", &listed));
+        assert!(origin_allowed("https://example.org:8443", &listed));
+        assert!(!origin_allowed("http://example.org", &listed));
+        assert!(!origin_allowed("https://example.org.evil.example", &listed));
+    }
+
+    #[test]
+    fn listed_hosts() {
+        let listed = Allowed::Listed(vec!["example.org".to_owned(), "one.example:81".to_owned()]);
+        assert!(host_allowed("Example.org:99", &listed) && host_allowed("one.example:81", &listed));
+        assert!(!host_allowed("one.example", &listed) && !host_allowed("localhost", &listed));
+    }
+
+    #[test]
+    fn what_a_client_accepts() {
+        let accepted = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, value.parse().unwrap());
+            check_accepts_both(&headers).is_ok()
+        };
+        for value in [
+            "application/json, text/event-stream",
+            "*/*",
+            "text/*;q=0.5,application/*",
+            "Application/JSON,TEXT/event-stream",
+        ] {
+            assert!(accepted(value), "{value}");
+        }
+        for value in [
+            "application/json",
+            "text/event-stream",
+            "text/html",
+            "application/json, text/event-stream;q=0",
+            "",
+        ] {
+            assert!(!accepted(value), "{value}");
+        }
+        assert!(check_accepts_both(&HeaderMap::new()).is_ok());
+    }
+
+    #[test]
+    fn content_types() {
+        let taken = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(CONTENT_TYPE, value.parse().unwrap());
+            check_content(&headers).is_ok()
+        };
+        assert!(taken("application/json") && taken("application/JSON; charset=utf-8"));
+        assert!(!taken("text/plain") && !taken("application/jsonp") && !taken(""));
+        assert!(check_content(&HeaderMap::new()).is_err());
+    }
+}

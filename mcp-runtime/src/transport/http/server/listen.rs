@@ -1,0 +1,155 @@
+//! A listener with the limits that slow clients need.
+//!
+//! In: a bound listener and a router. Out: connections served until the word comes to stop. Refuses to wait for ever:
+//! for the head of a request, for a connection that should close at the end; and to take more connections than it has
+//! room for, which then wait.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::HttpServer;
+
+/// How long accepting rests when the system has no room for a connection.
+const REST: Duration = Duration::from_millis(50);
+
+/// The settings of a listener.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ListenOptions {
+    /// How long the head of a request may take to come, the first one of a connection and every later one, so also how
+    /// long a connection may rest between two. Default: 75 seconds.
+    pub head_within: Duration,
+    /// How many connections are served at the same time; further ones wait. Default: 16,384.
+    pub max_connections: usize,
+    /// How long sessions and connections may take to come to their end once the server is to stop. Default: 5 seconds.
+    pub shutdown_within: Duration,
+}
+
+impl Default for ListenOptions {
+    fn default() -> ListenOptions {
+        ListenOptions {
+            head_within: Duration::from_secs(75),
+            max_connections: 16_384,
+            shutdown_within: Duration::from_secs(5),
+        }
+    }
+}
+
+impl ListenOptions {
+    /// Sets [`head_within`](Self::head_within).
+    #[must_use]
+    pub fn head_within(mut self, wait: Duration) -> ListenOptions {
+        self.head_within = wait;
+        self
+    }
+
+    /// Sets [`max_connections`](Self::max_connections).
+    #[must_use]
+    pub fn max_connections(mut self, connections: usize) -> ListenOptions {
+        self.max_connections = connections;
+        self
+    }
+
+    /// Sets [`shutdown_within`](Self::shutdown_within).
+    #[must_use]
+    pub fn shutdown_within(mut self, wait: Duration) -> ListenOptions {
+        self.shutdown_within = wait;
+        self
+    }
+}
+
+impl HttpServer {
+    /// Serves a router that this server is mounted in, until `stop` is done; then ends the sessions, closes the
+    /// connections, and returns. HTTP/1.1 without TLS, with `TCP_NODELAY`; for anything else, serve the router by other
+    /// means and call [`shutdown`](Self::shutdown) at the end.
+    ///
+    /// # Errors
+    /// None at present but those of a listener that fails for good.
+    pub async fn serve(
+        &self,
+        listener: TcpListener,
+        router: Router,
+        stop: impl Future<Output = ()> + Send,
+    ) -> io::Result<()> {
+        self.serve_with(listener, router, ListenOptions::default(), stop).await
+    }
+
+    /// The same with other settings.
+    ///
+    /// # Errors
+    /// None at present but those of a listener that fails for good.
+    pub async fn serve_with(
+        &self,
+        listener: TcpListener,
+        router: Router,
+        options: ListenOptions,
+        stop: impl Future<Output = ()> + Send,
+    ) -> io::Result<()> {
+        let mut builder = http1::Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(options.head_within);
+        let graceful = GracefulShutdown::new();
+        let room = Arc::new(Semaphore::new(options.max_connections.clamp(1, Semaphore::MAX_PERMITS)));
+        let mut stop = std::pin::pin!(stop);
+        // Dropping it drops the connections that are left at the end.
+        let mut connections = JoinSet::new();
+        loop {
+            let accepted = async {
+                let permit = Arc::clone(&room).acquire_owned().await;
+                (listener.accept().await, permit)
+            };
+            let (accepted, permit) = tokio::select! {
+                () = &mut stop => break,
+                Some(_) = connections.join_next(), if !connections.is_empty() => continue,
+                accepted = accepted => accepted,
+            };
+            let stream = match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) if is_of_one_connection(&error) => continue,
+                // There are no descriptors left, most likely, which passes.
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(REST).await;
+                    continue;
+                }
+            };
+            // Without it a small answer would wait for the acknowledgement of the one before.
+            let _ = stream.set_nodelay(true);
+            let service = TowerToHyperService::new(router.clone());
+            let connection = graceful.watch(builder.serve_connection(TokioIo::new(stream), service));
+            connections.spawn(async move {
+                if let Err(error) = connection.await {
+                    tracing::debug!(%error, "a connection has failed");
+                }
+                drop(permit);
+            });
+        }
+        drop(listener);
+        let end = async {
+            self.shutdown(options.shutdown_within).await;
+            graceful.shutdown().await;
+        };
+        if tokio::time::timeout(options.shutdown_within.saturating_mul(2), end).await.is_err() {
+            tracing::warn!("connections were still open when the server stopped");
+        }
+        Ok(())
+    }
+}
+
+/// Whether an error of accepting says only that one client went away.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
+    )
+}

@@ -1,0 +1,227 @@
+//! The side of Streamable HTTP that listens.
+//!
+//! In: HTTP requests, and a function that is given each new session's transport. Out: answers. Refuses what did not
+//! come from where it may, what is too large or too slow, and what names a session that is not there; the messages
+//! themselves are the session's to judge.
+//!
+//! ```no_run
+//! use mcp_runtime::transport::http::{HttpServer, ServerOptions};
+//! # async fn serve_session(transport: mcp_runtime::transport::http::HttpSession) {}
+//! # async fn example() -> std::io::Result<()> {
+//! let server = HttpServer::new(ServerOptions::default(), |transport| async move {
+//!     // `McpServer::new(transport)`, and everything that a session does.
+//!     serve_session(transport).await;
+//! });
+//! let app = axum::Router::new().route("/mcp", server.method_router());
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+//! server.serve(listener, app, std::future::pending()).await
+//! # }
+//! ```
+//!
+//! - `options.rs`: the settings. `guard.rs`: what is looked at first. `requests.rs`: POST, GET and DELETE.
+//! - `session.rs`: one session as HTTP sees it. `streams.rs`: its streams. `body.rs`: a stream as the body of an answer.
+//! - `listen.rs`: a listener with the limits that slow clients need.
+
+mod body;
+mod guard;
+mod listen;
+mod options;
+mod requests;
+mod session;
+mod streams;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::routing::MethodRouter;
+use tokio::sync::Notify;
+
+use guard::{Refused, refused};
+pub use listen::ListenOptions;
+pub use options::{Allowed, ServerOptions};
+pub use session::HttpSession;
+use session::Shared;
+use streams::Ending;
+
+/// Serves sessions over HTTP. Cloning gives another handle on the same server.
+#[derive(Clone, Debug)]
+pub struct HttpServer {
+    server: Arc<Server>,
+}
+
+type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+struct Server {
+    options: Arc<ServerOptions>,
+    sessions: Arc<Sessions>,
+    serve: Box<dyn Fn(HttpSession) -> Serving + Send + Sync>,
+    closing: AtomicBool,
+    tasks: Arc<Tasks>,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Server")
+            .field("options", &self.options)
+            .field("sessions", &self.sessions.lock().len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The sessions by their ids.
+#[derive(Debug, Default)]
+struct Sessions(Mutex<HashMap<String, Arc<Shared>>>);
+
+impl Sessions {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Shared>>> {
+        // What is done under the lock does not panic.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, id: &str) -> Option<Arc<Shared>> {
+        self.lock().get(id).cloned()
+    }
+
+    fn remove(&self, id: &str) {
+        // Dropped unlocked: the last handle on a session may take much with it.
+        let removed = self.lock().remove(id);
+        drop(removed);
+    }
+
+    fn all(&self) -> Vec<Arc<Shared>> {
+        self.lock().values().cloned().collect()
+    }
+}
+
+/// How many sessions are being served by the application's code.
+#[derive(Debug, Default)]
+struct Tasks {
+    running: AtomicUsize,
+    idle: Notify,
+}
+
+/// One of them.
+struct Running(Arc<Tasks>);
+
+impl Running {
+    fn new(tasks: &Arc<Tasks>) -> Running {
+        tasks.running.fetch_add(1, Ordering::AcqRel);
+        Running(Arc::clone(tasks))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.idle.notify_waiters();
+        }
+    }
+}
+
+impl HttpServer {
+    /// A server that gives each new session's transport to `serve`, whose future runs in a task of its own.
+    pub fn new<F, Fut>(options: ServerOptions, serve: F) -> HttpServer
+    where
+        F: Fn(HttpSession) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        let server = Server {
+            options: Arc::new(options),
+            sessions: Arc::default(),
+            serve: Box::new(move |transport| Box::pin(serve(transport))),
+            closing: AtomicBool::new(false),
+            tasks: Arc::default(),
+        };
+        HttpServer { server: Arc::new(server) }
+    }
+
+    /// The endpoint, to be mounted at a path of an axum router: `router.route("/mcp", server.method_router())`.
+    pub fn method_router<S: Clone + Send + Sync + 'static>(&self) -> MethodRouter<S> {
+        let server = Arc::clone(&self.server);
+        axum::routing::any(move |request: Request| {
+            let server = Arc::clone(&server);
+            async move { server.answer(request).await }
+        })
+    }
+
+    /// How many sessions there are.
+    pub fn sessions(&self) -> usize {
+        self.server.sessions.lock().len()
+    }
+
+    /// Takes no new sessions, and ends those that there are: what is being worked on is answered. Gives whether all of
+    /// them came to their end within that time. Their streams end, so that their connections can be closed.
+    pub async fn shutdown(&self, within: Duration) -> bool {
+        self.server.closing.store(true, Ordering::Release);
+        for session in self.server.sessions.all() {
+            session.end(Ending::Shutdown);
+        }
+        let over = async {
+            loop {
+                let mut idle = std::pin::pin!(self.server.tasks.idle.notified());
+                idle.as_mut().enable();
+                if self.server.tasks.running.load(Ordering::Acquire) == 0 {
+                    return;
+                }
+                idle.await;
+            }
+        };
+        let ended = tokio::time::timeout(within, over).await.is_ok();
+        for session in self.server.sessions.all() {
+            session.end(Ending::Gone);
+        }
+        ended
+    }
+}
+
+impl Server {
+    /// A new session, whose code runs.
+    fn open(&self) -> Result<Arc<Shared>, Refused> {
+        let unavailable = |problem| refused(StatusCode::SERVICE_UNAVAILABLE, problem);
+        if self.closing.load(Ordering::Acquire) {
+            return Err(unavailable("the server is shutting down"));
+        }
+        let id = new_id().ok_or_else(|| unavailable("there is no randomness to name a session with"))?;
+        let shared =
+            Arc::new(Shared::new(id.clone(), Arc::clone(&self.options), Arc::downgrade(&self.sessions)));
+        {
+            let mut sessions = self.sessions.lock();
+            if sessions.len() >= self.options.max_sessions {
+                return Err(unavailable("there are too many sessions: try again later"));
+            }
+            sessions.insert(id, Arc::clone(&shared));
+        }
+        let running = Running::new(&self.tasks);
+        let serving = (self.serve)(HttpSession::new(Arc::clone(&shared)));
+        tokio::spawn(async move {
+            serving.await;
+            drop(running);
+        });
+        Ok(shared)
+    }
+}
+
+/// An id that nobody can guess: 128 bits from the system's cryptographic source, as visible text.
+fn new_id() -> Option<String> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(format!("{:032x}", u128::from_be_bytes(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn ids_differ_and_are_visible_text() {
+        let ids: std::collections::HashSet<String> = (0..1000).map(|_| super::new_id().unwrap()).collect();
+        assert_eq!(ids.len(), 1000);
+        assert!(ids.iter().all(|id| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())));
+    }
+}

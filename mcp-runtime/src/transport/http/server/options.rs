@@ -1,0 +1,155 @@
+//! The settings of a server.
+//!
+//! In: what the application wants other than the defaults. Out: [`ServerOptions`]. Refuses to be open by default: only
+//! names of this machine are accepted until others are listed.
+
+use std::time::Duration;
+
+/// Which names are accepted in a header that says for whom, or from where, a request is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Allowed {
+    /// Names and addresses of this machine's loopback, with any port.
+    Loopback,
+    /// These. An entry without a port stands for any port.
+    Listed(Vec<String>),
+    /// Any: something in front of the server has looked already.
+    Any,
+}
+
+/// The settings of a server. Start from [`ServerOptions::default`] and change what should differ.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerOptions {
+    /// How many sessions there may be; a further one is refused with 503. Default: 10,000.
+    pub max_sessions: usize,
+    /// The longest body that is read, in bytes; a longer one is refused with 413. Default: 4 MiB.
+    pub max_body_bytes: usize,
+    /// How many requests of one session may be answered or read at the same time; a further one is refused with 429.
+    /// Default: 1024.
+    pub max_streams: usize,
+    /// How many bytes of messages that were sent, or that nobody is there to read, a session keeps for a client that
+    /// comes back. Default: 256 KiB.
+    pub replay_bytes: usize,
+    /// How long a client is asked to wait before it opens a stream anew. Default: 1 second.
+    pub retry: Duration,
+    /// How long a stream may be silent before a comment is sent, which tells both sides that the other is there.
+    /// Default: 15 seconds.
+    pub keep_alive: Duration,
+    /// How long an answer is waited for before a stream is begun that it will come on. Default: 5 seconds.
+    pub stream_after: Duration,
+    /// How long the body of a request may take to come; then it is refused with 408. Default: 30 seconds.
+    pub body_within: Duration,
+    /// How long a session lives whose client neither says anything nor reads a stream. Default: 30 minutes.
+    pub idle_after: Duration,
+    /// The same for a client that has said nothing yet but the first message. Default: 1 minute.
+    pub opening_within: Duration,
+    /// What a request without a session must ask for. Default: `initialize`.
+    pub opens_with: String,
+    /// The versions that the header `MCP-Protocol-Version` may name besides the one that was agreed on; any other is
+    /// refused with 400. Default: the revisions that have this transport.
+    pub versions: Vec<String>,
+    /// Which names the header `Host` may carry; another is refused with 403. Default: those of the loopback, which
+    /// keeps out a page whose name was made to point here.
+    pub hosts: Allowed,
+    /// Which names the header `Origin` may carry, if it is there; another is refused with 403. Entries carry their
+    /// scheme, as in `https://example.org`. Default: those of the loopback.
+    pub origins: Allowed,
+}
+
+impl Default for ServerOptions {
+    fn default() -> ServerOptions {
+        ServerOptions {
+            max_sessions: 10_000,
+            max_body_bytes: 4 * 1024 * 1024,
+            max_streams: 1024,
+            replay_bytes: 256 * 1024,
+            retry: Duration::from_secs(1),
+            keep_alive: Duration::from_secs(15),
+            stream_after: Duration::from_secs(5),
+            body_within: Duration::from_secs(30),
+            idle_after: Duration::from_secs(30 * 60),
+            opening_within: Duration::from_secs(60),
+            opens_with: "initialize".to_owned(),
+            versions: ["2025-03-26", "2025-06-18", "2025-11-25"].map(str::to_owned).to_vec(),
+            hosts: Allowed::Loopback,
+            origins: Allowed::Loopback,
+        }
+    }
+}
+
+/// A setter for each setting that is a plain value.
+macro_rules! setters {
+    ($($name:ident: $type:ty),* $(,)?) => {
+        $(
+            #[doc = concat!("Sets [`", stringify!($name), "`](Self::", stringify!($name), ").")]
+            #[must_use]
+            pub fn $name(mut self, $name: $type) -> ServerOptions {
+                self.$name = $name;
+                self
+            }
+        )*
+    };
+}
+
+impl ServerOptions {
+    /// The defaults.
+    pub fn new() -> ServerOptions {
+        ServerOptions::default()
+    }
+
+    setters! {
+        max_sessions: usize,
+        max_body_bytes: usize,
+        max_streams: usize,
+        replay_bytes: usize,
+        retry: Duration,
+        keep_alive: Duration,
+        stream_after: Duration,
+        body_within: Duration,
+        idle_after: Duration,
+        opening_within: Duration,
+    }
+
+    /// Sets [`opens_with`](Self::opens_with).
+    #[must_use]
+    pub fn opens_with(mut self, method: impl Into<String>) -> ServerOptions {
+        self.opens_with = method.into();
+        self
+    }
+
+    /// Sets [`versions`](Self::versions).
+    #[must_use]
+    pub fn versions<T: Into<String>>(mut self, versions: impl IntoIterator<Item = T>) -> ServerOptions {
+        self.versions = versions.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets [`hosts`](Self::hosts) to these names, such as `example.org`, or `example.org:8080` for one port only.
+    #[must_use]
+    pub fn hosts<T: Into<String>>(mut self, hosts: impl IntoIterator<Item = T>) -> ServerOptions {
+        self.hosts = Allowed::Listed(hosts.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Sets [`hosts`](Self::hosts) to any.
+    #[must_use]
+    pub fn any_host(mut self) -> ServerOptions {
+        self.hosts = Allowed::Any;
+        self
+    }
+
+    /// Sets [`origins`](Self::origins) to these, such as `https://example.org`.
+    #[must_use]
+    pub fn origins<T: Into<String>>(mut self, origins: impl IntoIterator<Item = T>) -> ServerOptions {
+        self.origins = Allowed::Listed(origins.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Sets [`origins`](Self::origins) to any.
+    #[must_use]
+    pub fn any_origin(mut self) -> ServerOptions {
+        self.origins = Allowed::Any;
+        self
+    }
+}

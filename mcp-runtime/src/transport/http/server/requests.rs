@@ -1,0 +1,344 @@
+//! POST, GET and DELETE.
+//!
+//! In: one request. Out: its answer. Refuses, with the status that fits, what names no session or one that is not
+//! there; a POST without a session must be the message that opens one.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::Request;
+use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use tokio::time::Instant;
+
+use super::Server;
+use super::body::{Events, event_id};
+use super::guard::{
+    Refused, check_accepts_both, check_accepts_stream, check_content, check_source, refused, text,
+};
+use super::session::Shared;
+use super::streams::{Answer, Ending, Place, Resumed};
+use crate::driver::MessageKind;
+use crate::jsonrpc::{Envelope, RpcError, parse, path, write};
+use crate::transport::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
+
+const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
+const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
+const LAST_EVENT: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
+
+/// What errors that belong to no message are answered with.
+const SERVER_ERROR: i64 = -32000;
+/// The same where the session is not there.
+const NO_SESSION: i64 = -32001;
+
+/// From this version on, clients expect a stream to begin with an event that carries nothing but its id.
+const PRIMED_SINCE: &str = "2025-11-25";
+
+/// How an error begins that answers something whose id could not be read.
+const UNREAD: &[u8] = br#"{"jsonrpc":"2.0","id":null,"#;
+
+impl Server {
+    pub(super) async fn answer(&self, request: Request) -> Response {
+        let (parts, body) = request.into_parts();
+        let answered = match check_source(&parts, &self.options) {
+            Err(refused) => Err(refused),
+            Ok(()) => match parts.method {
+                Method::POST => self.post(&parts, body).await,
+                Method::GET => self.get(&parts),
+                Method::DELETE => self.delete(&parts),
+                _ => {
+                    Err(refused(StatusCode::METHOD_NOT_ALLOWED, "only POST, GET and DELETE are served here"))
+                }
+            },
+        };
+        answered.unwrap_or_else(|refused| refusal(&refused))
+    }
+
+    /// The session that a request names.
+    fn named(&self, headers: &HeaderMap) -> Result<Option<Arc<Shared>>, Refused> {
+        let Some(id) = headers.get(SESSION) else { return Ok(None) };
+        let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
+        let Some(session) = session else {
+            return Err(refused(StatusCode::NOT_FOUND, "there is no such session: begin another"));
+        };
+        let Some(version) = headers.get(VERSION) else { return Ok(Some(session)) };
+        let version = version.to_str().unwrap_or_default();
+        let agreed = session.version.get().is_some_and(|agreed| agreed == version);
+        if !agreed && !self.options.versions.iter().any(|known| known == version) {
+            let problem = format!("the protocol version `{version}` is not spoken here");
+            return Err(refused(StatusCode::BAD_REQUEST, problem));
+        }
+        Ok(Some(session))
+    }
+
+    async fn post(&self, parts: &Parts, body: Body) -> Result<Response, Refused> {
+        check_accepts_both(&parts.headers)?;
+        check_content(&parts.headers)?;
+        if let Some(session) = self.named(&parts.headers)? {
+            let message = self.read(body).await?;
+            return self.deliver(&session, &message, primed(&parts.headers)).await.map(|(answer, _)| answer);
+        }
+        let message = self.read(body).await?;
+        self.check_opens(&message)?;
+        let session = self.open()?;
+        // Nobody else knows the session, so it goes with whoever waits for it.
+        let mut orphan = Orphan { session: &session, known: false };
+        if !poll_fn(|context| session.poll_attached(context)).await {
+            return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "the session was not taken on"));
+        }
+        let (mut answer, opened) = self.deliver(&session, &message, primed(&parts.headers)).await?;
+        if opened && let Ok(id) = HeaderValue::from_str(&session.id) {
+            orphan.known = true;
+            answer.headers_mut().insert(SESSION, id);
+        }
+        Ok(answer)
+    }
+
+    /// Reads a body, within its limits.
+    async fn read(&self, body: Body) -> Result<Bytes, Refused> {
+        let most = self.options.max_body_bytes;
+        let too_long = || {
+            refused(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("the body is longer than the limit of {most} bytes"),
+            )
+        };
+        if body.size_hint().lower() > most as u64 {
+            return Err(too_long());
+        }
+        match tokio::time::timeout(self.options.body_within, collect(body, most)).await {
+            Ok(Ok(Some(bytes))) if bytes.trim_ascii().is_empty() => {
+                Err(refused(StatusCode::BAD_REQUEST, "the body holds no message"))
+            }
+            Ok(Ok(Some(bytes))) => Ok(bytes),
+            Ok(Ok(None)) => Err(too_long()),
+            Ok(Err(error)) => {
+                Err(refused(StatusCode::BAD_REQUEST, format!("the body could not be read: {error}")))
+            }
+            Err(_) => Err(refused(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")),
+        }
+    }
+
+    /// Whether a message may open a session.
+    fn check_opens(&self, message: &[u8]) -> Result<(), Refused> {
+        let opens_with = &*self.options.opens_with;
+        match parse(message, crate::Options::default().max_depth) {
+            Ok(Envelope::Request { method, .. }) if method == opens_with => Ok(()),
+            Ok(_) => Err(refused(
+                StatusCode::BAD_REQUEST,
+                format!(
+                    "a session begins with `{opens_with}`, and every later request names it in `{SESSION}`"
+                ),
+            )),
+            Err(malformed) => Err(refused(StatusCode::BAD_REQUEST, malformed.error.to_string())),
+        }
+    }
+
+    /// Hands a message to its session and answers with what that says; whether the session goes on.
+    async fn deliver(
+        &self,
+        session: &Arc<Shared>,
+        message: &[u8],
+        primed: bool,
+    ) -> Result<(Response, bool), Refused> {
+        let opens = session.streams().came == 0;
+        let number = session.streams().post();
+        let number = number.ok_or_else(|| too_many(session))?;
+        let mut waiting = Waiting { session, number, left: false };
+        let received = session.receive(message, number);
+        let wait = |in_time| poll_fn(move |context| session.streams().poll_answer(context, number, in_time));
+        let answer = match tokio::time::timeout(self.options.stream_after, wait(true)).await {
+            Ok(answer) => answer,
+            Err(_) => wait(false).await,
+        };
+        waiting.left = true;
+        Ok(match answer {
+            Answer::Json(event) => {
+                session.wrote();
+                if opens && is_result(event.kind) {
+                    session.note_version(&event.message);
+                }
+                let unread = event.kind == MessageKind::Error && event.message.starts_with(UNREAD);
+                let status = if unread { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+                (json(status, event.message), !opens || is_result(event.kind))
+            }
+            Answer::Stream => {
+                let place = Place { stream: number, reader: 0, next: 0 };
+                (stream(Events::new(Arc::clone(session), place, false, primed)), true)
+            }
+            Answer::Accepted => match received.refused {
+                None => (empty(StatusCode::ACCEPTED), true),
+                Some(problem) => return Err(refused(StatusCode::BAD_REQUEST, problem)),
+            },
+            // Whoever hears 404 makes the call once more, and what was begun here may have been done.
+            Answer::Over if received.requests > 0 => {
+                return Err(refused(
+                    StatusCode::GONE,
+                    "the session has ended while it worked on the request",
+                ));
+            }
+            Answer::Over => return Err(refused(StatusCode::NOT_FOUND, "the session is over: begin another")),
+        })
+    }
+
+    fn get(&self, parts: &Parts) -> Result<Response, Refused> {
+        check_accepts_stream(&parts.headers)?;
+        let session = self.named(&parts.headers)?.ok_or_else(nameless)?;
+        let primed = primed(&parts.headers);
+        let last = match parts.headers.get(LAST_EVENT) {
+            None => None,
+            Some(last) => Some(last.to_str().ok().and_then(event_id).ok_or_else(|| {
+                refused(StatusCode::BAD_REQUEST, format!("`{LAST_EVENT}` names no event of this session"))
+            })?),
+        };
+        let mut streams = session.streams();
+        streams.touched = Instant::now().into_std();
+        let resumed = match last {
+            None => Resumed::Lost,
+            Some((get, stream, after)) => {
+                streams.resume(get, stream, after).ok_or_else(|| too_many(&session))?
+            }
+        };
+        let (place, get) = match (resumed, last) {
+            (Resumed::At(place), Some((get, ..))) => (place, get),
+            (Resumed::Lost, Some((false, ..))) => {
+                // To begin another stream would leave the client waiting for an answer that cannot come.
+                let problem = "what was behind that event is no longer kept";
+                return Err(refused(StatusCode::BAD_REQUEST, problem));
+            }
+            _ => (streams.get().ok_or_else(|| too_many(&session))?, true),
+        };
+        drop(streams);
+        Ok(stream(Events::new(session, place, get, primed)))
+    }
+
+    fn delete(&self, parts: &Parts) -> Result<Response, Refused> {
+        let session = self.named(&parts.headers)?.ok_or_else(nameless)?;
+        session.end(Ending::Gone);
+        Ok(empty(StatusCode::NO_CONTENT))
+    }
+}
+
+/// A POST that is being answered. If its client goes away before the answer has begun, nothing waits for it any more.
+struct Waiting<'a> {
+    session: &'a Shared,
+    number: u64,
+    left: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.left {
+            self.session.streams().forget(self.number);
+            self.session.wrote();
+        }
+    }
+}
+
+/// A session whose name nobody has been told yet.
+struct Orphan<'a> {
+    session: &'a Shared,
+    known: bool,
+}
+
+impl Drop for Orphan<'_> {
+    fn drop(&mut self) {
+        if !self.known {
+            self.session.end(Ending::Gone);
+        }
+    }
+}
+
+impl Shared {
+    /// Keeps the version that the answer to the first message names, if it names one.
+    fn note_version(&self, answer: &[u8]) {
+        let place = ["result".into(), "protocolVersion".into()];
+        let version = std::str::from_utf8(answer).ok().and_then(|text| path::find(text, &place));
+        if let Some(Ok(version)) = version.map(serde_json::from_str::<String>) {
+            // There is one first message.
+            let _ = self.version.set(version);
+        }
+    }
+}
+
+/// Reads a body to its end; `None` if it is longer than that.
+async fn collect(mut body: Body, most: usize) -> Result<Option<Bytes>, axum::Error> {
+    let mut whole = Bytes::new();
+    let mut several: Option<Vec<u8>> = None;
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        let Ok(piece) = frame?.into_data() else { continue };
+        let before = several.as_ref().map_or(whole.len(), Vec::len);
+        if before.saturating_add(piece.len()) > most {
+            return Ok(None);
+        }
+        // Most bodies come in one piece, which is taken as it is.
+        match &mut several {
+            Some(pieces) => pieces.extend_from_slice(&piece),
+            None if whole.is_empty() => whole = piece,
+            None => several = Some([&*whole, &*piece].concat()),
+        }
+    }
+    Ok(Some(several.map_or(whole, Bytes::from)))
+}
+
+/// Whether the client expects streams to begin with an event that carries nothing but its id.
+fn primed(headers: &HeaderMap) -> bool {
+    text(headers, &VERSION).is_some_and(|version| version >= PRIMED_SINCE)
+}
+
+fn is_result(kind: MessageKind) -> bool {
+    matches!(kind, MessageKind::Result { .. })
+}
+
+fn nameless() -> Refused {
+    refused(StatusCode::BAD_REQUEST, format!("name the session in `{SESSION_ID}`"))
+}
+
+fn too_many(session: &Shared) -> Refused {
+    let most = session.options.max_streams;
+    refused(StatusCode::TOO_MANY_REQUESTS, format!("the session answers {most} requests already"))
+}
+
+fn empty(status: StatusCode) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+fn json(status: StatusCode, message: Bytes) -> Response {
+    let mut response = Response::new(Body::from(message));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    response
+}
+
+fn stream(events: Events) -> Response {
+    let mut response = Response::new(Body::new(events));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    response
+}
+
+/// The answer to a request that is refused: its status, and the words as an error that belongs to no message.
+fn refusal(refused: &Refused) -> Response {
+    let code = if refused.status == StatusCode::NOT_FOUND { NO_SESSION } else { SERVER_ERROR };
+    let mut message = Vec::new();
+    write::error(&mut message, None, &RpcError::new(code, &*refused.problem));
+    let mut response = json(refused.status, message.into());
+    let headers = response.headers_mut();
+    match refused.status {
+        StatusCode::METHOD_NOT_ALLOWED => {
+            headers.insert(ALLOW, HeaderValue::from_static("GET, POST, DELETE"));
+        }
+        StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        _ => {}
+    }
+    response
+}

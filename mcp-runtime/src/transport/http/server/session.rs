@@ -1,0 +1,303 @@
+//! One session, as HTTP sees it.
+//!
+//! In: requests that name it. Out: a transport for the session's code, and answers. Refuses to outlive its use: a
+//! session whose client is silent for too long ends, and one whose client never comes back after the first answer ends
+//! sooner.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
+
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep};
+
+use super::Sessions;
+use super::options::ServerOptions;
+use super::streams::{Ending, Streams};
+use crate::driver::{Endpoint, Limits, Origin, Outcome, Outgoing, Outlet, Received, run};
+use crate::error::{Error, Reason};
+use crate::transport::Transport;
+
+/// How long the end of a session waits for its client to take the last messages.
+const LIMITS: Limits = Limits::new(std::time::Duration::from_secs(2), std::time::Duration::from_millis(1));
+
+/// What the requests of one session share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) id: String,
+    pub(super) options: Arc<ServerOptions>,
+    /// The version of the protocol that was agreed on.
+    pub(super) version: OnceLock<String>,
+    endpoint: OnceLock<Attached>,
+    streams: Mutex<Streams>,
+    /// Whoever waits for the endpoint.
+    attaching: Mutex<Vec<Waker>>,
+    sessions: Weak<Sessions>,
+}
+
+/// The endpoint, which has nothing to show.
+struct Attached(Arc<dyn Endpoint>);
+
+impl std::fmt::Debug for Attached {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Attached")
+    }
+}
+
+impl Shared {
+    pub(super) fn new(id: String, options: Arc<ServerOptions>, sessions: Weak<Sessions>) -> Shared {
+        let streams = Streams::new(options.replay_bytes, options.max_streams, Instant::now().into_std());
+        Shared {
+            id,
+            options,
+            version: OnceLock::new(),
+            endpoint: OnceLock::new(),
+            streams: Mutex::new(streams),
+            attaching: Mutex::new(Vec::new()),
+            sessions,
+        }
+    }
+
+    /// The streams. The lock is never held while the endpoint is called, which calls back.
+    pub(super) fn streams(&self) -> MutexGuard<'_, Streams> {
+        // What is done under the lock does not panic.
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the code of the session is there; `false` if it never will be.
+    pub(super) fn poll_attached(&self, context: &Context<'_>) -> Poll<bool> {
+        if self.endpoint.get().is_some() {
+            return Poll::Ready(true);
+        }
+        let mut attaching = self.attaching.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.endpoint.get().is_some() {
+            return Poll::Ready(true);
+        }
+        if self.streams().is_closed() {
+            return Poll::Ready(false);
+        }
+        attaching.push(context.waker().clone());
+        Poll::Pending
+    }
+
+    fn wake_attaching(&self) {
+        let wakers = std::mem::take(&mut *self.attaching.lock().unwrap_or_else(PoisonError::into_inner));
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Hands a message to the session.
+    pub(super) fn receive(&self, message: &[u8], stream: u64) -> Received {
+        let now = Instant::now().into_std();
+        {
+            let mut streams = self.streams();
+            streams.touched = now;
+            streams.came = streams.came.saturating_add(1);
+            // From the second message on another patience counts, which may be the shorter one.
+            let carrier = if streams.came == 2 { streams.carrier.take() } else { None };
+            drop(streams);
+            if let Some(carrier) = carrier {
+                carrier.wake();
+            }
+        }
+        let received = match self.endpoint.get() {
+            Some(Attached(endpoint)) => endpoint.receive_message(message, Origin(stream), now),
+            None => Received::default(),
+        };
+        self.streams().counted(stream, received.requests);
+        received
+    }
+
+    /// Messages were taken: who waits for room may go on.
+    pub(super) fn wrote(&self) {
+        if let Some(Attached(endpoint)) = self.endpoint.get() {
+            endpoint.wrote();
+        }
+    }
+
+    /// Ends the session. From here on nobody finds it.
+    pub(super) fn end(&self, ending: Ending) {
+        if let Some(sessions) = self.sessions.upgrade() {
+            sessions.remove(&self.id);
+        }
+        if ending == Ending::Gone {
+            if let Some(Attached(endpoint)) = self.endpoint.get() {
+                endpoint.failed(Reason::PeerClosed);
+            }
+            self.streams().close();
+            self.wake_attaching();
+        } else {
+            self.streams().end_gets();
+        }
+        self.streams().end(ending);
+    }
+
+    /// The code of the session is gone.
+    fn over(&self) {
+        if let Some(sessions) = self.sessions.upgrade() {
+            sessions.remove(&self.id);
+        }
+        self.streams().close();
+        self.wake_attaching();
+    }
+}
+
+/// The transport of one session over HTTP, as [`HttpServer`](super::HttpServer) hands it out. If it is dropped unused
+/// the session is refused.
+#[derive(Debug)]
+pub struct HttpSession {
+    shared: Arc<Shared>,
+}
+
+impl HttpSession {
+    pub(super) fn new(shared: Arc<Shared>) -> HttpSession {
+        HttpSession { shared }
+    }
+
+    /// The id of the session. Whoever knows it can speak in the session, so keep it from logs.
+    pub fn id(&self) -> &str {
+        &self.shared.id
+    }
+}
+
+impl Drop for HttpSession {
+    fn drop(&mut self) {
+        self.shared.over();
+    }
+}
+
+impl Transport for HttpSession {
+    async fn run<E: Endpoint>(self, endpoint: E) {
+        let endpoint: Arc<dyn Endpoint> = Arc::new(endpoint);
+        endpoint.offer_outlet(Box::new(Way(Arc::clone(&self.shared))));
+        let attached = self.shared.endpoint.set(Attached(Arc::clone(&endpoint)));
+        if attached.is_err() {
+            // A transport is consumed by the one session that it carries.
+            return endpoint.terminated(Outcome::Closed);
+        }
+        self.shared.wake_attaching();
+        let input = Presence { shared: Arc::clone(&self.shared), timer: None };
+        let output = Draining { shared: Arc::clone(&self.shared) };
+        run(endpoint, input, output, LIMITS).await;
+    }
+}
+
+/// The way out: messages go to the streams.
+#[derive(Debug)]
+struct Way(Arc<Shared>);
+
+impl Outlet for Way {
+    fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
+        self.0.streams().say(outgoing)
+    }
+
+    fn settled(&mut self, origin: Origin) -> Option<Waker> {
+        self.0.streams().settled(origin)
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.streams().waiting()
+    }
+}
+
+/// An input without bytes: messages come with requests. It ends when the session is to end, and tells the time of
+/// that itself.
+#[derive(Debug)]
+struct Presence {
+    shared: Arc<Shared>,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Presence {
+    /// Until when the client has time to say something.
+    fn deadline(&self, streams: &Streams) -> Option<Instant> {
+        let options = &self.shared.options;
+        let patience = if streams.came > 1 { options.idle_after } else { options.opening_within };
+        if streams.is_attended() {
+            // It is there. What matters is when it leaves.
+            return Instant::now().checked_add(patience);
+        }
+        Instant::from_std(streams.touched).checked_add(patience)
+    }
+
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let (deadline, lost) = {
+                let mut streams = self.shared.streams();
+                if streams.ending.is_some() {
+                    return Poll::Ready(());
+                }
+                match &streams.carrier {
+                    Some(waker) if waker.will_wake(context.waker()) => {}
+                    _ => streams.carrier = Some(context.waker().clone()),
+                }
+                (self.deadline(&streams), std::mem::take(&mut streams.lost))
+            };
+            if let Some(Attached(endpoint)) = self.shared.endpoint.get() {
+                for id in lost {
+                    let error = io::Error::other("the client opened no stream to read it from");
+                    endpoint.request_failed(id, Error::NotDelivered(Arc::new(error)));
+                }
+            }
+            let Some(deadline) = deadline else { return Poll::Pending };
+            let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+            // A timer that rings too early looks again; moving it with every message would cost more.
+            if timer.deadline() > deadline {
+                timer.as_mut().reset(deadline);
+            }
+            if timer.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            let now = Instant::now();
+            if now >= deadline {
+                self.shared.end(Ending::Gone);
+                return Poll::Ready(());
+            }
+            timer.as_mut().reset(deadline);
+        }
+    }
+}
+
+impl AsyncRead for Presence {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        _: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.poll_end(context).map(Ok)
+    }
+}
+
+impl AsyncBufRead for Presence {
+    fn poll_fill_buf(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        self.get_mut().poll_end(context).map(|()| Ok(&[][..]))
+    }
+
+    fn consume(self: Pin<&mut Self>, _: usize) {}
+}
+
+/// An output without bytes, which is closed once the client has taken everything.
+#[derive(Debug)]
+struct Draining {
+    shared: Arc<Shared>,
+}
+
+impl AsyncWrite for Draining {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        // There are none; messages leave by the outlet.
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut streams = self.shared.streams();
+        if streams.waiting() == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        streams.drained = Some(context.waker().clone());
+        Poll::Pending
+    }
+}

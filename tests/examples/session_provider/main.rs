@@ -1,0 +1,85 @@
+//! A client in a session that somebody else has begun: `cargo run --example session_provider`.
+//!
+//! The id of the session is read from the environment, from `MCP_SESSION_ID`, and the server's address is the argument.
+//! Without an argument the example starts a server and begins the session that it then continues, as a program beside
+//! it would: `MCP_SESSION_ID=… cargo run --example session_provider -- http://127.0.0.1:8080/mcp`.
+
+#[path = "../quickstart/server.rs"]
+#[allow(dead_code, reason = "the quickstart serves its standard streams, too")]
+mod server;
+
+use std::env::VarError;
+use std::error::Error;
+
+use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpServer};
+use mcp_runtime::Resumed;
+use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpServer, ServerOptions, SessionProvider};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::process::Command;
+
+/// Whoever has begun the session has put its id here.
+const VARIABLE: &str = "MCP_SESSION_ID";
+
+/// Names the session by a variable of the environment. It is read anew for each request.
+struct FromEnvironment;
+
+impl SessionProvider for FromEnvironment {
+    type Error = VarError;
+
+    async fn session_id(&self) -> Result<String, VarError> {
+        std::env::var(VARIABLE)
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    match std::env::args().nth(1) {
+        Some(url) => call(&url).await,
+        None => begin().await,
+    }
+}
+
+/// Calls a tool in the session.
+async fn call(url: &str) -> Result<(), Box<dyn Error>> {
+    let options = ClientOptions::default().protocol_version("2025-03-26");
+    let transport = HttpClient::new(url)?.options(options).sessions_from(FromEnvironment);
+    // Nothing is said for this: the session is there already.
+    let client = McpClient::<Active>::resume(transport, Resumed::unknown());
+    let echo = serde_json::from_value(json!({ "name": "echo", "arguments": { "message": "hello again" } }))?;
+    println!("echo says: {}", client.call_tool(echo).await?.first_text().unwrap_or("nothing"));
+    // The session stays: it is not ours to end.
+    client.close().await?;
+    Ok(())
+}
+
+/// Begins a session, and has this program run once more to continue it.
+async fn begin() -> Result<(), Box<dyn Error>> {
+    let (named, mut names) = tokio::sync::mpsc::unbounded_channel();
+    let server = HttpServer::new(ServerOptions::default(), move |transport| {
+        let _ = named.send(transport.id().to_owned());
+        async move {
+            if let Err(error) = server::serve_session(McpServer::new(transport)).await {
+                eprintln!("a session has ended: {error}");
+            }
+        }
+    });
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("http://{}/mcp", listener.local_addr()?);
+    let router = axum::Router::new().route("/mcp", server.method_router());
+    let serving = tokio::spawn(async move { server.serve(listener, router, std::future::pending()).await });
+
+    let client = McpClient::new(HttpClient::new(&url)?);
+    let params = serde_json::from_value(json!({
+        "protocolVersion": "2025-03-26",
+        "capabilities": {},
+        "clientInfo": { "name": "owner", "version": "1.0.0" },
+    }))?;
+    let client = client.initialize(params).await?.1.send_initialized().await?;
+    let id = names.recv().await.ok_or("no session has begun")?;
+    let status = Command::new(std::env::current_exe()?).arg(&url).env(VARIABLE, id).status().await?;
+    println!("the session is still there: {} tools", client.list_tools(None).await?.tools.len());
+    client.close().await?;
+    serving.abort();
+    if status.success() { Ok(()) } else { Err("the other program has failed".into()) }
+}

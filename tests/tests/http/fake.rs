@@ -1,0 +1,115 @@
+//! A server that answers as a test tells it to.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use axum::body::Bytes;
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::response::Response;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+/// One request.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub method: Method,
+    pub headers: HeaderMap,
+    pub body: Value,
+}
+
+impl Asked {
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// What the message wants, or the method of a request without one.
+    pub fn what(&self) -> &str {
+        self.body["method"].as_str().unwrap_or(self.method.as_str())
+    }
+}
+
+pub struct Fake {
+    pub address: SocketAddr,
+    pub seen: Arc<Mutex<Vec<Asked>>>,
+    serving: JoinHandle<()>,
+}
+
+impl Fake {
+    /// `answer` is given each request, and how many with the same message there were before.
+    pub async fn start(answer: impl Fn(&Asked, usize) -> Response + Send + Sync + 'static) -> Fake {
+        let seen: Arc<Mutex<Vec<Asked>>> = Arc::default();
+        let (kept, answer) = (Arc::clone(&seen), Arc::new(answer));
+        let endpoint = axum::routing::any(move |method: Method, headers: HeaderMap, body: Bytes| {
+            let (kept, answer) = (Arc::clone(&kept), Arc::clone(&answer));
+            async move {
+                let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+                let asked = Asked { method, headers, body };
+                let before = {
+                    let mut kept = kept.lock().unwrap();
+                    kept.push(asked.clone());
+                    kept.iter().filter(|other| other.what() == asked.what()).count() - 1
+                };
+                answer(&asked, before)
+            }
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let router = axum::Router::new().route("/mcp", endpoint);
+        let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Fake { address, seen, serving }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+
+    /// What was asked with POST, in order.
+    pub fn posted(&self) -> Vec<String> {
+        let seen = self.seen.lock().unwrap();
+        seen.iter()
+            .filter(|asked| asked.method == Method::POST)
+            .map(|asked| asked.what().to_owned())
+            .collect()
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+/// An answer with nothing but its status.
+pub fn status(status: u16) -> Response {
+    text(status, "text/plain", "")
+}
+
+pub fn text(status: u16, form: &str, body: impl Into<String>) -> Response {
+    let mut response = Response::new(axum::body::Body::from(body.into()));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap();
+    response.headers_mut().insert("content-type", form.parse().unwrap());
+    response
+}
+
+/// A result for a request.
+pub fn result(asked: &Asked, result: Value) -> Response {
+    let reply = json!({ "jsonrpc": "2.0", "id": asked.body["id"], "result": result });
+    text(200, "application/json", reply.to_string())
+}
+
+/// The answer to `initialize`.
+pub fn hello(asked: &Asked, version: &str, capabilities: Value, session: &str) -> Response {
+    let mut response = result(
+        asked,
+        json!({
+            "protocolVersion": version,
+            "capabilities": capabilities,
+            "serverInfo": { "name": "fake", "version": "1" },
+        }),
+    );
+    if !session.is_empty() {
+        response.headers_mut().insert("mcp-session-id", session.parse().unwrap());
+    }
+    response
+}

@@ -1,0 +1,178 @@
+//! Servers that lose a session.
+
+use mcp_protocols::mcp_2025_03_26::{McpError, client};
+use mcp_runtime::transport::http::{ClientOptions, HttpClient, ListenOptions, ServerOptions};
+use mcp_runtime::{Error, Reason, Renewal};
+use serde_json::json;
+
+use super::desk::{Desk, guarded};
+use super::fake::{self, Fake};
+use super::wire::Ask;
+use super::{call, ready, said, tools, transport};
+
+/// Has the server forget every session, as if it had been started again.
+async fn forget(desk: &Desk) {
+    for id in desk.ids() {
+        assert_eq!(desk.ask(&Ask::method("DELETE").session(&id)).await.head.status, 204);
+    }
+}
+
+#[tokio::test]
+async fn it_is_begun_anew_and_the_call_made_once_more() {
+    guarded(async {
+        let desk = Desk::start().await;
+        let (session, reports) = ready(transport(&desk.url())).await.unwrap();
+        let handle = session.handle();
+        for round in 1..=3 {
+            forget(&desk).await;
+            assert_eq!(said(&handle.call_tool(call("echo")).await.unwrap()), "hello");
+            assert_eq!(desk.server.sessions(), 1);
+            let renewed =
+                reports.lock().unwrap().iter().filter(|report| report.contains("begun anew")).count();
+            assert_eq!(renewed, round, "{:?}", reports.lock().unwrap());
+        }
+        session.close().await.unwrap();
+        assert_eq!(desk.server.sessions(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn those_who_notice_at_the_same_time_share_it() {
+    guarded(async {
+        let desk = Desk::start().await;
+        let (session, reports) = ready(transport(&desk.url())).await.unwrap();
+        forget(&desk).await;
+        let calls = (0..20).map(|_| {
+            let handle = session.handle();
+            tokio::spawn(async move {
+                handle.call_tool(call("echo")).await.map(|result| said(&result).to_owned())
+            })
+        });
+        for call in calls.collect::<Vec<_>>() {
+            assert_eq!(call.await.unwrap().unwrap(), "hello");
+        }
+        assert_eq!(desk.ids().len(), 1, "one more, and no others");
+        assert_eq!(reports.lock().unwrap().iter().filter(|report| report.contains("begun anew")).count(), 1);
+        session.close().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_that_was_running_fails_and_does_not_hang() {
+    guarded(async {
+        // Its answer is a stream, so it was accepted and is not made once more.
+        let options = ServerOptions::default()
+            .stream_after(std::time::Duration::ZERO)
+            .retry(std::time::Duration::from_millis(5));
+        let desk = Desk::with(options, ListenOptions::default()).await;
+        let (session, _) = ready(transport(&desk.url())).await.unwrap();
+        let handle = session.handle();
+        let running = tokio::spawn(async move { handle.call_tool(call("hold")).await });
+        while desk.gates.holding.load(std::sync::atomic::Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        forget(&desk).await;
+        assert_eq!(said(&session.call_tool(call("echo")).await.unwrap()), "hello");
+        match running.await.unwrap().unwrap_err() {
+            Error::NotDelivered(_) => {}
+            other => panic!("{other:?}"),
+        }
+        session.close().await.unwrap();
+    })
+    .await;
+}
+
+/// A server that knows no session but the latest, and of each generation says something else.
+async fn forgetful(versions: &'static [&'static str]) -> Fake {
+    Fake::start(move |asked, before| match asked.what() {
+        "initialize" => match versions.get(before) {
+            Some(&"refused") => {
+                let error =
+                    json!({"jsonrpc":"2.0","id":asked.body["id"],"error":{"code":-32000,"message":"enough"}});
+                fake::text(200, "application/json", error.to_string())
+            }
+            Some(version) => fake::hello(asked, version, tools(), &format!("s{before}")),
+            None => fake::status(500),
+        },
+        "GET" | "DELETE" => fake::status(405),
+        "notifications/initialized" => fake::status(202),
+        _ => fake::status(404),
+    })
+    .await
+}
+
+async fn ends(server: &Fake) -> Renewal {
+    let (session, _) = ready(transport(&server.url())).await.unwrap();
+    let error: McpError = session.call_tool(call("echo")).await.unwrap_err();
+    let Error::Disconnected { reason: Reason::SessionInvalid(renewal) } = error else { panic!("{error:?}") };
+    // It is over for everybody.
+    assert!(matches!(session.list_tools(None).await, Err(Error::Disconnected { .. })));
+    renewal
+}
+
+#[tokio::test]
+async fn another_version_ends_it() {
+    guarded(async {
+        let server = forgetful(&["2025-03-26", "2025-06-18"]).await;
+        match ends(&server).await {
+            Renewal::OtherVersion { before, now } => {
+                assert_eq!((&*before, &*now), ("2025-03-26", "2025-06-18"))
+            }
+            other => panic!("{other:?}"),
+        }
+        let posted = ["initialize", "notifications/initialized", "tools/call", "initialize"];
+        assert_eq!(server.posted(), posted);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_refusal_ends_it() {
+    guarded(async {
+        let server = forgetful(&["2025-03-26", "refused"]).await;
+        match ends(&server).await {
+            Renewal::Refused(error) => assert_eq!(error.message, "enough"),
+            other => panic!("{other:?}"),
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_lost_again_at_once_ends() {
+    guarded(async {
+        let server = forgetful(&["2025-03-26", "2025-03-26", "2025-03-26"]).await;
+        assert!(matches!(ends(&server).await, Renewal::LostAgain));
+        let again = ["initialize", "notifications/initialized", "tools/call"];
+        assert_eq!(server.posted(), [again, again].concat());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_the_server_can_do_is_what_it_says_the_second_time() {
+    guarded(async {
+        let server = Fake::start(|asked, before| match asked.what() {
+            "initialize" if before == 0 => fake::hello(asked, "2025-03-26", tools(), "s0"),
+            "initialize" => fake::hello(asked, "2025-03-26", json!({ "prompts": {} }), "s1"),
+            "GET" | "DELETE" => fake::status(405),
+            "notifications/initialized" => fake::status(202),
+            _ if asked.header("mcp-session-id") == "s0" => fake::status(400),
+            _ => fake::result(asked, json!({ "tools": [], "prompts": [] })),
+        })
+        .await;
+        // This one says 400 of sessions that it does not know, as some do.
+        let options = ClientOptions::default().unknown_session(vec![400, 404]);
+        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let (session, _) = ready(client).await.unwrap();
+        assert!(matches!(session.list_prompts(None).await, Err(Error::NotPermitted(_))));
+        session.list_tools(None).await.unwrap();
+        assert!(matches!(session.list_tools(None).await, Err(Error::NotPermitted(_))));
+        session.list_prompts(None).await.unwrap();
+        drop(client::Handle::clone(&session.handle()));
+        session.close().await.unwrap();
+    })
+    .await;
+}

@@ -1,0 +1,205 @@
+//! Requests that overtake one another, come twice, or come to a session that is not theirs.
+
+use mcp_runtime::transport::http::{ListenOptions, ServerOptions};
+use serde_json::json;
+
+use super::desk::{Desk, call, guarded, initialize, initialized, list};
+use super::wire::Ask;
+
+#[tokio::test]
+async fn the_list_of_tools_overtakes_initialized() {
+    guarded(async {
+        let desk = Desk::start().await;
+        let id = desk.open().await;
+        let listed = desk.ask(&Ask::post(list(1)).session(&id)).await;
+        assert_eq!(listed.json()["result"]["tools"][0]["name"], "echo");
+        assert_eq!(desk.ask(&Ask::post(initialized()).session(&id)).await.head.status, 202);
+        let called = desk.ask(&Ask::post(call(2, "echo")).session(&id)).await;
+        assert_eq!(called.json()["result"]["content"][0]["text"], "hello");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_client_that_never_says_initialized_is_served_until_it_is_forgotten() {
+    guarded(async {
+        let mut desk = Desk::start().await;
+        let id = desk.open().await;
+        for number in 1..5 {
+            let listed = desk.ask(&Ask::post(list(number)).session(&id)).await;
+            assert_eq!(listed.json()["id"], number);
+        }
+        assert_eq!(desk.ask(&Ask::method("DELETE").session(&id)).await.head.status, 204);
+        // The revision lets a client leave here, so the server's code sees an end in order.
+        desk.next_end().await.unwrap_err();
+        assert_eq!(desk.server.sessions(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn two_clients_that_begin_at_the_same_time_have_two_sessions() {
+    guarded(async {
+        let desk = Desk::start().await;
+        let ask = Ask::post(initialize(0));
+        let (one, two) = tokio::join!(desk.ask(&ask), desk.ask(&ask));
+        let id = |answer: &super::wire::Answer| answer.head.get("mcp-session-id").unwrap().to_owned();
+        assert_ne!(id(&one), id(&two));
+        assert_eq!(desk.server.sessions(), 2);
+        // Each has its own state: what one says is not said in the other.
+        let ready = Ask::post(initialized());
+        assert_eq!(desk.ask(&ready.clone().session(&id(&one))).await.head.status, 202);
+        assert_eq!(desk.ask(&ready.clone().session(&id(&one))).await.head.status, 400);
+        assert_eq!(desk.ask(&ready.session(&id(&two))).await.head.status, 202);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_second_initialize_is_refused_and_changes_nothing() {
+    guarded(async {
+        let desk = Desk::start().await;
+        let id = desk.ready().await;
+        let again = desk.ask(&Ask::post(initialize(7)).session(&id)).await;
+        assert_eq!((again.head.status, &again.json()["id"]), (200, &json!(7)), "{again:?}");
+        assert_eq!(again.json()["error"]["data"]["state"], "Active", "{again:?}");
+        assert_eq!(again.head.get("mcp-session-id"), None);
+        assert_eq!(desk.server.sessions(), 1);
+        let listed = desk.ask(&Ask::post(list(8)).session(&id)).await;
+        assert_eq!(listed.json()["id"], 8);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_handshake_that_is_refused_leaves_nothing_behind() {
+    guarded(async {
+        let mut desk = Desk::start().await;
+        let unread = json!({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":7}});
+        let refused = desk.ask(&Ask::post(unread)).await;
+        assert_eq!(refused.json()["error"]["code"], -32602, "{refused:?}");
+        assert_eq!(refused.head.get("mcp-session-id"), None);
+        desk.next_end().await.unwrap_err();
+        assert_eq!(desk.server.sessions(), 0);
+        // A batch is no way to begin either.
+        let batch = desk.ask(&Ask::post(json!([initialize(0)]))).await;
+        assert_eq!(batch.head.status, 400);
+        assert_eq!(desk.server.sessions(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_request_on_a_session_that_is_being_deleted() {
+    guarded(async {
+        let mut desk = Desk::start().await;
+        let id = desk.ready().await;
+        let mut held = desk.wire().await;
+        held.send(&Ask::post(call(1, "hold")).session(&id).text()).await;
+        let stream = desk.wire().await.stream(&Ask::get().session(&id)).await;
+        while desk.gates.holding.load(std::sync::atomic::Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(desk.ask(&Ask::method("DELETE").session(&id)).await.head.status, 204);
+        for ask in [Ask::post(list(3)), Ask::get(), Ask::method("DELETE"), Ask::post(initialize(4))] {
+            assert_eq!(desk.ask(&ask.session(&id)).await.head.status, 404);
+        }
+        // What was running has come to an end, too: the call, the stream, and the session's code.
+        assert_eq!(held.answer().await.head.status, 410);
+        let mut stream = stream;
+        assert_eq!(stream.message().await, None);
+        desk.gates.hold.add_permits(1);
+        desk.next_end().await.unwrap();
+        assert_eq!(desk.server.sessions(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn another_client_s_session_cannot_be_guessed() {
+    guarded(async {
+        let desk = Desk::start().await;
+        let id = desk.ready().await;
+        assert_eq!(id.len(), 32);
+        // Near misses of a real id are as wrong as anything.
+        for place in 0..id.len() {
+            let mut guess = id.clone().into_bytes();
+            guess[place] = if guess[place] == b'0' { b'1' } else { b'0' };
+            let guess = String::from_utf8(guess).unwrap();
+            assert_eq!(desk.ask(&Ask::post(list(1)).session(&guess)).await.head.status, 404);
+            assert_eq!(desk.ask(&Ask::method("DELETE").session(&guess)).await.head.status, 404);
+        }
+        for guess in [&id[..31], &format!("{id}0"), &id.to_uppercase()] {
+            if *guess != id {
+                assert_eq!(desk.ask(&Ask::get().session(guess)).await.head.status, 404, "{guess}");
+            }
+        }
+        // What belongs to one session cannot be reached from another, even where the names are alike.
+        let other = desk.ready().await;
+        let mut stream = desk.wire().await.stream(&Ask::post(call(1, "talk")).session(&id)).await;
+        let event = stream.message().await.unwrap();
+        let stolen = desk.ask(&Ask::get().session(&other).with("last-event-id", &event.id)).await;
+        assert_eq!(stolen.head.status, 400);
+        assert_eq!(desk.ask(&Ask::post(list(5)).session(&id)).await.head.status, 200);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn batches_are_answered_together() {
+    guarded(async {
+        let desk = Desk::start().await;
+        let id = desk.ready().await;
+        let batch =
+            json!([list(1), initialized(), call(2, "echo"), {"jsonrpc":"2.0","id":3,"method":"ping"}]);
+        let answer = desk.ask(&Ask::post(batch).session(&id)).await;
+        assert_eq!((answer.head.status, answer.head.is_stream()), (200, false));
+        let answer = answer.json();
+        let mut ids: Vec<i64> =
+            answer.as_array().unwrap().iter().map(|one| one["id"].as_i64().unwrap()).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, [1, 2, 3]);
+        let told = json!([{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}]);
+        assert_eq!(desk.ask(&Ask::post(told).session(&id)).await.head.status, 202);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn ids_in_use_are_refused_where_they_come() {
+    guarded(async {
+        let desk = Desk::start().await;
+        let id = desk.ready().await;
+        let mut held = desk.wire().await;
+        held.send(&Ask::post(call(1, "hold")).session(&id).text()).await;
+        // Whichever of the two comes first holds the id; the other one is told so, on its own connection.
+        let mut twice = desk.wire().await;
+        twice.send(&Ask::post(call(1, "hold")).session(&id).text()).await;
+        let refused = tokio::select! { answer = held.answer() => answer, answer = twice.answer() => answer };
+        assert!(refused.json()["error"].is_object(), "{refused:?}");
+        desk.gates.hold.add_permits(1);
+        let answered = tokio::select! { answer = held.answer() => answer, answer = twice.answer() => answer };
+        assert_eq!(answered.json()["result"]["content"][0]["text"], "held");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn many_idle_sessions() {
+    guarded(async {
+        let desk = Desk::with(ServerOptions::default(), ListenOptions::default()).await;
+        let mut wire = desk.wire().await;
+        let mut ids = Vec::new();
+        for _ in 0..1000 {
+            let answer = wire.ask(&Ask::post(initialize(0))).await;
+            ids.push(answer.head.get("mcp-session-id").unwrap().to_owned());
+        }
+        assert_eq!(desk.server.sessions(), ids.len());
+        for id in &ids {
+            assert_eq!(wire.ask(&Ask::post(list(1)).session(id)).await.json()["id"], 1);
+            assert_eq!(wire.ask(&Ask::method("DELETE").session(id)).await.head.status, 204);
+        }
+        assert_eq!(desk.server.sessions(), 0);
+    })
+    .await;
+}

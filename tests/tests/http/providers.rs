@@ -1,0 +1,128 @@
+//! Sessions that belong to somebody else.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mcp_protocols::mcp_2025_03_26::{Active, McpClient};
+use mcp_runtime::transport::http::{ClientOptions, SessionProvider};
+use mcp_runtime::{Error, Resumed};
+use serde_json::json;
+
+use super::desk::{Desk, guarded};
+use super::fake::{self, Fake};
+use super::wire::Ask;
+use super::{Reports, call, said, transport, watched};
+
+/// Names one session after another, and counts how often it is asked.
+#[derive(Clone, Default)]
+struct Names {
+    names: Vec<String>,
+    asked: Arc<AtomicUsize>,
+}
+
+/// There are no more.
+#[derive(Debug, thiserror::Error)]
+#[error("the list of sessions is at its end")]
+struct NoMore;
+
+impl SessionProvider for Names {
+    type Error = NoMore;
+
+    async fn session_id(&self) -> Result<String, NoMore> {
+        let place = self.asked.fetch_add(1, Ordering::SeqCst);
+        self.names.get(place).cloned().ok_or(NoMore)
+    }
+}
+
+fn resumed(url: &str, names: &Names) -> McpClient<Active> {
+    let options = ClientOptions::default().listen(false).protocol_version("2025-03-26");
+    let client = transport(url).options(options).sessions_from(names.clone());
+    McpClient::<Active>::resume(client, Resumed::unknown().options(watched(&Reports::default())))
+}
+
+#[tokio::test]
+async fn a_session_that_was_begun_elsewhere_goes_on_here() {
+    guarded(async {
+        let desk = Desk::start().await;
+        let id = desk.ready().await;
+        let names = Names { names: vec![id; 3], ..Names::default() };
+        let session = resumed(&desk.url(), &names);
+        for calls in 1..=3 {
+            assert_eq!(said(&session.call_tool(call("echo")).await.unwrap()), "hello");
+            assert_eq!(names.asked.load(Ordering::SeqCst), calls, "once for each request");
+        }
+        session.close().await.unwrap();
+        assert_eq!(desk.server.sessions(), 1, "it is not this client's to delete");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_rejected_is_not_begun_anew() {
+    guarded(async {
+        let desk = Desk::start().await;
+        let (first, second) = (desk.ready().await, desk.ready().await);
+        let names = Names { names: vec![first.clone(), first.clone(), second], ..Names::default() };
+        let session = resumed(&desk.url(), &names);
+        session.call_tool(call("echo")).await.unwrap();
+        assert_eq!(desk.ask(&Ask::method("DELETE").session(&first)).await.head.status, 204);
+        let error = session.call_tool(call("echo")).await.unwrap_err();
+        assert!(matches!(error, Error::SessionInvalid), "{error:?}");
+        assert_eq!(names.asked.load(Ordering::SeqCst), 2, "it is said at the first rejection");
+        assert_eq!(desk.server.sessions(), 1);
+        // Whoever owns the sessions has begun another; the next call is made in that.
+        assert_eq!(said(&session.call_tool(call("echo")).await.unwrap()), "hello");
+        session.close().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_provider_s_own_error_reaches_the_caller() {
+    guarded(async {
+        let desk = Desk::start().await;
+        let session = resumed(&desk.url(), &Names::default());
+        match session.call_tool(call("echo")).await.unwrap_err() {
+            Error::SessionProvider(error) => assert!(error.downcast_ref::<NoMore>().is_some(), "{error}"),
+            other => panic!("{other:?}"),
+        }
+        session.close().await.unwrap();
+        assert_eq!(desk.server.sessions(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_is_said_that_was_not_asked_for() {
+    guarded(async {
+        let server = Fake::start(|asked, _| fake::result(asked, json!({ "content": [] }))).await;
+        let names = Names { names: vec!["theirs".to_owned()], ..Names::default() };
+        let session = resumed(&server.url(), &names);
+        session.call_tool(call("echo")).await.unwrap();
+        session.close().await.unwrap();
+        let seen = server.seen.lock().unwrap();
+        let said: Vec<&str> = seen.iter().map(|asked| asked.what()).collect();
+        assert_eq!(said, ["tools/call"]);
+        assert_eq!(
+            (seen[0].header("mcp-session-id"), seen[0].header("mcp-protocol-version")),
+            ("theirs", "2025-03-26")
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_known_of_the_announcements_counts() {
+    guarded(async {
+        let server = Fake::start(|asked, _| fake::result(asked, json!({ "tools": [] }))).await;
+        let names = Names { names: vec!["theirs".to_owned()], ..Names::default() };
+        let client =
+            transport(&server.url()).options(ClientOptions::default().listen(false)).sessions_from(names);
+        let known = Resumed::unknown().server_said(&json!({ "capabilities": { "tools": {} } })).unwrap();
+        let session = McpClient::<Active>::resume(client, known);
+        assert!(matches!(session.list_prompts(None).await, Err(Error::NotPermitted(_))));
+        session.list_tools(None).await.unwrap();
+        session.close().await.unwrap();
+    })
+    .await;
+}

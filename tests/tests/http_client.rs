@@ -1,0 +1,87 @@
+//! The client over HTTP, against the server of this library and against servers that do as they please.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::expect_used)]
+
+#[path = "http/calling.rs"]
+mod calling;
+#[path = "http/desk.rs"]
+#[allow(dead_code, reason = "the tests of the server use the rest")]
+mod desk;
+#[path = "http/fake.rs"]
+mod fake;
+#[path = "http/lost.rs"]
+mod lost;
+#[path = "http/providers.rs"]
+mod providers;
+#[path = "http/proxy.rs"]
+mod proxy;
+#[path = "http/wire.rs"]
+#[allow(dead_code, reason = "the tests of the server use the rest")]
+mod wire;
+
+use std::sync::{Arc, Mutex};
+
+use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpError, Uninit, client};
+use mcp_runtime::transport::http::{ClientOptions, HttpClient};
+use mcp_runtime::{Options, RpcError};
+use serde_json::{Value, json};
+use std::time::Duration;
+use tower_mcp_types::protocol::*;
+
+/// What a session has reported.
+type Reports = Arc<Mutex<Vec<String>>>;
+
+fn transport(url: &str) -> HttpClient {
+    let quick = ClientOptions::default().retry(Duration::from_millis(5));
+    HttpClient::new(url).unwrap().options(quick)
+}
+
+fn start(transport: HttpClient) -> (McpClient<Uninit>, Reports) {
+    let reports = Reports::default();
+    let session = McpClient::with_options(transport, watched(&reports));
+    (session, reports)
+}
+
+/// Settings that keep every report.
+fn watched(reports: &Reports) -> Options {
+    let kept = Arc::clone(reports);
+    Options::default().on_report(move |report| kept.lock().unwrap().push(report.to_string()))
+}
+
+fn initialize() -> InitializeParams {
+    let mut message = desk::initialize(0);
+    desk::read(message["params"].take())
+}
+
+/// A session that is ready.
+async fn ready(transport: HttpClient) -> Result<(McpClient<Active>, Reports), McpError> {
+    let (session, reports) = start(transport);
+    let (_, session) = session.initialize(initialize()).await?;
+    Ok((session.send_initialized().await?, reports))
+}
+
+fn call(tool: &str) -> CallToolParams {
+    desk::read(json!({ "name": tool, "arguments": { "message": "hello" } }))
+}
+
+fn said(result: &CallToolResult) -> &str {
+    result.first_text().unwrap_or("nothing")
+}
+
+/// Answers the server's questions.
+struct Roots;
+
+impl client::Handler for Roots {
+    async fn list_roots(
+        &self,
+        _: client::Context,
+        _: Option<ListRootsParams>,
+    ) -> Result<ListRootsResult, RpcError> {
+        Ok(desk::read(json!({ "roots": [{ "uri": "file:///a" }, { "uri": "file:///b" }] })))
+    }
+}
+
+/// The capabilities of a server with tools.
+fn tools() -> Value {
+    json!({ "tools": {} })
+}
