@@ -11,8 +11,10 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
+use mcp_protocol_compiler::diagnostic::Severity;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::{Compilation, compile};
+use mcp_protocol_machine::protocol::{Direction, Level};
 
 /// Compiles the first of some files.
 fn compile_files(files: &[(&str, &str)]) -> Compilation {
@@ -80,6 +82,63 @@ fn an_override_replaces_for_the_imported_definitions_too() {
 }
 
 #[test]
+fn a_group_loses_a_message_for_the_imported_definitions_too() {
+    let more = "request More \"more\" -> Enough\n";
+    let base = BASE.replace("group Asked = Ask", &format!("{more}group Asked = Ask | More"));
+    let main = "import \"base.session\"\ngroup Asked -= More\nclient C\nserver S = dual C\nC = Loop";
+    let sent = |main: &str| sent_first(&[("main.session", main), ("base.session", &base)]);
+    assert_eq!(sent(&main.replace("group Asked -= More\n", "")), ["Ask", "More", "Told"]);
+    assert_eq!(sent(main), ["Ask", "Told"]);
+}
+
+#[test]
+fn an_override_replaces_a_group_and_a_definition() {
+    let more = "request More \"more\" -> Enough\n";
+    let roles = "client C\nserver S = dual C\nC = Loop";
+    for (item, expected) in [
+        ("override group Asked = More\n", ["More", "Told"].as_slice()),
+        ("override Loop = !Told . !Asked . ?reply . End\n", &["Told"]),
+    ] {
+        let main = format!("import \"base.session\"\n{more}{item}{roles}");
+        let sent = sent_first(&[("main.session", &main), ("base.session", BASE)]);
+        assert_eq!(sent, expected, "{item}");
+    }
+}
+
+#[test]
+fn an_override_replaces_a_key() {
+    let base = "
+request Watch \"watch\" (_) -> Watching
+notification Cooked \"cooked\" (_)
+key dish = Watch.dish | Cooked.dish
+Watched = !Watch . ?Watching . Cooking
+Cooking = ?Cooked . Cooking & ?Cooked2 . End
+notification Cooked2 \"cooked/last\" (_)
+";
+    let roles = "client C\nserver S = dual C\nC = *Watched";
+    // The key of the imported file says nothing of `Cooked2`; the one that replaces it does.
+    let short = format!("import \"base.session\"\n{roles}");
+    let found = findings(&[("main.session", &short), ("base.session", base)]);
+    assert!(found.contains("S0406") && found.contains("Cooked2"), "{found}");
+    let key = "override key dish = Watch.dish | Cooked.dish | Cooked2.dish\n";
+    let main = format!("import \"base.session\"\n{key}{roles}");
+    assert_eq!(findings(&[("main.session", &main), ("base.session", base)]), "");
+}
+
+/// What the client may send in its first state.
+fn sent_first(files: &[(&str, &str)]) -> Vec<String> {
+    let compilation = compile_files(files);
+    let compiled = compilation.protocol.unwrap_or_else(|| panic!("{:?}", compilation.diagnostics));
+    let messages = &compiled.declarations.messages;
+    let client = compiled.client.unwrap();
+    let sent = client.states[0].edges.iter().filter(|edge| edge.direction == Direction::Send);
+    let mut names: Vec<String> =
+        sent.map(|edge| messages[usize::from(edge.message.0)].table.name.to_string()).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
 fn files_that_two_others_import_are_read_once() {
     let main = "import \"left.session\"\nimport \"right.session\"\nclient C\nC = Loop";
     let files = [
@@ -128,4 +187,74 @@ fn a_garbled_declaration_is_one_mistake() {
     let text = findings(&[("garbled.session", text)]);
     assert!(!text.contains("called `A`") && !text.contains("called `R`"), "{text}");
     assert!(text.contains("called `M`") && text.contains("called `Gone`"), "{text}");
+}
+
+#[test]
+fn a_level_of_one_direction_wins_over_one_of_both() {
+    for levels in ["should \"both\", must \"sent\" out", "must \"sent\" out, should \"both\""] {
+        let text = format!("client C\nserver S = dual C\nC [{levels}] = !A . ?B . End");
+        let compiled = compile_files(&[("levels.session", &text)]).protocol.unwrap();
+        let client = &compiled.client.unwrap().states[0];
+        assert_eq!((&client.outward, &client.inward), (&Level::must("sent"), &Level::should("both")));
+        let server = &compiled.server.unwrap().states[0];
+        assert_eq!((&server.inward, &server.outward), (&Level::must("sent"), &Level::should("both")));
+    }
+}
+
+/// Two written types, and whether the second is the first one's dual: as texts, so that all from the parser to the
+/// relation has to agree.
+#[test]
+fn written_types_are_compared_by_what_they_say() {
+    let pairs = [
+        // Only what follows one of the branches differs.
+        ("!A . ?X . End ⊕ !B . ?Y . End", "?A . !X . End & ?B . !Y . End", true),
+        ("!A . ?X . End ⊕ !B . ?Y . End", "?A . !X . End & ?B . !X . End", false),
+        ("!A . ?X . End ⊕ !B . ?Y . End", "?A . !X . End & ?B . !Y . !X . End", false),
+        ("!A . ?X . End ⊕ !B . ?Y . End", "?A . !X . End & ?B . End", false),
+        // A loop and itself, under the same name and another.
+        ("rec x . ( !A . x ⊕ !B . End )", "rec x . ( ?A . x & ?B . End )", true),
+        ("rec x . ( !A . x ⊕ !B . End )", "rec other . ( ?A . other & ?B . End )", true),
+        // A loop and what it unfolds to, on either side; and a loop that turns half as often.
+        ("rec x . ( !A . x ⊕ !B . End )", "?A . ( rec x . ( ?A . x & ?B . End ) ) & ?B . End", true),
+        ("!A . ( rec x . ( !A . x ⊕ !B . End ) ) ⊕ !B . End", "rec x . ( ?A . x & ?B . End )", true),
+        ("rec x . !A . x", "rec x . ?A . ?A . x", true),
+        ("rec x . !A . x", "?A . rec x . ?A . ?A . ?A . x", true),
+        ("rec x . ( !A . x ⊕ !B . End )", "?A . rec x . ( ?A . x & ?B . End )", false),
+        ("rec x . !A . !B . x", "rec x . ?A . ?B . ?A . x", false),
+        // The branches in another order, nested or not.
+        ("!A . End ⊕ !B . ?X . End ⊕ !C . ?Y . End", "?C . !Y . End & ?A . End & ?B . !X . End", true),
+        ("!A . End ⊕ ( !B . ?X . End ⊕ !C . ?Y . End )", "?C . !Y . End & ?A . End & ?B . !X . End", true),
+        ("!A . End ⊕ !B . ?X . End ⊕ !C . ?Y . End", "?C . !X . End & ?A . End & ?B . !Y . End", false),
+        // The inner `x` hides the outer one, and the outer one is back where the inner one ends.
+        ("rec x . !A . rec x . !B . x", "rec y . ?A . rec z . ?B . z", true),
+        ("rec x . !A . rec x . !B . x", "?A . rec z . ?B . z", true),
+        ("rec x . !A . rec x . !B . x", "rec y . ?A . rec z . ?B . y", false),
+        (
+            "rec x . ( !A . ( rec x . ( !B . x ⊕ !C . End ) ) ⊕ !D . x )",
+            "rec y . ( ?A . ( rec z . ( ?B . z & ?C . End ) ) & ?D . y )",
+            true,
+        ),
+        (
+            "rec x . ( !A . ( rec x . ( !B . x ⊕ !C . End ) ) ⊕ !D . x )",
+            "rec y . ( ?A . ( rec z . ( ?B . y & ?C . End ) ) & ?D . y )",
+            false,
+        ),
+    ];
+    for (client, server, fits) in pairs {
+        let text = format!("client C\nserver S\nC = {client}\nS = {server}\n");
+        let compilation = compile_files(&[("pair.session", &text)]);
+        let codes: Vec<&str> = compilation
+            .diagnostics
+            .iter()
+            .filter(|found| found.severity > Severity::Note)
+            .map(|found| found.code.0)
+            .collect();
+        let expected: &[&str] = if fits { &[] } else { &["S0501"] };
+        assert_eq!(
+            codes,
+            expected,
+            "{text}{}",
+            render_all(&compilation.sources, &compilation.diagnostics, Style::Plain)
+        );
+    }
 }

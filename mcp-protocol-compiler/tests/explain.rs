@@ -12,7 +12,7 @@ use mcp_protocol_compiler::explain::{self, Block, blocks, pages};
 use mcp_protocol_compiler::{Compilation, Settings};
 use support::{Files, rendered, split};
 
-/// No test reads more than a gigabyte.
+/// No page shows megabytes. What these look like is a case of `tests/diagnostics/`, which makes its file.
 const WITHOUT_WRONG_EXAMPLE: [&str; 1] = ["S0002"];
 
 /// Every Rust file below a folder.
@@ -101,6 +101,21 @@ fn every_wrong_example_gives_its_code_and_no_other() {
         }
     }
     assert!(failures.is_empty(), "{failures}");
+}
+
+#[test]
+fn what_has_no_wrong_example_is_among_the_wrong_programs() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/diagnostics");
+    let snapshots: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "snap"))
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect();
+    for code in WITHOUT_WRONG_EXAMPLE {
+        let title = format!("error[{code}]");
+        assert!(snapshots.iter().any(|snapshot| snapshot.contains(&title)), "no snapshot has {title}");
+    }
 }
 
 /// What a page promises is looked at as a reader sees it: the wrong example and the finding, together.

@@ -313,7 +313,10 @@ impl Explorer<'_> {
                 place.definitions.push(index);
             }
             let flipped = self.heads.graph.is_flipped(node);
-            for level in &definition.levels {
+            // What is said of one direction is more specific than what is said of both, in whatever order they stand.
+            let (directed, general): (Vec<_>, Vec<_>) =
+                definition.levels.iter().partition(|level| level.direction.is_some());
+            for level in directed.into_iter().chain(general) {
                 use crate::ast::LevelDirection::{In, Out};
                 // What the one side sends is what the other receives.
                 let (not_out, not_in) = if flipped { (Out, In) } else { (In, Out) };

@@ -221,47 +221,78 @@ mod tests {
         }
     }
 
-    /// A deterministic automaton with few messages, so that many states behave alike.
+    /// A deterministic automaton with few messages and few of all else, so that many states behave alike: channels
+    /// step by step, the `*` beside them, forks, and states of copies; levels at states and at actions. In each automaton some of
+    /// this varies and the rest does not, so that what varies is all that can tell two states apart.
     fn random(random: &mut Random) -> Raw {
         let count = 1 + random.below(12);
+        let aspects = [random.below(10), random.below(10)];
+        let varies = |random: &mut Random, aspect: usize| aspects.contains(&aspect) && random.below(3) == 0;
         let states = (0..count)
             .map(|_| {
-                let mut edges: Vec<RawEdge> = Vec::new();
-                for _ in 0..random.below(4) {
-                    let direction = if random.below(2) == 0 { Direction::Send } else { Direction::Receive };
-                    let message = MessageIndex(random.below(3) as u16);
-                    if edges.iter().any(|edge| (edge.direction, edge.message) == (direction, message)) {
-                        continue;
-                    }
-                    edges.push(RawEdge {
-                        direction,
-                        message,
-                        target: random.below(count),
-                        spawn: random.below(5) == 0,
-                        copy: None,
-                        origin: Origin::Written,
-                        span: Span::default(),
-                        level: None,
-                    });
-                }
+                let fork = random.below(4) == 0;
+                let edges = if fork { Vec::new() } else { edges(random, count, aspects) };
+                let parts = if fork { 1 + random.below(2) } else { 0 };
+                // As a branch of a choice a `*` stands in a channel that goes on; else it is what is left of one.
+                let only_copies = edges.iter().all(|edge| edge.spawn) && varies(random, 0);
                 RawState {
-                    kind: if edges.is_empty() { StateKind::End } else { StateKind::Linear },
+                    kind: match edges.as_slice() {
+                        [] if fork => StateKind::Fork,
+                        [] => StateKind::End,
+                        _ if only_copies => StateKind::Replicated,
+                        _ => StateKind::Linear,
+                    },
                     own: edges.len(),
                     edges,
-                    parts: Vec::new(),
-                    may_close: random.below(6) == 0,
-                    peer_may_close: false,
+                    parts: (0..parts).map(|_| random.below(count)).collect(),
+                    may_close: varies(random, 1),
+                    peer_may_close: varies(random, 2),
                     end: None,
-                    only: Only { outward: random.below(8) == 0, inward: random.below(8) == 0 },
-                    outward: None,
-                    inward: None,
-                    body: None,
+                    only: Only { outward: varies(random, 3), inward: varies(random, 4) },
+                    outward: varies(random, 5).then(|| level(random)),
+                    inward: varies(random, 6).then(|| level(random)),
+                    body: varies(random, 7).then_some(None),
                     definitions: Vec::new(),
                     span: Span::default(),
                 }
             })
             .collect();
         Raw { states, start: 0 }
+    }
+
+    fn edges(random: &mut Random, count: usize, aspects: [usize; 2]) -> Vec<RawEdge> {
+        let mut edges: Vec<RawEdge> = Vec::new();
+        for _ in 0..random.below(4) {
+            let direction = if random.below(2) == 0 { Direction::Send } else { Direction::Receive };
+            let message = MessageIndex(random.below(3) as u16);
+            if edges.iter().any(|edge| (edge.direction, edge.message) == (direction, message)) {
+                continue;
+            }
+            edges.push(RawEdge {
+                direction,
+                message,
+                target: random.below(count),
+                spawn: random.below(5) == 0,
+                copy: None,
+                origin: if aspects.contains(&8) && random.below(3) == 0 {
+                    Origin::Refusal
+                } else {
+                    Origin::Written
+                },
+                span: Span::default(),
+                level: (aspects.contains(&9) && random.below(3) == 0).then(|| level(random)),
+            });
+        }
+        edges
+    }
+
+    /// One of three that differ in one thing each.
+    fn level(random: &mut Random) -> Level {
+        match random.below(3) {
+            0 => Level::must("one"),
+            1 => Level::should("one"),
+            _ => Level::should("other"),
+        }
     }
 
     /// Whether two states behave alike, by walking every pair that can be reached from them.
@@ -273,34 +304,41 @@ mod tests {
                 continue;
             }
             let (one, other) = (&raw.states[left], &raw.states[right]);
-            if (one.kind, one.may_close, one.only) != (other.kind, other.may_close, other.only)
-                || one.edges.len() != other.edges.len()
-            {
+            let of =
+                |state: &RawState| (state.kind, state.only, state.body, state.edges.len(), state.parts.len());
+            let closing = |state: &RawState| (state.may_close, state.peer_may_close);
+            let levels = |state: &RawState| (state.outward.clone(), state.inward.clone());
+            if of(one) != of(other) || closing(one) != closing(other) || levels(one) != levels(other) {
                 return false;
             }
             for edge in &one.edges {
                 let like = |found: &&RawEdge| {
-                    (found.direction, found.message, found.spawn)
-                        == (edge.direction, edge.message, edge.spawn)
+                    (found.direction, found.message, found.spawn, found.origin, &found.level)
+                        == (edge.direction, edge.message, edge.spawn, edge.origin, &edge.level)
                 };
                 match other.edges.iter().find(like) {
                     Some(found) => waiting.push((edge.target, found.target)),
                     None => return false,
                 }
             }
+            waiting.extend(one.parts.iter().copied().zip(other.parts.iter().copied()));
         }
         true
     }
 
     #[test]
     fn states_are_one_exactly_if_they_behave_alike() {
+        let (mut merged, mut forks_merged) = (0, 0);
         for seed in 1..=5_000u64 {
             let raw = random(&mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
             let classes = classes(&raw);
             for left in 0..raw.states.len() {
                 for right in 0..left {
+                    let same = classes[left] == classes[right];
+                    merged += u64::from(same);
+                    forks_merged += u64::from(same && raw.states[left].kind == StateKind::Fork);
                     assert_eq!(
-                        classes[left] == classes[right],
+                        same,
                         alike(&raw, left, right),
                         "seed {seed}: states {right} and {left} of {raw:#?}"
                     );
@@ -315,6 +353,7 @@ mod tests {
                     .cloned()
                     .chain(small.states.iter().cloned().map(|mut state| {
                         state.edges.iter_mut().for_each(|edge| edge.target += raw.states.len());
+                        state.parts.iter_mut().for_each(|part| *part += raw.states.len());
                         state
                     }))
                     .collect(),
@@ -325,5 +364,9 @@ mod tests {
                 assert!((0..left).all(|right| !alike(&small, left, right)), "seed {seed}");
             }
         }
+        assert!(
+            merged > 1_000 && forks_merged > 50,
+            "{merged} pairs of states are one, {forks_merged} of forks"
+        );
     }
 }

@@ -10,7 +10,7 @@ use counting::{Counter, CountingError, Teller, server};
 use payload::{Amount, Count, Opening};
 
 /// What the messages carry.
-mod payload {
+pub(crate) mod payload {
     use serde::{Deserialize, Serialize};
 
     #[derive(Debug, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ mod payload {
 }
 
 /// What the compiler makes of the session types.
-mod counting {
+pub(crate) mod counting {
     mcp_runtime::protocol!("./counter.session");
 }
 
@@ -43,7 +43,7 @@ async fn main() -> Result<(), CountingError> {
 }
 
 /// The client's side: `!Open . ?Opened . Ready`, then around the loop.
-async fn count(teller: Teller<counting::Start>) -> Result<u64, CountingError> {
+pub(crate) async fn count(teller: Teller<counting::Start>) -> Result<u64, CountingError> {
     let (opened, mut teller) = teller.open(Opening { name: "apples".to_owned() }).await?;
     println!("the counter starts at {}", opened.count);
     for amount in [3, 4] {
@@ -55,7 +55,7 @@ async fn count(teller: Teller<counting::Start>) -> Result<u64, CountingError> {
 }
 
 /// The server's side: whatever comes, with the session that goes on from there.
-async fn keep(counter: Counter<counting::Start>) -> Result<u64, CountingError> {
+pub(crate) async fn keep(counter: Counter<counting::Start>) -> Result<u64, CountingError> {
     let (opening, counter) = counter.recv_open().await?;
     println!("a counter for {} is opened", opening.name);
     let mut count = 0;

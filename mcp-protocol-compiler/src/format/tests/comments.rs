@@ -57,7 +57,7 @@ fn with_comments(text: &str, places: &[(u16, u8)]) -> String {
 proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
-        cases: 512,
+        cases: 2 * ProptestConfig::default().cases,
         // A line that begins elsewhere may read as another item; such texts are not what this is about.
         max_global_rejects: 1 << 20,
         ..ProptestConfig::default()
