@@ -10,7 +10,9 @@ use std::path::Path;
 use mcp_protocol_machine::protocol::Side;
 
 use crate::automaton::{self, Automaton};
-use crate::checks::{alternatives, announcements, channels, declarations, names, replies, unused};
+use crate::checks::{
+    alternatives, announcements, channels, declarations, names, other_side, replies, unused,
+};
 use crate::diagnostic::{Diagnostic, Severity, findings, repeats};
 use crate::generate::stubs::Outline;
 use crate::lexer;
@@ -169,6 +171,16 @@ fn check(resolution: &Resolution, settings: Settings, diagnostics: &mut Vec<Diag
     } else if is_dual(Side::Client) && wrong(&from_server) {
         from_client = None;
     }
+    // What is wrong with one role alone is often a name that the other role has right.
+    let aside = |found: &mut Option<Vec<Diagnostic>>, side: Side| {
+        let comparison = automaton::compare(resolution, side);
+        *found = found.take().map(|found| other_side::point_at(found, &comparison, side.other()));
+    };
+    match (&client, &server) {
+        (Some(None), Some(Some(_))) => aside(&mut from_client, Side::Client),
+        (Some(Some(_)), Some(None)) => aside(&mut from_server, Side::Server),
+        _ => {}
+    }
     // A role that is the dual of the other repeats its mistakes with `!` and `?` turned round.
     let place = |found: &Diagnostic| (found.code, found.labels.first().map(|label| label.span));
     let known: HashSet<_> = from_client.iter().flatten().map(place).collect();
@@ -189,6 +201,9 @@ fn check(resolution: &Resolution, settings: Settings, diagnostics: &mut Vec<Diag
             if settings.without_closure {
                 found.extend(relation::closing_races(client, server, &declarations.messages));
             }
+        } else {
+            let comparison = automaton::compare(resolution, Side::Client);
+            found.iter_mut().for_each(|finding| other_side::name_both(finding, &comparison));
         }
         diagnostics.append(&mut found);
     }

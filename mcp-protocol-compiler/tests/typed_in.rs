@@ -84,6 +84,20 @@ const EDITS: &[Edit] = &[
         &[("Order, Tip", "Order"), ("⊕ ?News . on", "⊕ !Tip . on ⊕ ?News . on")],
         &[],
     ),
+    edit(
+        "other-reply-on-one-side",
+        "S0301",
+        "write `?Bill` in place of `?Answer`",
+        &[("!Order . ?Answer", "!Order . ?Bill")],
+        &[],
+    ),
+    edit(
+        "other-request-on-one-side",
+        "S0301",
+        "write `!Order` in place of `!Ask`",
+        &[("!Ask . ?Bill", "!Order . ?Bill")],
+        &[],
+    ),
     edit("reply-in-the-wrong-direction", "S0301", "write `?Bill`", &[("!Bill", "?Bill")], &[]),
     edit(
         "forgotten-reply",

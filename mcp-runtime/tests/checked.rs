@@ -4,6 +4,10 @@
 // Helpers of tests say what they expect by panicking, as the tests themselves do.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod cellar {
+    mcp_runtime::protocol!("tests/sessions/cellar.session");
+}
+
 mod desk {
     mcp_runtime::protocol!("tests/sessions/desk.session");
 }
@@ -32,6 +36,8 @@ mod copies;
 mod driving;
 #[path = "checked/judging.rs"]
 mod judging;
+#[path = "checked/narrowing.rs"]
+mod narrowing;
 #[path = "checked/parting.rs"]
 mod parting;
 #[path = "typed/raw.rs"]

@@ -2,7 +2,7 @@
 //!
 //! In: the resolved declarations and definitions. Out: an [`Automaton`] per role, its states in order of
 //! appearance, named, with the place in the text that each edge comes from. Refuses to relate roles: that is
-//! `relation`.
+//! `relation`; where one of them cannot be built, `facing` lays its text beside the other's.
 
 use mcp_protocol_machine::protocol::{
     Action, Direction, Level, MessageIndex, Only, Origin, Side, StateIndex, StateKind,
@@ -13,6 +13,7 @@ use crate::source::Span;
 mod alone;
 mod copies;
 mod explore;
+mod facing;
 mod finish;
 mod graph;
 mod head;
@@ -27,6 +28,7 @@ mod replies;
 #[cfg(test)]
 mod tests;
 
+pub use facing::{Comparison, Difference, compare};
 pub use finish::build;
 pub use lower::check_definitions;
 

@@ -12,6 +12,7 @@ pub mod declarations;
 pub mod exchanges;
 pub mod names;
 pub mod only;
+pub mod other_side;
 pub mod pages;
 pub mod recursion;
 pub mod refusals;

@@ -120,8 +120,8 @@ impl CheckedSession {
     /// The same session with a type: `try_into_typed::<McpClient<Active>>()`, if that is the state it is in and nothing
     /// waits that the typed value would not get.
     ///
-    /// What the session was restricted to with [`restrict`](Self::restrict) is not kept: the type has the methods that
-    /// its state has.
+    /// What the session was restricted to with [`restrict`](Self::restrict) stays: the type has the methods that its
+    /// state has, and those that need more than is left fail with [`Error::NotPermitted`](crate::Error::NotPermitted).
     ///
     /// # Errors
     /// The session, as it was, with the reason.

@@ -271,7 +271,13 @@ impl CheckedSession {
         let params = self.payload(message, payload);
         if let Some((copy, state)) = copy {
             let open = id.iter().map(|id| (message, id.clone())).collect();
-            let session = CheckedSession::of(Session::of_copy(self.link.clone(), copy, state, open));
+            let session = CheckedSession::of(Session::of_copy(
+                self.link.clone(),
+                self.within.clone(),
+                copy,
+                state,
+                open,
+            ));
             return Event::Opened { message, id, params, session };
         }
         let method = self.method_of(message);

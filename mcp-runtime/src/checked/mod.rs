@@ -39,6 +39,7 @@ pub struct CheckedSession {
     link: Link,
     /// What the engine keeps for this value; nothing for a copy.
     seat: Option<FaceSeat>,
+    /// What it is restricted to, which each of the parts is, too: they judge what they send themselves.
     within: Option<Arc<Capabilities>>,
     /// The linear requests of this value that have no reply yet, with their parts. None is open across a fork.
     asked: Vec<(i64, usize)>,
@@ -73,6 +74,7 @@ impl CheckedSession {
 
     pub(crate) fn of(session: Session) -> CheckedSession {
         let link = session.seat.link.clone();
+        let within = session.seat.within.clone();
         let seat = session.seat.copy.is_none().then(|| {
             let key = link.with(|engine| {
                 let key = engine.face_made();
@@ -82,7 +84,7 @@ impl CheckedSession {
             });
             FaceSeat { link: link.clone(), key }
         });
-        CheckedSession { parts: vec![session], link, seat, within: None, asked: Vec::new(), closed: false }
+        CheckedSession { parts: vec![session], link, seat, within, asked: Vec::new(), closed: false }
     }
 
     /// The protocol that the session follows.
@@ -119,9 +121,13 @@ impl CheckedSession {
     }
 
     /// From here on, refuses to send what needs other capabilities than these. There is no way back: of two sets, what
-    /// both hold remains.
+    /// both hold remains. It stays with whatever is made of the session: with the typed value, its handles and handlers, and
+    /// with copies, whichever side opens them.
     pub fn restrict(&mut self, capabilities: &Capabilities) {
         self.within = Some(Arc::new(self.capabilities().meet(capabilities)));
+        for part in &mut self.parts {
+            part.seat.within.clone_from(&self.within);
+        }
     }
 
     /// Closes the session, where the protocol lets this side: what is to be written is written, calls that run fail

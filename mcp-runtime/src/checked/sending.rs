@@ -125,7 +125,11 @@ impl CheckedSession {
             room(&self.link, message).await?;
             let token = id_at(Some(&written), &reports.token);
             let about = token.as_ref().map_or(About::Nothing, About::Token);
-            return self.link.with(|engine| engine.notification(message, &written, about)).map(drop);
+            let within = self.within.as_deref();
+            return self.link.with(|engine| {
+                engine.check_within(message, &written, within)?;
+                engine.notification(message, &written, about).map(drop)
+            });
         }
         if let Way::Linear(place) = self.way(message)? {
             return self.put(place, message, written, &mut Patient::default()).await.map(drop);
@@ -289,8 +293,6 @@ impl CheckedSession {
         written: String,
         patient: &mut Patient,
     ) -> Result<Option<i64>, Error> {
-        let within = self.within.as_deref();
-        self.link.with(|engine| engine.check_within(message, &written, within))?;
         let Some(part) = self.parts.get_mut(place) else { return Err(Error::Closed) };
         let id = part.put_within(message, &Ok(written), patient).await?;
         self.asked.extend(id.map(|id| (id, place)));

@@ -64,7 +64,7 @@ struct Waiting {
     alarm: Option<AlarmKey>,
 }
 
-/// The capabilities that a handle is restricted to, if it is.
+/// The capabilities that a value, or what was made of it, is restricted to, if it is.
 pub(crate) type Within = Option<Arc<Capabilities>>;
 
 enum Stage {

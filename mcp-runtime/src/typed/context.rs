@@ -10,7 +10,7 @@ use mcp_protocol_machine::{RequestId, Token};
 use serde::Serialize;
 
 use super::Handle;
-use super::call::written;
+use super::call::{Within, written};
 use super::timer::room;
 use crate::error::Error;
 use crate::session::Link;
@@ -21,13 +21,15 @@ pub struct Context {
     pub(super) link: Link,
     pub(super) id: Option<RequestId>,
     pub(super) token: Option<Token>,
+    /// What the session is restricted to that the message came to, if it is.
+    pub(super) within: Within,
 }
 
 impl Context {
-    /// Calls back to the peer. What is said by this handle is about the request: over HTTP it takes the same way as its
-    /// answer.
+    /// Calls back to the peer, restricted as the session is that the message came to. What is said by this handle is
+    /// about the request: over HTTP it takes the same way as its answer.
     pub fn handle(&self) -> Handle {
-        Handle::new(self.link.about(self.id.clone()))
+        Handle::new(self.link.about(self.id.clone()), self.within.clone())
     }
 
     /// Whether the peer wants reports on the request.
@@ -46,6 +48,11 @@ impl Context {
         let written = written(&self.link, message, params)?;
         room(&self.link, message).await?;
         self.link.with(|engine| {
+            match engine.check_within(message, &written, self.within.as_deref()) {
+                Err(violation) if violation.missing_capability().is_some() => return Err(violation.into()),
+                // Whether there is anything left to report on is judged next.
+                _ => {}
+            }
             engine.speak_about(self.id.as_ref());
             let reported = engine.report_on(message, &written, token, self.id.as_ref());
             engine.speak_about(None);

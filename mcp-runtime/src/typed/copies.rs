@@ -34,7 +34,7 @@ pub(crate) fn open<P: Serialize + ?Sized>(
             engine.check_within(message, &written, within.as_deref())?;
             engine.open_copy(message, &written, request)
         })?;
-        Ok(Session::of_copy(link, copy, state, Vec::new()))
+        Ok(Session::of_copy(link, within, copy, state, Vec::new()))
     }
 }
 
@@ -50,14 +50,15 @@ pub(super) fn open_exchange<P: Serialize + ?Sized, T: DeserializeOwned>(
 }
 
 impl Session {
-    /// The value of a copy, with the requests that it owes answers to.
+    /// The value of a copy, with the requests that it owes answers to. It is restricted as whatever it comes from is.
     pub(crate) fn of_copy(
         link: Link,
+        within: Within,
         copy: CopyNumber,
         state: StateIndex,
         open: Vec<(MessageIndex, RequestId)>,
     ) -> Session {
-        Session { seat: Seat::of_copy(link, copy, state), open, debt: None }
+        Session { seat: Seat::of_copy(link, within, copy, state), open, debt: None }
     }
 
     /// Opens a copy beside the linear channels; the value stands for it.
@@ -66,7 +67,7 @@ impl Session {
         message: MessageIndex,
         params: &P,
     ) -> impl Future<Output = Result<Session, Error>> + Send + use<P> {
-        open(self.seat.link.clone(), None, message, params)
+        open(self.seat.link.clone(), self.seat.within.clone(), message, params)
     }
 
     /// Opens a copy by a request, and takes the reply.
@@ -75,7 +76,7 @@ impl Session {
         request: MessageIndex,
         params: &P,
     ) -> impl Future<Output = Result<(T, Session), Error>> + Send + use<P, T> {
-        open_exchange(self.seat.link.clone(), None, request, params)
+        open_exchange(self.seat.link.clone(), self.seat.within.clone(), request, params)
     }
 
     /// The id of the request that opened the copy; nothing once it is over.

@@ -24,12 +24,12 @@ pub struct Handle {
 }
 
 impl Handle {
-    pub(super) fn new(link: Link) -> Handle {
-        Handle { link, within: None }
+    pub(super) fn new(link: Link, within: Within) -> Handle {
+        Handle { link, within }
     }
 
     /// A handle that sends nothing for which it needs other capabilities than these: of what this one could send, what
-    /// needs no others.
+    /// needs no others. What is made with it, such as the copies that it opens, is restricted in the same way.
     pub fn restrict(&self, capabilities: &Capabilities) -> Handle {
         let within = match self.within.as_deref() {
             Some(within) => within.meet(capabilities),

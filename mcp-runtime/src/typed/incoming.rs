@@ -13,6 +13,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::JoinSet;
 use tracing::{Instrument, Span};
 
+use super::call::Within;
 use super::inputs::Unread;
 use super::panics::caught;
 use super::{Context, Responder, Session, WriteReply};
@@ -24,12 +25,14 @@ use crate::session::{Arrived, Link, to_be_read};
 #[derive(Debug)]
 pub struct IncomingQueue {
     link: Link,
+    /// What the session is restricted to that it is the queue of, if it is.
+    within: Within,
 }
 
 impl IncomingQueue {
-    pub(super) fn new(link: Link) -> IncomingQueue {
+    pub(super) fn new(link: Link, within: Within) -> IncomingQueue {
         link.with(|engine| engine.attend());
-        IncomingQueue { link }
+        IncomingQueue { link, within }
     }
 
     /// The next input that can be read; `None` when the session is over.
@@ -44,7 +47,7 @@ impl IncomingQueue {
 
     async fn arrival(&self) -> Option<Arrival> {
         let arrived = poll_fn(|context| self.link.with(|engine| engine.poll_incoming(context))).await?;
-        Some(Arrival { link: self.link.clone(), arrived: Some(arrived) })
+        Some(Arrival { link: self.link.clone(), within: self.within.clone(), arrived: Some(arrived) })
     }
 
     /// Hands every input to `dispatch` until the session is over, each in a task of its own. Requests run side by
@@ -99,7 +102,7 @@ impl IncomingQueue {
         let arrived =
             poll_fn(|context| self.link.with(|engine| engine.poll_served(context, handlers, notified)))
                 .await?;
-        Some(Arrival { link: self.link.clone(), arrived: Some(arrived) })
+        Some(Arrival { link: self.link.clone(), within: self.within.clone(), arrived: Some(arrived) })
     }
 }
 
@@ -122,6 +125,7 @@ impl Drop for IncomingQueue {
 #[derive(Debug)]
 pub struct Arrival {
     link: Link,
+    within: Within,
     /// `None` once it is taken.
     arrived: Option<Arrived>,
 }
@@ -153,6 +157,7 @@ impl Arrival {
             link: self.link.clone(),
             id: arrived.and_then(|arrived| arrived.id.clone()),
             token: arrived.and_then(|arrived| arrived.token.clone()),
+            within: self.within.clone(),
         }
     }
 
@@ -162,7 +167,10 @@ impl Arrival {
             return Err(Unread::skipped());
         };
         match read(&self.link, message, payload.as_deref()) {
-            Ok(params) => Ok((params, Responder::new(self.link.clone(), message, id, token))),
+            Ok(params) => {
+                let within = self.within.clone();
+                Ok((params, Responder::new(self.link.clone(), message, id, token, within)))
+            }
             Err(error) => {
                 let method = self.link.with(|engine| engine.method(message));
                 // If the session is over, there is nobody to tell.
@@ -193,7 +201,7 @@ impl Arrival {
         match read(&self.link, message, payload.as_deref()) {
             Ok(params) => {
                 let open = id.map(|id| (message, id)).into_iter().collect();
-                Ok((params, Session::of_copy(self.link.clone(), copy, state, open)))
+                Ok((params, Session::of_copy(self.link.clone(), self.within.clone(), copy, state, open)))
             }
             Err(error) => {
                 let answer = self.link.with(|engine| undecodable(&engine.method(message), &error));

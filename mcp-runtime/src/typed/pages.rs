@@ -38,7 +38,7 @@ type Shape<T> = fn() -> T;
 #[must_use = "pages are asked for one by one, with `next`"]
 pub struct Pages<'a, T> {
     link: Link,
-    /// What the handle is restricted to that they are asked with, if it is.
+    /// What the session or handle is restricted to that they are asked with, if it is.
     within: Within,
     message: MessageIndex,
     cursor: Vec<Text>,
@@ -58,6 +58,7 @@ pub struct Pages<'a, T> {
 impl<T> Pages<'_, T> {
     fn new<P: Serialize + ?Sized>(
         link: Link,
+        within: Within,
         message: MessageIndex,
         params: &P,
         cursor: &[&'static str],
@@ -67,7 +68,7 @@ impl<T> Pages<'_, T> {
         let most = link.options().max_pages;
         let text = |path: &[&'static str]| path.iter().map(|key| Text::Borrowed(key)).collect();
         Pages {
-            within: None,
+            within,
             message,
             cursor: text(cursor),
             next: text(next),
@@ -216,7 +217,7 @@ impl Session {
         cursor: &[&'static str],
         next: &[&'static str],
     ) -> Pages<'_, T> {
-        Pages::new(self.seat.link.clone(), request, params, cursor, next)
+        Pages::new(self.seat.link.clone(), self.seat.within.clone(), request, params, cursor, next)
     }
 }
 
@@ -229,8 +230,6 @@ impl Handle {
         cursor: &[&'static str],
         next: &[&'static str],
     ) -> Pages<'static, T> {
-        let mut pages = Pages::new(self.link.clone(), request, params, cursor, next);
-        pages.within.clone_from(&self.within);
-        pages
+        Pages::new(self.link.clone(), self.within.clone(), request, params, cursor, next)
     }
 }

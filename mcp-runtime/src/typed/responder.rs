@@ -9,6 +9,7 @@ use std::marker::PhantomData;
 use mcp_protocol_machine::protocol::MessageIndex;
 use mcp_protocol_machine::{RequestId, Token};
 
+use super::call::Within;
 use super::reply::Written;
 use super::{Context, WriteReply};
 use crate::error::Error;
@@ -27,6 +28,7 @@ pub struct Responder<R> {
     /// `None` once it is answered.
     id: Option<RequestId>,
     token: Option<Token>,
+    within: Within,
     marker: PhantomData<fn(R)>,
 }
 
@@ -36,8 +38,9 @@ impl<R> Responder<R> {
         message: MessageIndex,
         id: RequestId,
         token: Option<Token>,
+        within: Within,
     ) -> Responder<R> {
-        Responder { link, message, id: Some(id), token, marker: PhantomData }
+        Responder { link, message, id: Some(id), token, within, marker: PhantomData }
     }
 
     /// Answers with a result. Fails if the session is over, and if the result cannot be written or would be read as
@@ -83,7 +86,8 @@ impl<R> Responder<R> {
 
     /// What else is known of the request: whether it was taken back, how to report on it, how to call back.
     pub fn context(&self) -> Context {
-        Context { link: self.link.clone(), id: self.id.clone(), token: self.token.clone() }
+        let (id, token) = (self.id.clone(), self.token.clone());
+        Context { link: self.link.clone(), id, token, within: self.within.clone() }
     }
 }
 

@@ -14,6 +14,7 @@ use mcp_protocol_machine::{
 };
 use serde::Serialize;
 
+use super::call::Within;
 use super::{Call, Closing, Handle, IncomingQueue, Notify, ReadReply};
 use crate::checked::CheckedSession;
 use crate::driver::{Endpoint, Outcome, Transport};
@@ -40,6 +41,8 @@ pub(crate) struct Seat {
     pub(crate) channel: Option<Arc<[MessageIndex]>>,
     /// The copy that the value stands for, if it stands for no linear channel.
     pub(crate) copy: Option<CopyNumber>,
+    /// The capabilities that the value is restricted to, if it is. Whatever is made of the value inherits them.
+    pub(crate) within: Within,
     /// The value was closed or split: its drop means nothing.
     left: bool,
 }
@@ -59,8 +62,8 @@ impl Drop for Seat {
 }
 
 impl Seat {
-    pub(super) fn of_copy(link: Link, copy: CopyNumber, state: StateIndex) -> Seat {
-        Seat { link, state, channel: None, copy: Some(copy), left: false }
+    pub(super) fn of_copy(link: Link, within: Within, copy: CopyNumber, state: StateIndex) -> Seat {
+        Seat { link, state, channel: None, copy: Some(copy), within, left: false }
     }
 
     pub(crate) fn role(&self) -> Option<&Role> {
@@ -79,6 +82,11 @@ impl Seat {
             Action::Step(state) => Some(state),
             Action::Spawn(_) => Some(self.state),
         }
+    }
+
+    /// The capabilities that the value may use, as far as it is restricted.
+    fn capabilities(&self) -> Capabilities {
+        self.within.as_deref().cloned().unwrap_or_else(Capabilities::unknown)
     }
 
     /// Whether a message comes in on this value's channel.
@@ -128,7 +136,7 @@ impl Session {
             runtime.spawn(transport.run(link.clone()));
         }
         Session {
-            seat: Seat { link, state, channel: None, copy: None, left: false },
+            seat: Seat { link, state, channel: None, copy: None, within: None, left: false },
             open: Vec::new(),
             debt: None,
         }
@@ -140,46 +148,49 @@ impl Session {
         P: Serialize + ?Sized,
         T: ReadReply,
     {
-        Call::new(self.seat.link.clone(), request, params)
+        Call::new(self.seat.link.clone(), request, params).within(self.seat.within.clone())
     }
 
     /// A notification beside the linear channels; sent when the future is first polled.
     pub fn notify<P: Serialize + ?Sized>(&self, message: MessageIndex, params: &P) -> Notify<'_> {
-        Notify::new(self.seat.link.clone(), message, params)
+        Notify::new(self.seat.link.clone(), message, params).within(self.seat.within.clone())
     }
 
     /// Calls that outlive a borrow of the session.
     pub fn handle(&self) -> Handle {
-        Handle::new(self.seat.link.clone())
+        Handle::new(self.seat.link.clone(), self.seat.within.clone())
     }
 
     /// The queue of replicated inputs.
     pub fn incoming(&self) -> IncomingQueue {
-        IncomingQueue::new(self.seat.link.clone())
+        IncomingQueue::new(self.seat.link.clone(), self.seat.within.clone())
     }
 
     /// The parts of a session in a fork, in their order.
     pub fn split<const PARTS: usize>(self) -> [Session; PARTS] {
-        let (link, state) = (self.seat.link.clone(), self.seat.state);
+        let (link, within, state) = (self.seat.link.clone(), self.seat.within.clone(), self.seat.state);
         let mut parts = self.into_parts().into_iter();
         // There are as many as generated code asks for.
-        std::array::from_fn(|_| parts.next().unwrap_or_else(|| Session::part(link.clone(), state)))
+        std::array::from_fn(|_| {
+            parts.next().unwrap_or_else(|| Session::part(link.clone(), within.clone(), state))
+        })
     }
 
     /// The same, however many there are.
     pub(crate) fn into_parts(mut self) -> Vec<Session> {
         self.seat.left = true;
-        let link = &self.seat.link;
+        let (link, within) = (&self.seat.link, &self.seat.within);
         let parts: Vec<StateIndex> = self.seat.table().map(|state| state.parts.to_vec()).unwrap_or_default();
-        let parts = parts.into_iter().map(|state| Session::part(link.clone(), state)).collect();
+        let parts =
+            parts.into_iter().map(|state| Session::part(link.clone(), within.clone(), state)).collect();
         link.with(|engine| engine.value_gone());
         parts
     }
 
-    fn part(link: Link, state: StateIndex) -> Session {
+    fn part(link: Link, within: Within, state: StateIndex) -> Session {
         link.with(|engine| engine.value_made());
         let channel = Some(inputs(link.protocol(), link.role(), state));
-        let seat = Seat { link, state, channel, copy: None, left: false };
+        let seat = Seat { link, state, channel, copy: None, within, left: false };
         Session { seat, open: Vec::new(), debt: None }
     }
 
@@ -213,17 +224,18 @@ impl Session {
         self.seat.link.protocol()
     }
 
-    /// Whether a message may be sent now, and if not, why: first the state of this value, then what was negotiated.
+    /// Whether a message may be sent now, and if not, why: first the state of this value, then what was negotiated,
+    /// then what the value is restricted to.
     pub fn permits(&self, message: MessageIndex) -> Result<(), Violation> {
-        permits(&self.seat.link, &[self.seat.state], message, &Capabilities::unknown())
+        permits(&self.seat.link, &[self.seat.state], message, &self.seat.capabilities())
     }
 
     /// What may be sent now.
     pub fn permitted(&self) -> Vec<MessageIndex> {
-        permitted(&self.seat.link, &[self.seat.state], &Capabilities::unknown())
+        permitted(&self.seat.link, &[self.seat.state], &self.seat.capabilities())
     }
 
-    /// The same session without its type: what it permits is decided at run time.
+    /// The same session without its type: what it permits is decided at run time. A restriction stays.
     pub fn into_checked(self) -> CheckedSession {
         CheckedSession::of(self)
     }

@@ -116,6 +116,9 @@ impl Session {
         {
             return Err(error);
         }
+        if let Some(within) = self.seat.within.as_deref() {
+            self.seat.link.with(|engine| engine.check_within(message, written, Some(within)))?;
+        }
         let kind = self.seat.link.protocol().message(message).map(|message| message.kind);
         let meant = self.seat.copy.map_or(Meant::Anything, Meant::Copy);
         let link = &self.seat.link;

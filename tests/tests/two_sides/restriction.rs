@@ -2,7 +2,7 @@
 //! it may do is what the state permits, what was announced, and what every restriction left.
 
 use mcp_protocol_machine::protocol::{Direction, GateIndex, Kind, MessageIndex, Protocol};
-use mcp_protocols::mcp_2025_03_26::{PROTOCOL, messages};
+use mcp_protocols::mcp_2025_03_26::{Active, McpClient, PROTOCOL, messages};
 use mcp_runtime::{Capabilities, Error, ViolationKind};
 use serde_json::{Value, json};
 
@@ -102,6 +102,28 @@ async fn no_chain_of_restrictions_ever_widens() {
                 assert_eq!(matches!(violation.kind, ViolationKind::Restricted { .. }), negotiated);
             }
             assert_eq!(watch.brief().len(), lines);
+            // The session itself is judged like the handle, without its type and with it again, and so is what is
+            // made of it.
+            let mut session = client.into_checked();
+            session.restrict(&left);
+            let beside = |permitted: Vec<MessageIndex>| -> Vec<MessageIndex> {
+                permitted.into_iter().filter(|message| full.contains(message)).collect()
+            };
+            assert_eq!(beside(session.permitted()), handle.permitted(), "{offers} {left:?}");
+            let client: McpClient<Active> = session.try_into_typed().unwrap();
+            assert_eq!(beside(client.permitted()), handle.permitted(), "{offers} {left:?}");
+            assert_eq!(client.handle().permitted(), handle.permitted());
+            let outcomes = [
+                (messages::TOOLS_LIST, client.list_tools(None).await.map(drop)),
+                (messages::TOOLS_LIST, client.list_tools_pages(None).all().await.map(drop)),
+                (messages::PROMPTS_LIST, client.handle().list_prompts_pages(None).all().await.map(drop)),
+                (messages::RESOURCES_SUBSCRIBE, client.subscribe(json!({ "uri": "a:b" })).await.map(drop)),
+            ];
+            for (message, outcome) in outcomes {
+                let refused = matches!(outcome, Err(Error::NotPermitted(_)));
+                assert_eq!(refused, handle.permits(message).is_err(), "{offers} {left:?}: {outcome:?}");
+            }
+            assert_eq!(beside(client.into_checked().permitted()), handle.permitted());
         })
         .await;
     }

@@ -1,0 +1,311 @@
+//! Two roles' texts side by side, where one of them cannot be built.
+//!
+//! In: the resolved definitions and the side that has mistakes. Out: a [`Comparison`]: each place where the other
+//! role's text has another message in the same position. Refuses to judge: a role that can be built is related on its
+//! machine, and a pair of texts that have another shape has no corresponding places to tell of.
+//!
+//! The walk goes through both graphs at once, breadth first, as if each message that differs were the same, so that
+//! what lies behind it is compared as well. That is what tells a wrong name from a step too many.
+
+use std::collections::{HashMap, VecDeque};
+
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Side};
+
+use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
+use super::lower;
+use crate::hash::Set;
+use crate::resolve::{Meaning, Resolution};
+use crate::source::Span;
+
+/// How two roles' texts compare.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// Where one message stands in another's place, in the order of a walk from the start.
+    pub differences: Vec<Difference>,
+    /// Whether the texts are each other's duals but for these.
+    pub alike_otherwise: bool,
+}
+
+/// One message in another's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The action of the role with mistakes.
+    pub own: Span,
+    /// As it is written, `?ToolsResult`.
+    pub written: String,
+    /// What it would be to fit, `?InitializeResult`.
+    pub fitting: String,
+    /// The action of the other role.
+    pub other: Span,
+    /// As that is written, `!InitializeResult`.
+    pub facing: String,
+    /// Whether what lies behind the two actions fits as far as it was compared.
+    pub only_the_name: bool,
+}
+
+/// How many comparisons are made; enough for any protocol that people write.
+const MOST_COMPARED: usize = 200_000;
+
+/// How deep `( , )` and `*` are looked into to find which parts belong together.
+const DEPTH: usize = 4;
+
+/// Compares the text of one side's role with that of the other side's.
+pub fn compare(resolution: &Resolution, side: Side) -> Comparison {
+    let lowered = |side: Side| {
+        let role = resolution.roles.iter().find(|role| role.side == side)?;
+        // What is wrong in the text has been reported when the role was built.
+        Some(lower::lower(resolution, &role.name, side, &mut Vec::new()))
+    };
+    let (Some((own, own_start)), Some((other, other_start))) = (lowered(side), lowered(side.other())) else {
+        return Comparison::default();
+    };
+    let mut walk = Walk {
+        resolution,
+        own: &own,
+        other: &other,
+        waiting: VecDeque::from([(own_start, other_start, None)]),
+        seen: Set::default(),
+        numbers: HashMap::new(),
+        found: Comparison { differences: Vec::new(), alike_otherwise: true },
+        left: MOST_COMPARED,
+    };
+    while let Some((own, other, behind)) = walk.waiting.pop_front() {
+        if walk.seen.insert((own, other)) {
+            walk.places(own, other, behind);
+        }
+        if walk.left == 0 {
+            return Comparison::default();
+        }
+    }
+    walk.found
+}
+
+/// What may come first at a node.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Action(&'a ActionNode),
+    End,
+    Parallel(&'a [NodeId]),
+    Copies(NodeId),
+}
+
+struct Walk<'a> {
+    resolution: &'a Resolution,
+    own: &'a Graph,
+    other: &'a Graph,
+    /// Pairs of nodes to be compared, and the difference they lie behind.
+    waiting: VecDeque<(NodeId, NodeId, Option<usize>)>,
+    seen: Set<(NodeId, NodeId)>,
+    /// The places of the differences, and where each is in the list.
+    numbers: HashMap<(Span, Span), usize>,
+    found: Comparison,
+    /// How many comparisons may still be made.
+    left: usize,
+}
+
+/// Which of two lists' members belong together.
+struct Matched {
+    pairs: Vec<(usize, usize)>,
+    /// Pairs that do not fit, and are each other's only partners.
+    unlike: Vec<(usize, usize)>,
+    /// Whether a member has no partner at all.
+    incomplete: bool,
+}
+
+impl<'a> Walk<'a> {
+    fn places(&mut self, own: NodeId, other: NodeId, behind: Option<usize>) {
+        let (own_graph, other_graph) = (self.own, self.other);
+        let (Some(own), Some(other)) = (self.heads(own_graph, own), self.heads(other_graph, other)) else {
+            return self.apart(behind);
+        };
+        let matched = self.matched(&own, &other, |walk, own, other| walk.fits(own, other, DEPTH));
+        if matched.incomplete {
+            self.apart(behind);
+        }
+        for (one, two) in matched.pairs.into_iter().chain(matched.unlike) {
+            let (Some(own), Some(other)) = (own.get(one), other.get(two)) else { continue };
+            match (*own, *other) {
+                (Place::Action(own), Place::Action(other)) => self.actions(own, other, behind),
+                (Place::End, Place::End) => {}
+                (Place::Copies(own), Place::Copies(other)) => self.waiting.push_back((own, other, behind)),
+                (Place::Parallel(own), Place::Parallel(other)) => self.parts(own, other, behind),
+                _ => self.apart(behind),
+            }
+        }
+    }
+
+    /// Actions that stand in the same place.
+    fn actions(&mut self, own: &ActionNode, other: &ActionNode, behind: Option<usize>) {
+        if own.direction == other.direction {
+            return self.apart(behind);
+        }
+        let behind = match self.same(&own.message.text, &other.message.text) {
+            true => behind,
+            false => Some(self.difference(own, other)),
+        };
+        self.waiting.push_back((own.next, other.next, behind));
+    }
+
+    /// The number of a difference, which a loop leads to again.
+    fn difference(&mut self, own: &ActionNode, other: &ActionNode) -> usize {
+        let differences = &mut self.found.differences;
+        *self.numbers.entry((own.span, other.span)).or_insert_with(|| {
+            let action = |direction, name: &str| {
+                let sign = if direction == Direction::Send { '!' } else { '?' };
+                format!("{sign}{name}")
+            };
+            differences.push(Difference {
+                own: own.span,
+                written: action(own.direction, &own.message.text),
+                fitting: action(own.direction, &other.message.text),
+                other: other.span,
+                facing: action(other.direction, &other.message.text),
+                only_the_name: true,
+            });
+            differences.len() - 1
+        })
+    }
+
+    /// Channels that stand in the same place.
+    fn parts(&mut self, own: &[NodeId], other: &[NodeId], behind: Option<usize>) {
+        let matched = self.matched(own, other, |walk, own, other| walk.alike(own, other, DEPTH));
+        if matched.incomplete {
+            self.apart(behind);
+        }
+        for (one, two) in matched.pairs.into_iter().chain(matched.unlike) {
+            if let (Some(own), Some(other)) = (own.get(one), other.get(two)) {
+                self.waiting.push_back((*own, *other, behind));
+            }
+        }
+    }
+
+    /// The texts differ in more than a name.
+    fn apart(&mut self, behind: Option<usize>) {
+        self.found.alike_otherwise = false;
+        if let Some(difference) = behind.and_then(|index| self.found.differences.get_mut(index)) {
+            difference.only_the_name = false;
+        }
+    }
+
+    /// Members in the same position come first: of two branches with one name, the one is wrong that stands where the
+    /// other role has something else.
+    fn matched<T: Copy>(
+        &mut self,
+        own: &[T],
+        other: &[T],
+        mut fits: impl FnMut(&mut Self, T, T) -> bool,
+    ) -> Matched {
+        let mut pairs = Vec::new();
+        let (mut own_left, mut other_left) = (Vec::new(), Vec::new());
+        for index in 0..own.len().max(other.len()) {
+            match (own.get(index), other.get(index)) {
+                (Some(one), Some(two)) if fits(self, *one, *two) => pairs.push((index, index)),
+                (one, two) => {
+                    own_left.extend(one.map(|one| (index, *one)));
+                    other_left.extend(two.map(|two| (index, *two)));
+                }
+            }
+        }
+        own_left.retain(|(index, one)| {
+            let partner = other_left.iter().position(|(_, two)| fits(self, *one, *two));
+            if let Some((two, _)) = partner.map(|partner| other_left.remove(partner)) {
+                pairs.push((*index, two));
+            }
+            partner.is_none()
+        });
+        let unlike = match (own_left.as_slice(), other_left.as_slice()) {
+            ([(one, _)], [(two, _)]) => vec![(*one, *two)],
+            (own, other) => {
+                let same = own.iter().zip(other).all(|((one, _), (two, _))| one == two);
+                if !same || own.len() != other.len() {
+                    return Matched { pairs, unlike: Vec::new(), incomplete: true };
+                }
+                own.iter().map(|(index, _)| (*index, *index)).collect()
+            }
+        };
+        Matched { pairs, unlike, incomplete: false }
+    }
+
+    fn fits(&mut self, own: Place<'a>, other: Place<'a>, depth: usize) -> bool {
+        self.left = self.left.saturating_sub(1);
+        match (own, other) {
+            (Place::Action(own), Place::Action(other)) => {
+                own.direction != other.direction && self.same(&own.message.text, &other.message.text)
+            }
+            (Place::End, Place::End) | (Place::Parallel(_), Place::Parallel(_)) => true,
+            (Place::Copies(own), Place::Copies(other)) => self.alike(own, other, depth),
+            _ => false,
+        }
+    }
+
+    /// Whether two nodes start with the same messages.
+    fn alike(&mut self, own: NodeId, other: NodeId, depth: usize) -> bool {
+        let (own_graph, other_graph) = (self.own, self.other);
+        let (Some(own), Some(other)) = (self.heads(own_graph, own), self.heads(other_graph, other)) else {
+            return false;
+        };
+        let Some(depth) = depth.checked_sub(1) else { return true };
+        own.len() == other.len() && own.iter().zip(&other).all(|(own, other)| self.fits(*own, *other, depth))
+    }
+
+    /// Whether two names in actions stand for the same messages.
+    fn same(&self, own: &str, other: &str) -> bool {
+        let messages = |name: &str| match self.resolution.names.get(name) {
+            Some(Meaning::Message(message)) => vec![*message],
+            Some(Meaning::Group(messages)) => messages.clone(),
+            None => Vec::new(),
+        };
+        let answers = |message: &MessageIndex| {
+            let kind = self.resolution.declarations.message(*message).map(|message| message.table.kind);
+            matches!(kind, Some(Kind::Reply { .. } | Kind::Refusal { .. }))
+        };
+        if own == other {
+            return true;
+        }
+        let (one, two) = (messages(own), messages(other));
+        match (own, other) {
+            ("reply", _) => two.iter().all(answers) && !two.is_empty(),
+            (_, "reply") => one.iter().all(answers) && !one.is_empty(),
+            _ => one == two && !one.is_empty(),
+        }
+    }
+
+    /// What may come first at a node, names followed and choices in choices flattened; nothing where that cannot be
+    /// read.
+    fn heads(&mut self, graph: &'a Graph, node: NodeId) -> Option<Vec<Place<'a>>> {
+        enum Next<'a> {
+            Node(NodeId),
+            Action(&'a ActionNode),
+        }
+        let mut heads = Vec::new();
+        let mut seen: Set<NodeId> = Set::default();
+        let mut stack = vec![Next::Node(node)];
+        while let Some(next) = stack.pop() {
+            self.left = self.left.checked_sub(1)?;
+            let node = match next {
+                Next::Action(action) => {
+                    heads.push(Place::Action(action));
+                    continue;
+                }
+                Next::Node(node) => node,
+            };
+            if !seen.insert(node) {
+                continue;
+            }
+            match graph.get(node) {
+                Node::Pending | Node::Broken => return None,
+                Node::Reference(to) => stack.push(Next::Node(*to)),
+                Node::End(_) => heads.push(Place::End),
+                Node::Choice { branches, .. } => {
+                    stack.extend(branches.iter().rev().map(|branch| match branch {
+                        Branch::Action(action) => Next::Action(action),
+                        Branch::Other(node, _) => Next::Node(*node),
+                    }))
+                }
+                Node::Parallel(parts, _) => heads.push(Place::Parallel(parts)),
+                Node::Replicated(body, _) => heads.push(Place::Copies(*body)),
+            }
+        }
+        Some(heads)
+    }
+}

@@ -1,0 +1,138 @@
+//! What the other role says at the place of a mistake.
+//!
+//! In: the findings of a role that cannot be built, and how its text compares with the other role's. Out: the same
+//! findings, those that come from one wrong name as one, which points at the other role's action, too. Where both can
+//! be built, and relating them found a difference, this says with which names it is written. Refuses to make findings.
+
+use mcp_protocol_machine::protocol::Side;
+
+use crate::automaton::{Comparison, Difference};
+use crate::checks::declarations;
+use crate::diagnostic::{Diagnostic, Label, Severity};
+use crate::source::Span;
+
+/// Points from the findings of one role at the role `other`.
+pub fn point_at(found: Vec<Diagnostic>, comparison: &Comparison, other: Side) -> Vec<Diagnostic> {
+    let differences = &comparison.differences;
+    // Each finding with the difference it comes from, as far as that can be told.
+    let causes: Vec<Option<usize>> = found
+        .iter()
+        .map(|finding| match finding.severity {
+            Severity::Error => cause(finding, comparison),
+            Severity::Warning | Severity::Note => None,
+        })
+        .collect();
+    let mut nearest: Vec<Option<usize>> = vec![None; differences.len()];
+    for (index, (finding, cause)) in found.iter().zip(&causes).enumerate() {
+        let Some((difference, best)) =
+            cause.and_then(|cause| Some((differences.get(cause)?, nearest.get_mut(cause)?)))
+        else {
+            continue;
+        };
+        let before = best.and_then(|best| found.get(best));
+        if before.is_none_or(|before| distance(finding, difference) < distance(before, difference)) {
+            *best = Some(index);
+        }
+    }
+    let mut kept = Vec::new();
+    for (index, (finding, cause)) in found.into_iter().zip(causes).enumerate() {
+        let Some((cause, difference)) = cause.and_then(|cause| Some((cause, differences.get(cause)?))) else {
+            kept.push(finding);
+            continue;
+        };
+        if nearest.get(cause) == Some(&Some(index)) {
+            kept.push(pointing(finding, difference, other));
+        } else if !comparison.alike_otherwise {
+            // It may have another reason, too.
+            kept.push(finding);
+        }
+    }
+    kept
+}
+
+/// Names the two actions that a finding of both roles comes from, where their texts differ in nothing else and it only
+/// names messages of the groups that stand there.
+pub fn name_both(finding: &mut Diagnostic, comparison: &Comparison) {
+    let ([difference], true) = (comparison.differences.as_slice(), comparison.alike_otherwise) else {
+        return;
+    };
+    let Difference { own, written, fitting, other, facing, only_the_name: _ } = difference;
+    let sign = if facing.starts_with('!') { '!' } else { '?' };
+    let turned = format!("{sign}{}", written.trim_start_matches(['!', '?']));
+    let named = |actions: [&String; 2]| {
+        let texts: Vec<String> = actions.iter().map(|action| format!("`{action}`")).collect();
+        finding.helps.iter().any(|help| texts.iter().any(|text| help.contains(text)))
+    };
+    if named([fitting, facing]) && named([written, &turned]) {
+        return;
+    }
+    for (place, action) in [(own, written), (other, facing)] {
+        if !finding.labels.iter().any(|label| overlap(label.span, *place)) {
+            finding.labels.push(Label { span: *place, text: format!("`{action}` stands here") });
+        }
+    }
+    let help = format!("write `{fitting}` in place of `{written}`, or `{turned}` in place of `{facing}`");
+    match finding.helps.first_mut() {
+        Some(first) => *first = help,
+        None => finding.helps.push(help),
+    }
+}
+
+/// The difference that a finding comes from. Where the texts fit but for names, each finding comes from one of them:
+/// without it the role would be the dual of one that is right.
+fn cause(finding: &Diagnostic, comparison: &Comparison) -> Option<usize> {
+    let differences = comparison.differences.iter().enumerate();
+    let near = differences
+        .filter(|(_, difference)| {
+            let touches = finding.labels.iter().any(|label| overlap(label.span, difference.own));
+            touches || comparison.alike_otherwise && finding.code != declarations::UNDEFINED_MESSAGE
+        })
+        .min_by_key(|(_, difference)| distance(finding, difference));
+    near.map(|(index, _)| index)
+}
+
+/// How far a finding is from a difference: whether it starts there, whether it speaks of it, and how far it starts.
+fn distance(finding: &Diagnostic, difference: &Difference) -> (bool, bool, bool, u32) {
+    let primary = finding.labels.first().map_or(Span::default(), |label| label.span);
+    let speaks = finding.labels.iter().any(|label| overlap(label.span, difference.own));
+    (
+        !overlap(primary, difference.own),
+        !speaks,
+        primary.file != difference.own.file,
+        primary.start.abs_diff(difference.own.start),
+    )
+}
+
+fn overlap(one: Span, two: Span) -> bool {
+    one.file == two.file && one.start < two.end && two.start < one.end
+}
+
+fn pointing(mut finding: Diagnostic, difference: &Difference, other: Side) -> Diagnostic {
+    let Difference { own, written, fitting, other: place, facing, only_the_name } = difference;
+    if !finding.labels.iter().any(|label| overlap(label.span, *own)) {
+        finding = finding.also(*own, format!("`{written}` stands here"));
+    }
+    let role = match other {
+        Side::Client => "the client",
+        Side::Server => "the server",
+    };
+    let does = if facing.starts_with('!') { "sends" } else { "expects" };
+    finding = finding.also(*place, format!("{role} {does} `{facing}` here"));
+    let suggested = format!("`{}`", fitting.trim_start_matches(['!', '?']));
+    if !*only_the_name || finding.helps.iter().any(|help| help.contains(&suggested)) {
+        return finding;
+    }
+    // The same name may stand at the primary place, where it is right.
+    let mut others = finding.labels.iter_mut().skip(1);
+    if let Some(label) = others.find(|label| overlap(label.span, *own)) {
+        label.text += &format!("; `{fitting}` would fit");
+    }
+    let help = format!("write `{fitting}` in place of `{written}`: {role} {does} `{facing}` there");
+    // What else could be typed makes this role right, and leaves the two apart; only a name that nothing declares may
+    // be a message that is still to be declared.
+    if finding.code != declarations::UNDEFINED_MESSAGE {
+        finding.helps.clear();
+    }
+    finding.helps.insert(0, help);
+    finding
+}
