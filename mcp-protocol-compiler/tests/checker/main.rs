@@ -10,8 +10,10 @@
 //! the compiler refuses some of the random texts. A long run is
 //! `CHECKER_CASES=20000 cargo test --release -p mcp-protocol-compiler --test checker -- --nocapture`.
 //!
-//! One case is not settled: with seed 4992 a step of a copy comes after the cancel of the request that opened it, in a
-//! state where copies rest. The observer calls it late, the checker refuses it.
+//! Two cases are not settled, both with seed 4992. In a random protocol a step of a copy comes after the cancel of the
+//! request that opened it, in a state where copies rest: the observer calls it late, the checker refuses it. In the
+//! shipped `mcp-2025-11-25.session` a client fetches the result of a task that nobody knows, before `initialized`: the
+//! checker lets it stand alone, the observer does not.
 
 #![allow(
     clippy::unwrap_used,
