@@ -10,10 +10,10 @@
 //! the compiler refuses some of the random texts. A long run is
 //! `CHECKER_CASES=20000 cargo test --release -p mcp-protocol-compiler --test checker -- --nocapture`.
 //!
-//! Two cases are not settled, both with seed 4992. In a random protocol a step of a copy comes after the cancel of the
-//! request that opened it, in a state where copies rest: the observer calls it late, the checker refuses it. In the
-//! shipped `mcp-2025-11-25.session` a client fetches the result of a task that nobody knows, before `initialized`: the
-//! checker lets it stand alone, the observer does not.
+//! Two cases are open, both with seed 4992. In a random protocol a request goes on with a copy after the other side has
+//! taken back what opened it and refused the step before: it crossed both, so the observer calls it late; the checker
+//! has forgotten the copy and refuses it. And the observer knows no open keys: in the shipped `mcp-2025-11-25.session`
+//! it refuses to let `tasks/result` for a task that nobody knows stand alone, which the checker rightly does.
 
 #![allow(
     clippy::unwrap_used,
