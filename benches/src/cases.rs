@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::checker;
-use crate::contest::{Contestant, Plan};
+use crate::contest::{Contestant, InProcess, Plan};
 use crate::floor::{Blocking, Floor};
 use crate::measure::{Figures, resident, stay_on_one_core};
 use crate::ours::Ours;
@@ -113,7 +113,7 @@ pub fn run(case: &str, who: &str, calls: &str) -> ExitCode {
             None => return unknown(kind),
         },
         "floor" => measure::<Floor>(case),
-        "blocking" => measure::<Blocking>(case),
+        "blocking" if case.place == Place::Child => runtime().block_on(Blocking::child(plan(case))).figures(),
         "ours" => measure::<Ours>(case),
         "ours-checked" => measure::<OursChecked>(case),
         "ours-mcp" => measure::<OursMcp>(case),
@@ -133,8 +133,12 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts")
 }
 
-fn measure<C: Contestant>(case: Case) -> Figures {
-    let plan = Plan { tool: case.tool, in_flight: case.in_flight, calls: case.calls };
+fn plan(case: Case) -> Plan {
+    Plan { tool: case.tool, in_flight: case.in_flight, calls: case.calls }
+}
+
+fn measure<C: InProcess>(case: Case) -> Figures {
+    let plan = plan(case);
     if case.place == Place::Sessions {
         return sessions::<C>(plan);
     }
@@ -157,7 +161,7 @@ fn measure<C: Contestant>(case: Case) -> Figures {
 }
 
 /// The figures of many sessions at once, each of which makes one call at a time.
-fn sessions<C: Contestant>(plan: Plan) -> Figures {
+fn sessions<C: InProcess>(plan: Plan) -> Figures {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime starts");
     runtime.block_on(async move {
         let one = Plan { in_flight: 1, calls: plan.calls / plan.in_flight, ..plan };

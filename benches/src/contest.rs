@@ -36,14 +36,17 @@ impl Plan {
 
 /// What can be measured.
 pub trait Contestant: Send + 'static {
-    /// Both ends in this process.
-    fn duplex(plan: Plan) -> impl Future<Output = Done> + Send;
-
     /// The server in a child process.
     fn child(plan: Plan) -> impl Future<Output = Done> + Send;
 
     /// What the child process does.
     fn serve_stdio() -> impl Future<Output = ()> + Send;
+}
+
+/// What can be measured in one process as well, for neither end blocks the other.
+pub trait InProcess: Contestant {
+    /// Both ends in this process.
+    fn duplex(plan: Plan) -> impl Future<Output = Done> + Send;
 
     /// This many connections with both ends in this process, each used once.
     fn idle(connections: usize) -> impl Future<Output = Vec<Box<dyn Send>>> + Send;

@@ -9,7 +9,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 
-use crate::contest::{Contestant, Done, Plan, itself};
+use crate::contest::{Contestant, Done, InProcess, Plan, itself};
 use crate::payload::{Call, Told, Tool};
 
 /// With tokio's streams.
@@ -99,16 +99,6 @@ async fn call(reader: impl AsyncRead + Unpin, mut writer: impl AsyncWrite + Unpi
 }
 
 impl Contestant for Floor {
-    async fn duplex(plan: Plan) -> Done {
-        let (near, far) = tokio::io::duplex(64 * 1024);
-        let (reader, writer) = tokio::io::split(far);
-        let serving = tokio::spawn(serve(reader, writer));
-        let (reader, writer) = tokio::io::split(near);
-        let done = call(reader, writer, plan).await;
-        serving.abort();
-        done
-    }
-
     async fn child(plan: Plan) -> Done {
         let mut command = tokio::process::Command::from(itself("floor"));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a child starts");
@@ -120,6 +110,18 @@ impl Contestant for Floor {
 
     async fn serve_stdio() {
         serve(tokio::io::stdin(), tokio::io::stdout()).await;
+    }
+}
+
+impl InProcess for Floor {
+    async fn duplex(plan: Plan) -> Done {
+        let (near, far) = tokio::io::duplex(64 * 1024);
+        let (reader, writer) = tokio::io::split(far);
+        let serving = tokio::spawn(serve(reader, writer));
+        let (reader, writer) = tokio::io::split(near);
+        let done = call(reader, writer, plan).await;
+        serving.abort();
+        done
     }
 
     async fn idle(connections: usize) -> Vec<Box<dyn Send>> {
@@ -141,10 +143,6 @@ impl Contestant for Floor {
 }
 
 impl Contestant for Blocking {
-    async fn duplex(_: Plan) -> Done {
-        unreachable!("nothing blocks in one thread")
-    }
-
     async fn child(plan: Plan) -> Done {
         let mut child =
             itself("blocking").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a child");
@@ -176,9 +174,5 @@ impl Contestant for Blocking {
             stdout.write_all(&out).and_then(|()| stdout.flush()).expect("the pipe can be written");
             line.clear();
         }
-    }
-
-    async fn idle(_: usize) -> Vec<Box<dyn Send>> {
-        unreachable!("nothing blocks in one thread")
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use echo::{Active, Caller, Start, Teller, server};
 use mcp_runtime::{Options, RpcError, transport};
 
-use crate::contest::{Contestant, Done, Plan, drive, itself};
+use crate::contest::{Contestant, Done, InProcess, Plan, drive, itself};
 use crate::payload::{Call, Hello, Told};
 
 pub mod echo {
@@ -51,14 +51,6 @@ async fn call(session: Caller<Active>, plan: Plan) -> Done {
 }
 
 impl Contestant for Ours {
-    async fn duplex(plan: Plan) -> Done {
-        let (near, far) = transport::duplex();
-        // As many may wait as the largest case has in flight; a server of one's own would rather refuse some.
-        let options = Options::new().max_incoming(10_000);
-        tokio::spawn(serve(Teller::with_options(far, options)));
-        call(greet(Caller::new(near)).await, plan).await
-    }
-
     async fn child(plan: Plan) -> Done {
         let child = transport::Child::spawn(itself("ours")).expect("a child starts");
         call(greet(Caller::new(child)).await, plan).await
@@ -66,6 +58,16 @@ impl Contestant for Ours {
 
     async fn serve_stdio() {
         serve(Teller::new(transport::stdio())).await;
+    }
+}
+
+impl InProcess for Ours {
+    async fn duplex(plan: Plan) -> Done {
+        let (near, far) = transport::duplex();
+        // As many may wait as the largest case has in flight; a server of one's own would rather refuse some.
+        let options = Options::new().max_incoming(10_000);
+        tokio::spawn(serve(Teller::with_options(far, options)));
+        call(greet(Caller::new(near)).await, plan).await
     }
 
     async fn idle(connections: usize) -> Vec<Box<dyn Send>> {

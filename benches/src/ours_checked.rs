@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use mcp_runtime::{CheckedSession, Event, Options, RequestId, transport};
 
-use crate::contest::{Contestant, Done, Plan, itself};
+use crate::contest::{Contestant, Done, InProcess, Plan, itself};
 use crate::ours::echo::{Caller, Teller, messages};
 use crate::ours::{Ours, greet, serve};
 use crate::payload::{Call, Told, Tool};
@@ -57,12 +57,6 @@ async fn many(session: &mut CheckedSession, plan: Plan) -> Done {
 }
 
 impl Contestant for OursChecked {
-    async fn duplex(plan: Plan) -> Done {
-        let (near, far) = transport::duplex();
-        tokio::spawn(serve(Teller::with_options(far, Options::new().max_incoming(10_000))));
-        call(greet(Caller::new(near)).await.into_checked(), plan).await
-    }
-
     async fn child(plan: Plan) -> Done {
         let child = transport::Child::spawn(itself("ours-checked")).expect("a child starts");
         call(greet(Caller::new(child)).await.into_checked(), plan).await
@@ -70,6 +64,14 @@ impl Contestant for OursChecked {
 
     async fn serve_stdio() {
         Ours::serve_stdio().await;
+    }
+}
+
+impl InProcess for OursChecked {
+    async fn duplex(plan: Plan) -> Done {
+        let (near, far) = transport::duplex();
+        tokio::spawn(serve(Teller::with_options(far, Options::new().max_incoming(10_000))));
+        call(greet(Caller::new(near)).await.into_checked(), plan).await
     }
 
     async fn idle(connections: usize) -> Vec<Box<dyn Send>> {

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tower_mcp_types::protocol::{CallToolParams, CallToolResult, InitializeParams, InitializeResult};
 
-use crate::contest::{Contestant, Done, Plan, drive, itself};
+use crate::contest::{Contestant, Done, InProcess, Plan, drive, itself};
 use crate::payload::{Tool, said};
 
 /// A typed session of the shipped protocol.
@@ -71,12 +71,6 @@ async fn call(session: McpClient<Active>, plan: Plan) -> Done {
 }
 
 impl Contestant for OursMcp {
-    async fn duplex(plan: Plan) -> Done {
-        let (near, far) = transport::duplex();
-        tokio::spawn(serve(McpServer::new(far)));
-        call(greet(McpClient::new(near)).await, plan).await
-    }
-
     async fn child(plan: Plan) -> Done {
         let child = transport::Child::spawn(itself("ours-mcp")).expect("a child starts");
         call(greet(McpClient::new(child)).await, plan).await
@@ -84,6 +78,14 @@ impl Contestant for OursMcp {
 
     async fn serve_stdio() {
         serve(McpServer::new(transport::stdio())).await;
+    }
+}
+
+impl InProcess for OursMcp {
+    async fn duplex(plan: Plan) -> Done {
+        let (near, far) = transport::duplex();
+        tokio::spawn(serve(McpServer::new(far)));
+        call(greet(McpClient::new(near)).await, plan).await
     }
 
     async fn idle(connections: usize) -> Vec<Box<dyn Send>> {

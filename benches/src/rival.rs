@@ -10,7 +10,7 @@ use rmcp::service::{RequestContext, RunningService};
 use rmcp::transport::{TokioChildProcess, stdio};
 use rmcp::{ErrorData, RoleClient, RoleServer, ServerHandler, ServiceExt};
 
-use crate::contest::{Contestant, Done, Plan, drive, itself};
+use crate::contest::{Contestant, Done, InProcess, Plan, drive, itself};
 use crate::payload::{Tool, said};
 
 /// A session of `rmcp`.
@@ -57,15 +57,6 @@ async fn call(session: RunningService<RoleClient, ()>, plan: Plan) -> Done {
 }
 
 impl Contestant for Rival {
-    async fn duplex(plan: Plan) -> Done {
-        let (near, far) = tokio::io::duplex(64 * 1024);
-        tokio::spawn(async move {
-            let session = Desk.serve(far).await.expect("the client greets");
-            session.waiting().await.expect("serving does not panic");
-        });
-        call(().serve(near).await.expect("the server answers"), plan).await
-    }
-
     async fn child(plan: Plan) -> Done {
         let child =
             TokioChildProcess::new(tokio::process::Command::from(itself("rmcp"))).expect("a child starts");
@@ -75,6 +66,17 @@ impl Contestant for Rival {
     async fn serve_stdio() {
         let session = Desk.serve(stdio()).await.expect("the client greets");
         session.waiting().await.expect("serving does not panic");
+    }
+}
+
+impl InProcess for Rival {
+    async fn duplex(plan: Plan) -> Done {
+        let (near, far) = tokio::io::duplex(64 * 1024);
+        tokio::spawn(async move {
+            let session = Desk.serve(far).await.expect("the client greets");
+            session.waiting().await.expect("serving does not panic");
+        });
+        call(().serve(near).await.expect("the server answers"), plan).await
     }
 
     async fn idle(connections: usize) -> Vec<Box<dyn Send>> {

@@ -118,6 +118,20 @@ impl Settings {
     }
 }
 
+/// Has a thousand sessions that end in so many ways, and wants nothing of them left.
+async fn a_thousand(ways: usize, one: impl AsyncFn(usize, &Settings)) {
+    let settings = Settings::default();
+    // What is made once and kept is made before the count.
+    for way in 0..ways {
+        one(way, &settings).await;
+    }
+    let before = Count::at_rest(&settings).await;
+    for session in 0..1000 {
+        one(session % ways, &settings).await;
+    }
+    before.comes_back(&settings).await;
+}
+
 async fn greet(visitor: Visitor<desk::Greeting>) -> Option<Visitor<Open>> {
     let (_, visitor) = visitor.hello(json!({"capabilities": {"approval": {}}})).await.ok()?;
     visitor.send_ready().await.ok()

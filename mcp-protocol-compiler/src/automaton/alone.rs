@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Only, Origin, StateKind};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateKind};
 
-use super::raw::{RawEdge, RawState};
+use super::raw::{RawEdge, RawState, end_of_copies};
 use crate::resolve::Declarations;
 use crate::source::Span;
 
@@ -118,10 +118,7 @@ fn body(
     message: MessageIndex,
     span: Span,
 ) -> usize {
-    let over = states
-        .iter()
-        .position(|place| place.body.is_some() && place.kind == StateKind::End && place.edges.is_empty())
-        .unwrap_or_else(|| push(states, StateKind::End, None, Vec::new(), span));
+    let over = end_of_copies(states).unwrap_or_else(|| push(states, StateKind::End, None, Vec::new(), span));
     let kind = declarations.message(message).map(|message| message.table.kind);
     if kind != Some(Kind::Request) {
         return over;
@@ -138,21 +135,7 @@ fn push(
     edges: Vec<RawEdge>,
     span: Span,
 ) -> usize {
-    states.push(RawState {
-        kind,
-        own: edges.len(),
-        edges,
-        parts: Vec::new(),
-        may_close: false,
-        peer_may_close: false,
-        end: None,
-        only: Only::NONE,
-        outward: None,
-        inward: None,
-        body: Some(request),
-        definitions: Vec::new(),
-        span,
-    });
+    states.push(RawState::of_copy(kind, request, edges, span));
     states.len() - 1
 }
 

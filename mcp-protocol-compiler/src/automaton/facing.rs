@@ -9,10 +9,11 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Side};
+use mcp_protocol_machine::protocol::{Kind, MessageIndex, Side};
 
 use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use super::lower;
+use super::raw::sign;
 use crate::hash::Set;
 use crate::resolve::{Meaning, Resolution};
 use crate::source::Span;
@@ -150,10 +151,7 @@ impl<'a> Walk<'a> {
     fn difference(&mut self, own: &ActionNode, other: &ActionNode) -> usize {
         let differences = &mut self.found.differences;
         *self.numbers.entry((own.span, other.span)).or_insert_with(|| {
-            let action = |direction, name: &str| {
-                let sign = if direction == Direction::Send { '!' } else { '?' };
-                format!("{sign}{name}")
-            };
+            let action = |direction, name: &str| format!("{}{name}", sign(direction));
             differences.push(Difference {
                 own: own.span,
                 written: action(own.direction, &own.message.text),

@@ -37,6 +37,39 @@ pub(super) struct RawState {
     pub(super) span: Span,
 }
 
+impl RawState {
+    /// A state of copies that the text has no place for: the end of one, or the wait for a reply in one.
+    pub(super) fn of_copy(
+        kind: StateKind,
+        request: Option<MessageIndex>,
+        edges: Vec<RawEdge>,
+        span: Span,
+    ) -> RawState {
+        RawState {
+            kind,
+            own: edges.len(),
+            edges,
+            parts: Vec::new(),
+            may_close: false,
+            peer_may_close: false,
+            end: None,
+            only: Only::NONE,
+            outward: None,
+            inward: None,
+            body: Some(request),
+            definitions: Vec::new(),
+            span,
+        }
+    }
+}
+
+/// Where copies end by themselves, with nothing beside them, if any does.
+pub(super) fn end_of_copies(states: &[RawState]) -> Option<usize> {
+    states
+        .iter()
+        .position(|state| state.body.is_some() && state.kind == StateKind::End && state.edges.is_empty())
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct RawEdge {
     pub(super) direction: Direction,

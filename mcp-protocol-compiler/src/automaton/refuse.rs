@@ -6,10 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Only, Origin, StateKind};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateKind};
 
 use super::minimise::classes;
-use super::raw::{Raw, RawEdge, RawState, answer, sign};
+use super::raw::{Raw, RawEdge, RawState, answer, end_of_copies, sign};
 use crate::checks::refusals;
 use crate::diagnostic::Diagnostic;
 use crate::hash::Map;
@@ -196,29 +196,12 @@ impl Refuser<'_> {
         if let Some(over) = self.over {
             return over;
         }
-        let written =
-            self.raw.states.iter().position(|state| {
-                state.body.is_some() && state.kind == StateKind::End && state.edges.is_empty()
-            });
-        let over = match written {
+        let over = match end_of_copies(&self.raw.states) {
             Some(state) => self.state(Key { state, senders: Vec::new() }),
             // A body that never ends by itself still ends when its request is refused.
             None => {
-                self.states.push(RawState {
-                    kind: StateKind::End,
-                    edges: Vec::new(),
-                    own: 0,
-                    parts: Vec::new(),
-                    may_close: false,
-                    peer_may_close: false,
-                    end: None,
-                    only: Only::NONE,
-                    outward: None,
-                    inward: None,
-                    body: Some(None),
-                    definitions: Vec::new(),
-                    span: Span::default(),
-                });
+                let end = RawState::of_copy(StateKind::End, None, Vec::new(), Span::default());
+                self.states.push(end);
                 self.senders.push(Vec::new());
                 self.states.len() - 1
             }

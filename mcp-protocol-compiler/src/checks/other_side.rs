@@ -9,6 +9,7 @@ use mcp_protocol_machine::protocol::Side;
 use crate::automaton::{Comparison, Difference};
 use crate::checks::declarations;
 use crate::diagnostic::{Diagnostic, Label, Severity};
+use crate::relation::words::role;
 use crate::source::Span;
 
 /// Points from the findings of one role at the role `other`.
@@ -112,10 +113,7 @@ fn pointing(mut finding: Diagnostic, difference: &Difference, other: Side) -> Di
     if !finding.labels.iter().any(|label| overlap(label.span, *own)) {
         finding = finding.also(*own, format!("`{written}` stands here"));
     }
-    let role = match other {
-        Side::Client => "the client",
-        Side::Server => "the server",
-    };
+    let role = role(other);
     let does = if facing.starts_with('!') { "sends" } else { "expects" };
     finding = finding.also(*place, format!("{role} {does} `{facing}` here"));
     let suggested = format!("`{}`", fitting.trim_start_matches(['!', '?']));

@@ -16,7 +16,7 @@ use mcp_protocol_machine::protocol::{Action, Origin, Side, StateIndex};
 
 use super::diamond::{self, Shared};
 use super::machine::{Arrow, Event, Locations, Machine, Move, position};
-use super::product::{Pair, PairIndex, Walk};
+use super::product::{Grouping, Pair, PairIndex, Walk};
 use super::{CLOSED, report, words};
 use crate::automaton::{Automaton, Edge};
 use crate::diagnostic::Diagnostic;
@@ -47,7 +47,7 @@ pub struct Closed {
 pub fn close(client: &mut Automaton, server: &mut Automaton, messages: &[Message]) -> Closed {
     let (planned, diagnostics) = {
         let (one, other) = (Machine::new(client), Machine::new(server));
-        let walk = match diamond::explore(&one, &other) {
+        let walk = match diamond::explore(&one, &other, Grouping::Apart) {
             Ok(walk) => walk,
             Err(limit) => {
                 let diagnostics = vec![report::too_many(&one, &other, &limit)];

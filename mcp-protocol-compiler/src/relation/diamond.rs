@@ -31,7 +31,7 @@ pub(super) const COUNTED: usize = 100;
 /// Every race, the shortest first, up to a few. Empty if the roles have the diamond.
 pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Vec<Diagnostic> {
     let (client, server) = (Machine::new(client), Machine::new(server));
-    let walk = match explore(&client, &server) {
+    let walk = match explore(&client, &server, Grouping::Apart) {
         Ok(walk) => walk,
         Err(limit) => return vec![report::too_many(&client, &server, &limit)],
     };
@@ -57,12 +57,13 @@ pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Ve
     diagnostics
 }
 
-/// Every pair in which the roles can meet.
+/// Every pair in which the roles can meet, grouped as asked.
 pub(super) fn explore<'a, 'b>(
     client: &'b Machine<'a>,
     server: &'b Machine<'a>,
+    grouping: Grouping,
 ) -> Result<Walk<'a, 'b>, TooMany> {
-    let mut walk = Walk::pairs(client, server, Grouping::Apart)?;
+    let mut walk = Walk::pairs(client, server, grouping)?;
     while let Some(index) = walk.next() {
         for both in shared(&walk, index) {
             walk.follow(index, &both.client, &both.server)?;

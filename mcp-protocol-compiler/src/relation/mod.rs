@@ -24,7 +24,7 @@ mod remedy;
 mod report;
 mod resting;
 mod roles;
-mod words;
+pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;

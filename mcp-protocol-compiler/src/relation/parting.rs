@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use mcp_protocol_machine::protocol::{Side, StateKind};
 
 use super::closing;
-use super::diamond::{REPORTED, shared};
+use super::diamond::{REPORTED, explore, shared};
 use super::machine::{Event, Machine, Move};
 use super::product::{Extent, Grouping, PairIndex, Walk};
 use super::{RACE, roles, words};
@@ -21,7 +21,7 @@ use crate::resolve::Message;
 /// many places to be looked at together, which closing asks for.
 pub fn closing_races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Vec<Diagnostic> {
     let (client, server) = (Machine::new(client), Machine::new(server));
-    let Some(walk) = explore(&client, &server) else { return Vec::new() };
+    let Ok(walk) = explore(&client, &server, Grouping::Together) else { return Vec::new() };
     let mut told: HashSet<(Side, Event)> = HashSet::new();
     let mut diagnostics = Vec::new();
     for index in walk.all() {
@@ -37,16 +37,6 @@ pub fn closing_races(client: &Automaton, server: &Automaton, messages: &[Message
         }
     }
     diagnostics
-}
-
-fn explore<'a, 'b>(client: &'b Machine<'a>, server: &'b Machine<'a>) -> Option<Walk<'a, 'b>> {
-    let mut walk = Walk::pairs(client, server, Grouping::Together).ok()?;
-    while let Some(index) = walk.next() {
-        for both in shared(&walk, index) {
-            walk.follow(index, &both.client, &both.server).ok()?;
-        }
-    }
-    Some(walk)
 }
 
 /// What the peer of `who` may send where `who` may close, as the peer's machine has it.

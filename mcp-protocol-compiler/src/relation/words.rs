@@ -51,7 +51,7 @@ pub(super) fn replicated(messages: &[Message], event: Event, side: Side) -> Stri
 }
 
 /// `the client`.
-pub(super) fn role(side: Side) -> &'static str {
+pub(crate) fn role(side: Side) -> &'static str {
     match side {
         Side::Client => "the client",
         Side::Server => "the server",

@@ -43,7 +43,7 @@ impl CheckedSession {
                 .await
                 .map(|id| RequestId::Number(id.unwrap_or_default()));
         }
-        if self.link.with(|engine| engine.checker().opens_copy(Direction::Send, message)) {
+        if self.opens_copy(message) {
             return Err(self.opens(message));
         }
         let Some(key) = self.seat.as_ref().map(|seat| seat.key) else { return Err(self.not_here(message)) };
@@ -79,11 +79,11 @@ impl CheckedSession {
             }
             return reply;
         }
-        if self.link.with(|engine| engine.checker().opens_copy(Direction::Send, message)) {
+        if self.opens_copy(message) {
             return Err(self.opens(message));
         }
         let link = self.link.clone();
-        let call: Call<'static, T, Uncancellable, ()> = Call::new(link, message, params);
+        let call: Call<'static, T, Uncancellable, ()> = Call::of_written(link, message, Ok(written));
         call.within(self.within.clone()).await
     }
 
@@ -121,27 +121,22 @@ impl CheckedSession {
                 }
             };
         }
-        if let Some(reports) = &table.reports {
-            room(&self.link, message).await?;
-            let token = id_at(Some(&written), &reports.token);
-            let about = token.as_ref().map_or(About::Nothing, About::Token);
-            let within = self.within.as_deref();
-            return self.link.with(|engine| {
-                engine.check_within(message, &written, within)?;
-                engine.notification(message, &written, about).map(drop)
-            });
-        }
-        if let Way::Linear(place) = self.way(message)? {
-            return self.put(place, message, written, &mut Patient::default()).await.map(drop);
-        }
-        if self.link.with(|engine| engine.checker().opens_copy(Direction::Send, message)) {
-            return Err(self.opens(message));
+        // A report goes with its request, wherever the session stands.
+        if table.reports.is_none() {
+            if let Way::Linear(place) = self.way(message)? {
+                return self.put(place, message, written, &mut Patient::default()).await.map(drop);
+            }
+            if self.opens_copy(message) {
+                return Err(self.opens(message));
+            }
         }
         room(&self.link, message).await?;
+        let token = table.reports.as_ref().and_then(|reports| id_at(Some(&written), &reports.token));
+        let about = token.as_ref().map_or(About::Nothing, About::Token);
         let within = self.within.as_deref();
         self.link.with(|engine| {
             engine.check_within(message, &written, within)?;
-            engine.notification(message, &written, About::Nothing).map(drop)
+            engine.notification(message, &written, about).map(drop)
         })
     }
 
@@ -191,15 +186,17 @@ impl CheckedSession {
         params: &P,
     ) -> Result<CheckedSession, Error> {
         let name = message.into();
-        let (message, _) = match self.named(name, Kind::Request, params) {
+        let (message, written) = match self.named(name, Kind::Request, params) {
             Err(Error::NotPermitted(_)) => self.named(name, Kind::Notification, params)?,
             found => found?,
         };
         self.way(message)?;
-        if !self.link.with(|engine| engine.checker().opens_copy(Direction::Send, message)) {
+        if !self.opens_copy(message) {
             return Err(Error::OpensNothing { message: self.name_of(message) });
         }
-        copies::open(self.link.clone(), self.within.clone(), message, params).await.map(CheckedSession::of)
+        copies::open_written(self.link.clone(), self.within.clone(), message, &written)
+            .await
+            .map(CheckedSession::of)
     }
 
     /// Answers a request of the peer that came with [`next`](Self::next) with a result. If the peer has taken it back
@@ -270,6 +267,11 @@ impl CheckedSession {
 
     pub(super) fn name_of(&self, message: MessageIndex) -> mcp_protocol_machine::protocol::Text {
         self.protocol().message(message).map(|message| message.name.clone()).unwrap_or_default()
+    }
+
+    /// Whether a message opens a copy that has steps of its own.
+    fn opens_copy(&self, message: MessageIndex) -> bool {
+        self.link.with(|engine| engine.checker().opens_copy(Direction::Send, message))
     }
 
     /// Where a message goes from the states of this value.

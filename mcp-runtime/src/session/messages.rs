@@ -119,7 +119,7 @@ impl Engine {
 
     /// What is said from here on is about this request of the peer.
     pub(crate) fn speak_about(&mut self, request: Option<&RequestId>) {
-        if self.messages.outlet.is_some() || self.messages.before.is_some() {
+        if self.messages.one_by_one() {
             self.messages.about =
                 request.and_then(|request| self.owed.get(request)).and_then(|owed| owed.origin);
         }

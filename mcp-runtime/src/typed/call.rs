@@ -88,6 +88,11 @@ enum Cancelling {
 impl<'a, T, C, G> Call<'a, T, C, G> {
     pub(crate) fn new<P: Serialize + ?Sized>(link: Link, message: MessageIndex, params: &P) -> Self {
         let written = written(&link, message, params);
+        Call::of_written(link, message, written)
+    }
+
+    /// The same of params that are JSON already, as `write::payload` gives it.
+    pub(crate) fn of_written(link: Link, message: MessageIndex, written: Result<String, Error>) -> Self {
         let patience = link.options().patience();
         Call {
             link,

@@ -26,16 +26,23 @@ pub(crate) fn open<P: Serialize + ?Sized>(
     params: &P,
 ) -> impl Future<Output = Result<Session, Error>> + Send + use<P> {
     let written = written(&link, message, params);
-    async move {
-        let written = written?;
-        room(&link, message).await?;
-        let request = link.protocol().message(message).is_some_and(|message| message.kind == Kind::Request);
-        let (copy, state) = link.with(|engine| {
-            engine.check_within(message, &written, within.as_deref())?;
-            engine.open_copy(message, &written, request)
-        })?;
-        Ok(Session::of_copy(link, within, copy, state, Vec::new()))
-    }
+    async move { open_written(link, within, message, &written?).await }
+}
+
+/// The same of params that are JSON already, as `write::payload` gives it.
+pub(crate) async fn open_written(
+    link: Link,
+    within: Within,
+    message: MessageIndex,
+    written: &str,
+) -> Result<Session, Error> {
+    room(&link, message).await?;
+    let request = link.protocol().message(message).is_some_and(|message| message.kind == Kind::Request);
+    let (copy, state) = link.with(|engine| {
+        engine.check_within(message, written, within.as_deref())?;
+        engine.open_copy(message, written, request)
+    })?;
+    Ok(Session::of_copy(link, within, copy, state, Vec::new()))
 }
 
 /// Sends the request that opens a copy, and takes its reply. Dropping the future abandons the copy.

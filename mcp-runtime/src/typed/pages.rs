@@ -98,12 +98,12 @@ impl<T> Pages<'_, T> {
     }
 
     /// Asks for the next page.
-    fn ask(&mut self, params: &str) -> Result<OnePage, Error> {
+    fn ask(&mut self, params: String) -> Result<OnePage, Error> {
         if self.asked >= self.most {
             return Err(self.endless(Endless::TooMany(self.most)));
         }
         self.asked += 1;
-        let params = RawValue::from_string(params.to_owned()).map_err(|error| self.unreadable(error))?;
+        let params = RawValue::from_string(params).map_err(|error| self.unreadable(error))?;
         let call = Call::new(self.link.clone(), self.message, &params).within(self.within.clone());
         Ok(match self.timeout {
             Some(timeout) => call.timeout(timeout),
@@ -151,16 +151,12 @@ impl<T: DeserializeOwned> Pages<'_, T> {
     }
 
     fn poll_page(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T, Error>>> {
-        let params = match &self.params {
-            None => return Poll::Ready(None),
-            Some(Ok(params)) => params.clone(),
-            Some(Err(error)) => {
-                let error = error.clone();
-                return self.fail(error);
-            }
-        };
         if self.running.is_none() {
-            match self.ask(&params) {
+            let asked = match self.params.clone() {
+                None => return Poll::Ready(None),
+                Some(params) => params.and_then(|params| self.ask(params)),
+            };
+            match asked {
                 Ok(call) => self.running = Some(call),
                 Err(error) => return self.fail(error),
             }
@@ -180,7 +176,9 @@ impl<T: DeserializeOwned> Pages<'_, T> {
             }
         };
         // What is wrong with the cursor is said when the next page is asked for: this one is good.
-        self.params = self.follow(&params, page.get()).transpose();
+        if let Some(Ok(params)) = self.params.take() {
+            self.params = self.follow(&params, page.get()).transpose();
+        }
         Poll::Ready(Some(Ok(value)))
     }
 

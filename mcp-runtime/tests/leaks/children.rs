@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_runtime::transport::{Child, ShutdownTimes};
 
 use super::desk::{Greeting, Visitor};
-use super::{Count, Settings, greet, run};
+use super::{Count, Settings, a_thousand, greet, run};
 
 /// Short, because many of these children have to be waited for.
 const MOMENT: Duration = Duration::from_millis(2);
@@ -72,17 +72,7 @@ async fn one(way: usize, settings: &Settings) {
 
 #[test]
 fn a_thousand_children_leave_nothing() {
-    run(async {
-        let settings = Settings::default();
-        for way in 0..WAYS {
-            one(way, &settings).await;
-        }
-        let before = Count::at_rest(&settings).await;
-        for session in 0..1000 {
-            one(session % WAYS, &settings).await;
-        }
-        before.comes_back(&settings).await;
-    });
+    run(a_thousand(WAYS, one));
 }
 
 #[test]

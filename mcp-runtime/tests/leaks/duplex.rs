@@ -7,7 +7,7 @@ use mcp_runtime::transport::duplex::{Duplex, duplex_with_capacity};
 use tokio::task::yield_now;
 
 use super::desk::{Clerk, Open, Visitor};
-use super::{Count, Settings, Sometimes, greet, run, welcome};
+use super::{Count, Settings, Sometimes, a_thousand, greet, run, welcome};
 
 async fn open(settings: &Settings) -> (Visitor<Open>, Clerk<Open>) {
     let (near, far) = duplex();
@@ -144,18 +144,7 @@ async fn one(way: usize, settings: &Settings) {
 
 #[test]
 fn a_thousand_sessions_in_memory_leave_nothing() {
-    run(async {
-        let settings = Settings::default();
-        // What is made once and kept is made before the count.
-        for way in 0..WAYS {
-            one(way, &settings).await;
-        }
-        let before = Count::at_rest(&settings).await;
-        for session in 0..1000 {
-            one(session % WAYS, &settings).await;
-        }
-        before.comes_back(&settings).await;
-    });
+    run(a_thousand(WAYS, one));
 }
 
 #[test]

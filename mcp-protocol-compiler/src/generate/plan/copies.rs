@@ -67,10 +67,7 @@ impl<'a> Planner<'a> {
     /// The session types of copies.
     pub(super) fn copies(&self) -> Vec<Role<'a>> {
         let automaton = self.automaton;
-        let mut shared: BTreeMap<usize, usize> = BTreeMap::new();
-        for state in automaton.copies.iter().flat_map(|copy| copy_states(automaton, copy)) {
-            *shared.entry(state).or_default() += 1;
-        }
+        let lives = lives(automaton);
         let plan = |copy: &'a CopyType| {
             let states = copy_states(automaton, copy).into_iter().filter_map(|number| {
                 let index = StateIndex(u32::try_from(number).ok()?);
@@ -79,7 +76,7 @@ impl<'a> Planner<'a> {
                 for method in &mut methods {
                     // A state of two types of copies has a choice in each.
                     if let What::Next(next) = &mut method.what
-                        && shared.get(&number).is_some_and(|types| *types > 1)
+                        && lives.get(&number).is_some_and(|types| types.len() > 1)
                     {
                         next.name = format!("{}{}", copy.name, next.name);
                     }

@@ -177,9 +177,12 @@ pub(in crate::relation) fn automaton(side: Side, text: &str, messages: &mut Vec<
             state.kind = StateKind::End;
         }
     }
+    of_states(side, span(side, 0, text.len()), states.into_values().collect())
+}
+
+/// A role of these states, closed under what they imply.
+pub(super) fn of_states(side: Side, span: Span, states: Vec<State>) -> Automaton {
     let name = if side == Side::Client { "Client" } else { "Server" };
-    let span = span(side, 0, text.len());
-    let states = states.into_values().collect();
     let mut automaton = Automaton {
         side,
         name: name.to_owned(),

@@ -16,7 +16,7 @@ use mcp_protocol_machine::protocol::{
 pub(in crate::relation::tests) use resting::disturb;
 
 use crate::automaton::{Automaton, Edge, State};
-use crate::relation::tests::notation::{complete, flip, messages, state};
+use crate::relation::tests::notation::{complete, flip, messages, of_states, state};
 use crate::resolve::Message;
 use crate::source::Span;
 
@@ -202,20 +202,7 @@ pub(in crate::relation::tests) fn client(random: &mut Random, shape: Shape) -> A
 }
 
 fn finish(side: Side, states: Vec<State>) -> Automaton {
-    let name = if side == Side::Client { "Client" } else { "Server" };
-    let (name, span) = (name.to_owned(), Span::default());
-    let mut automaton = Automaton {
-        side,
-        name,
-        span,
-        documentation: Vec::new(),
-        inline: false,
-        derived: false,
-        states,
-        copies: Vec::new(),
-    };
-    complete(&mut automaton);
-    automaton
+    of_states(side, Span::default(), states)
 }
 
 /// The dual, with its states in another order.
