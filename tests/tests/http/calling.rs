@@ -16,7 +16,7 @@ use super::{Roots, call, initialize, ready, said, start, tools, transport};
 #[tokio::test]
 async fn a_whole_session() {
     guarded(async {
-        let mut desk = Desk::start().await;
+        let mut desk = Desk::listening().await;
         let (session, reports) = ready(transport(&desk.url())).await.unwrap();
         let incoming = session.incoming();
         let serving = tokio::spawn(incoming.serve(Roots));
@@ -56,7 +56,7 @@ async fn a_whole_session() {
 #[tokio::test]
 async fn what_the_server_says_unasked_is_heard() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::listening().await;
         let (session, _) = ready(transport(&desk.url())).await.unwrap();
         desk.gates.announce.add_permits(1);
         let incoming = session.incoming();
@@ -70,8 +70,8 @@ async fn what_the_server_says_unasked_is_heard() {
 #[tokio::test]
 async fn connections_are_kept() {
     guarded(async {
-        let desk = Desk::start().await;
-        let proxy = Proxy::to(desk.address).await;
+        let desk = Desk::listening().await;
+        let proxy = Proxy::to(desk.address()).await;
         let (session, _) = ready(transport(&proxy.url())).await.unwrap();
         for _ in 0..50 {
             session.call_tool(call("echo")).await.unwrap();
@@ -90,8 +90,8 @@ async fn connections_are_kept() {
 async fn an_answer_that_is_cut_is_taken_up_where_it_was() {
     guarded(async {
         let options = ServerOptions::default().retry(Duration::from_millis(5));
-        let desk = Desk::with(options, ListenOptions::default()).await;
-        let proxy = Proxy::to(desk.address).await;
+        let desk = Desk::listening_with(options, ListenOptions::default()).await;
+        let proxy = Proxy::to(desk.address()).await;
         let (session, _) = ready(transport(&proxy.url())).await.unwrap();
         let (told, mut heard) = mpsc::unbounded_channel();
         let talk = session.call_tool(call("talk")).on_progress(move |progress| {
