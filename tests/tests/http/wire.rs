@@ -220,13 +220,14 @@ impl Wire {
         self.send(&ask.text()).await;
         let head = self.head().await.expect("an answer");
         assert!(head.status == 200 && head.is_stream(), "{head:?}");
-        Stream { wire: self, text: String::new() }
+        Stream { wire: self, head, text: String::new() }
     }
 }
 
 /// A stream of events.
 pub struct Stream {
     pub wire: Wire,
+    pub head: Head,
     text: String,
 }
 
