@@ -94,6 +94,18 @@ pub trait Outlet: Send + fmt::Debug {
     /// A request that came in under this name has been answered, or never will be.
     fn settled(&mut self, origin: Origin) -> Option<Waker>;
 
+    /// Nobody waits for the reply to this request of this side any more: it has come, or the request was taken back, or
+    /// it has failed.
+    fn not_awaited(&mut self, id: i64) -> Option<Waker> {
+        let _ = id;
+        None
+    }
+
+    /// The session is over: nobody waits for any reply any more.
+    fn none_awaited(&mut self) -> Vec<Waker> {
+        Vec::new()
+    }
+
     /// The peer has taken a step of a linear channel that is no reply.
     fn stepped(&mut self) {}
 

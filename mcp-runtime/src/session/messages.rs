@@ -14,7 +14,7 @@ use super::names::announced;
 use super::trace::Outcome;
 use crate::driver::{MessageKind, Origin, Outgoing, Outlet, Place, Received};
 use crate::error::Error;
-use crate::jsonrpc::{Envelope, Line, Scanner, parse};
+use crate::jsonrpc::{Envelope, Line, RpcError, Scanner, parse, write};
 use crate::report::Report;
 use crate::typed::{Announced, Resumed};
 
@@ -164,6 +164,23 @@ impl Engine {
         }
     }
 
+    /// Nobody waits for the reply to a request of this side any more.
+    pub(super) fn not_awaited(&mut self, id: &RequestId) {
+        if let (Some(outlet), RequestId::Number(id)) = (&mut self.messages.outlet, id)
+            && let Some(waker) = outlet.not_awaited(*id)
+        {
+            self.effects.wake(waker);
+        }
+    }
+
+    /// Nobody waits for any reply any more.
+    pub(super) fn none_awaited(&mut self) {
+        let Some(outlet) = &mut self.messages.outlet else { return };
+        for waker in outlet.none_awaited() {
+            self.effects.wake(waker);
+        }
+    }
+
     /// Takes one whole message, or a batch.
     pub(crate) fn receive_message(&mut self, message: &[u8], origin: Origin, now: Instant) -> Received {
         self.now = Some(now);
@@ -221,6 +238,7 @@ impl Engine {
             return;
         }
         self.trace_over(Direction::Send, &name, Outcome::Lost);
+        self.not_awaited(&name);
         if self.calls.contains_key(&id) {
             self.complete(id, Err(error));
         } else if !self.debt_paid(&name)
@@ -248,6 +266,24 @@ impl Engine {
             self.checker.announce(side, capabilities);
         }
         Ok(())
+    }
+
+    /// What is said to a request that the peer makes before the session is begun anew, and that is no part of it: one
+    /// that is answered without anybody's doing is answered, any other is refused. To anything else nothing is said.
+    pub(crate) fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
+        let Ok(Envelope::Request { id, method, params }) = parse(message, self.options.max_depth) else {
+            return None;
+        };
+        let read = self.read_as(Direction::Receive, true, &method, params);
+        let mut answer = Vec::new();
+        if read.and_then(|read| self.message(read)).is_some_and(|table| table.answered) {
+            write::result(&mut answer, &id, "{}");
+        } else {
+            let error = RpcError::busy("the session is being begun: ask again later");
+            write::error(&mut answer, Some(&id), &error);
+        }
+        answer.pop_if(|last| *last == b'\n');
+        Some(answer)
     }
 
     /// The peer has lost the session, and its beginning was said once more. What was announced counts anew.

@@ -20,6 +20,7 @@ use super::error::HttpError;
 use super::options::ClientOptions;
 use super::provider::AnyProvider;
 use super::renewal::Beginning;
+use super::running::{Over, Requests};
 use super::{HttpClient, posting};
 use crate::driver::{Endpoint, MessageKind, Origin, Outgoing, Outlet};
 use crate::error::{Error, Reason};
@@ -37,6 +38,8 @@ const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
 pub(super) struct Message {
     pub(super) text: Arc<[u8]>,
     pub(super) kind: MessageKind,
+    /// The session in which it was said.
+    pub(super) generation: u64,
 }
 
 impl Message {
@@ -72,6 +75,8 @@ pub(super) struct Identity {
 pub(super) struct State {
     pub(super) identity: Identity,
     pub(super) beginning: Beginning,
+    /// What may end each request of this side.
+    pub(super) requests: Requests,
     /// The server has begun to answer the first message, so it has named the session; or it needs none.
     pub(super) opened: bool,
     /// The version that was agreed on is known.
@@ -102,6 +107,8 @@ pub(super) struct Conversation {
     tasks: Mutex<JoinSet<()>>,
     queued: Notify,
     opened: Notify,
+    /// The server has taken a message.
+    pub(super) taken: Notify,
     /// Held by whoever begins the session anew.
     pub(super) renewing: tokio::sync::Mutex<()>,
     /// Says how often that was done, to those who wait for answers that will not come.
@@ -132,6 +139,7 @@ impl Conversation {
             tasks: Mutex::new(JoinSet::new()),
             queued: Notify::new(),
             opened: Notify::new(),
+            taken: Notify::new(),
             renewing: tokio::sync::Mutex::new(()),
             generations: watch::Sender::new(0),
         });
@@ -179,20 +187,48 @@ impl Conversation {
         request.headers(headers)
     }
 
-    /// The session, as it is to be named in the next request.
-    pub(super) async fn identity(&self) -> Result<Identity, Error> {
-        let mut identity = self.state().identity.clone();
-        if let Some(provider) = &self.provider {
-            let id = provider.name().await.map_err(Error::SessionProvider)?;
-            let id = HeaderValue::from_str(&id).map_err(|error| Error::SessionProvider(Arc::new(error)))?;
-            identity.id = Some(id);
+    /// The session, as it is to be named in the next request. That a message is made in it counts from this call on.
+    pub(super) fn identity(
+        &self,
+        message: Option<&Message>,
+    ) -> impl Future<Output = Result<Identity, Error>> + Send {
+        let mut identity = {
+            let mut state = self.state();
+            if let Some(id) = message.and_then(Message::id) {
+                state.requests.made_here(id);
+            }
+            state.identity.clone()
+        };
+        let provider = self.provider.clone();
+        async move {
+            if let Some(provider) = provider {
+                let id = provider.name().await.map_err(Error::SessionProvider)?;
+                let id =
+                    HeaderValue::from_str(&id).map_err(|error| Error::SessionProvider(Arc::new(error)))?;
+                identity.id = Some(secret(id));
+            }
+            Ok(identity)
         }
-        Ok(identity)
     }
 
-    /// Hands a message of the server to the session.
-    pub(super) fn receive(&self, message: &[u8]) {
-        self.endpoint.receive_message(message, Origin(0), Instant::now().into_std());
+    /// Hands a message of the server to the session, unless it came in one that the server has lost meanwhile.
+    pub(super) fn receive(&self, message: &[u8], generation: u64) {
+        if self.state().identity.generation == generation {
+            self.endpoint.receive_message(message, Origin(0), Instant::now().into_std());
+        }
+    }
+
+    /// The session was begun anew. `tell` is called when nothing that came in the lost one is handed over any more.
+    pub(super) fn began_anew(&self, identity: Identity, tell: impl FnOnce()) {
+        let generation = identity.generation;
+        let wakers = {
+            let mut state = self.state();
+            state.identity = identity;
+            state.requests.all(Over::Renewed)
+        };
+        tell();
+        wakers.into_iter().for_each(Waker::wake);
+        self.generations.send_replace(generation);
     }
 
     /// A message was not delivered, or its reply will not come.
@@ -307,6 +343,12 @@ impl Conversation {
     }
 }
 
+/// The id of a session. Whoever knows it can speak in the session, so it is kept from logs.
+pub(super) fn secret(mut id: HeaderValue) -> HeaderValue {
+    id.set_sensitive(true);
+    id
+}
+
 /// The error for a message that was not delivered.
 pub(super) fn not_delivered(error: impl StdError + Send + Sync + 'static) -> Error {
     Error::NotDelivered(Arc::new(error))
@@ -318,10 +360,14 @@ pub(super) struct Way(pub(super) Arc<Conversation>);
 
 impl Outlet for Way {
     fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
-        let message = Message { text: outgoing.message.into(), kind: outgoing.kind };
         let mut state = self.0.state();
         if state.over {
             return None;
+        }
+        let generation = state.identity.generation;
+        let message = Message { text: outgoing.message.into(), kind: outgoing.kind, generation };
+        if let Some(id) = message.id() {
+            state.requests.made(id);
         }
         state.waiting = state.waiting.saturating_add(message.text.len());
         let beside = message.id().is_some() && state.opened && !state.posting && state.queue.is_empty();
@@ -338,6 +384,14 @@ impl Outlet for Way {
 
     fn settled(&mut self, _: Origin) -> Option<Waker> {
         None
+    }
+
+    fn not_awaited(&mut self, id: i64) -> Option<Waker> {
+        self.0.state().requests.not_awaited(id)
+    }
+
+    fn none_awaited(&mut self) -> Vec<Waker> {
+        self.0.state().requests.all(Over::NotAwaited)
     }
 
     fn stepped(&mut self) {
