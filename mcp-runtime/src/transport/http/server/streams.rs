@@ -11,6 +11,7 @@ use std::time::Instant;
 use axum::body::Bytes;
 
 use crate::driver::{MessageKind, Origin, Outgoing};
+use crate::jsonrpc::asked;
 
 /// The number under which messages wait that no stream is there for.
 const BACKLOG: u64 = 0;
@@ -341,11 +342,14 @@ impl Streams {
             };
             let Some(event) = event else { continue };
             self.kept = self.kept.saturating_sub(event.cost());
-            if let (MessageKind::Request { id, .. }, false) = (event.kind, taken) {
-                self.lost.push(id);
-                if let Some(carrier) = self.carrier.take() {
-                    carrier.wake();
-                }
+            match event.kind {
+                _ if taken => continue,
+                MessageKind::Request { id, .. } => self.lost.push(id),
+                MessageKind::Several => self.lost.extend(asked(&event.message)),
+                _ => continue,
+            }
+            if let Some(carrier) = self.carrier.take() {
+                carrier.wake();
             }
         }
     }
