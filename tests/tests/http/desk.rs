@@ -225,6 +225,15 @@ impl server::Handler for Tools {
                 }
                 Ok(CallToolResult::text("talked"))
             }
+            // Hangs up, after a report if one is wanted, and answers at once: the client has to come back for that.
+            "leave" => {
+                if message == "told" {
+                    let report = read(json!({ "progressToken": 0, "progress": 1 }));
+                    context.send_progress(report).await.unwrap();
+                }
+                context.hang_up();
+                Ok(CallToolResult::text("left"))
+            }
             "ask" => match context.peer().list_roots(None).await {
                 Ok(result) => Ok(CallToolResult::text(format!("{} roots", result.roots.len()))),
                 Err(error) => Ok(CallToolResult::error(format!("no answer: {error}"))),
