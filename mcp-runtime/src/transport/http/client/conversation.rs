@@ -102,6 +102,8 @@ pub(super) struct Conversation {
     tasks: Mutex<JoinSet<()>>,
     queued: Notify,
     opened: Notify,
+    /// The server has answered the request for the stream of what it says unasked, or cannot be asked.
+    pub(super) listened: Notify,
     /// Held by whoever begins the session anew.
     pub(super) renewing: tokio::sync::Mutex<()>,
     /// Says how often that was done, to those who wait for answers that will not come.
@@ -132,6 +134,7 @@ impl Conversation {
             tasks: Mutex::new(JoinSet::new()),
             queued: Notify::new(),
             opened: Notify::new(),
+            listened: Notify::new(),
             renewing: tokio::sync::Mutex::new(()),
             generations: watch::Sender::new(0),
         });
@@ -248,7 +251,12 @@ impl Conversation {
                         self.accepted(&message);
                         self.fail(&message, not_delivered(HttpError::Late));
                     }
-                    self.listen();
+                    // Some servers lose what they say while nobody listens, even in the middle of a call. So what comes
+                    // behind the first of these waits until the stream is there, if that does not take too long.
+                    if self.listen() {
+                        let listened = self.listened.notified();
+                        drop(tokio::time::timeout(self.options.listen_within, listened).await);
+                    }
                 }
             }
         }
@@ -259,15 +267,16 @@ impl Conversation {
         self.spawn(async move { posting::deliver(&conversation, &message).await });
     }
 
-    /// Opens the stream for what the server says unasked, unless it is open.
-    pub(super) fn listen(self: &Arc<Conversation>) {
+    /// Opens the stream for what the server says unasked, unless it is open; whether it is begun now.
+    pub(super) fn listen(self: &Arc<Conversation>) -> bool {
         let mut state = self.state();
         if !self.options.listen || state.over || std::mem::replace(&mut state.listening, true) {
-            return;
+            return false;
         }
         drop(state);
         let conversation = Arc::clone(self);
         self.spawn(async move { super::listening::listen(&conversation).await });
+        true
     }
 
     /// Whether everything has been accepted that must not be lost.
