@@ -13,12 +13,22 @@ mod results;
 #[path = "suite/running.rs"]
 mod running;
 
-use expected::{NEXT_CLIENT, NEXT_SERVER, Row, STABLE_CLIENT, STABLE_PENDING, STABLE_SERVER};
+use expected::{NEXT_CLIENT, NEXT_SERVER, Row, SINCE_REVISION, STABLE_CLIENT, STABLE_PENDING, STABLE_SERVER};
 use results::Results;
 use running::{CLIENT, Server, Suite, Version};
 
 /// The revision whose requirements are to be met.
 const REVISION: &str = "2025-11-25";
+
+/// What of the latest revision is not in the one before: scenarios, and a check of the names of tools.
+fn in_the_revision_before() -> Vec<Row> {
+    let mut rows = NEXT_SERVER.to_vec();
+    rows.retain(|(scenario, _)| !SINCE_REVISION.contains(scenario));
+    for (_, checks) in rows.iter_mut().filter(|(scenario, _)| *scenario == "tools-list") {
+        *checks -= 1;
+    }
+    rows
+}
 
 /// What is expected of a server that answers with JSON what JSON can answer: of its streams there is nothing to check.
 fn without_streams(rows: &[Row]) -> Vec<Row> {
@@ -66,6 +76,16 @@ async fn the_next_suite_and_our_server() {
 }
 
 #[tokio::test]
+async fn the_next_suite_and_our_server_in_an_older_revision() {
+    let Some(suite) = Suite::installed(Version::Next) else { return };
+    let server = Server::start(&["--streams"]).await;
+    let arguments = ["server", "--url", &server.url, "--spec-version", "2025-06-18"];
+    let run = suite.run("next-older", &arguments).await;
+    run.assert_success();
+    run.results.assert_are(&in_the_revision_before());
+}
+
+#[tokio::test]
 async fn the_stable_suite_and_our_client() {
     let Some(suite) = Suite::installed(Version::Stable) else { return };
     let listed = suite.run("stable-list", &["list"]).await;
@@ -110,6 +130,21 @@ async fn play(suite: &Suite, name: &str, rows: &[Row], more: &[&str]) {
         run.assert_success();
         run.results.assert_are(&[*row]);
     }
+}
+
+#[tokio::test]
+async fn the_suite_stays_on_this_machine() {
+    let Some(suite) = Suite::installed(Version::Next) else { return };
+    let script = r#"
+        const server = require("node:http").createServer().listen(0);
+        console.log(server.address().address);
+        server.close();
+        // An address that is kept for documents, behind which there is nobody.
+        fetch("http://192.0.2.1/").catch((error) => console.log(String(error.cause)));
+    "#;
+    let output = suite.node(&["-e", script]).output();
+    let said = String::from_utf8(running::guarded(output).await.unwrap().stdout).unwrap();
+    assert_eq!(said, "127.0.0.1\nError: the suite was about to connect to 192.0.2.1\n");
 }
 
 #[tokio::test]

@@ -75,6 +75,16 @@ pub(crate) const NEXT_SERVER: &[Row] = &[
     ("server-sse-polling", 3),
 ];
 
+/// Those that the revision before does not have.
+pub(crate) const SINCE_REVISION: [&str; 6] = [
+    "elicitation-sep1034-defaults",
+    "elicitation-sep1330-enums",
+    "server-sse-multiple-streams",
+    "dns-rebinding-protection",
+    "json-schema-2020-12",
+    "server-sse-polling",
+];
+
 pub(crate) const STABLE_CLIENT: &[Row] =
     &[("initialize", 1), ("tools_call", 1), ("elicitation-sep1034-client-defaults", 5), ("sse-retry", 3)];
 

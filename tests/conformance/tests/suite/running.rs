@@ -70,17 +70,24 @@ impl Suite {
             std::fs::remove_dir_all(&folder).unwrap();
         }
         std::fs::create_dir_all(&folder).unwrap();
-        let mut command = Command::new(&self.node);
-        command.arg("--require").arg(here().join("loopback.cjs")).arg(&self.program).args(arguments);
+        let mut command = self.node(&[]);
+        command.arg(&self.program).args(arguments);
         if arguments.first() != Some(&"list") {
             command.arg("--output-dir").arg(&folder);
         }
+        let output = guarded(command.current_dir(&folder).output()).await.unwrap();
+        Run { output, results: Results::read(&folder) }
+    }
+
+    /// Node, kept on this machine.
+    pub(crate) fn node(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.node);
+        command.arg("--require").arg(here().join("loopback.cjs")).args(arguments);
         for proxy in ["http_proxy", "https_proxy", "all_proxy"] {
             command.env_remove(proxy).env_remove(proxy.to_uppercase());
         }
-        let running = command.current_dir(&folder).stdin(Stdio::null()).kill_on_drop(true).output();
-        let output = guarded(running).await.unwrap();
-        Run { output, results: Results::read(&folder) }
+        command.stdin(Stdio::null()).kill_on_drop(true);
+        command
     }
 }
 
