@@ -15,7 +15,7 @@ use super::trace::Outcome;
 use crate::driver::{MessageKind, Origin, Outgoing, Outlet, Place, Received};
 use crate::error::Error;
 use crate::jsonrpc::{Envelope, Line, Scanner, parse};
-use crate::options::Report;
+use crate::report::Report;
 use crate::typed::{Announced, Resumed};
 
 /// What a session keeps for a transport that carries messages.
@@ -159,6 +159,16 @@ impl Engine {
         if let Some(origin) = origin
             && let Some(outlet) = &mut self.messages.outlet
             && let Some(waker) = outlet.settled(origin)
+        {
+            self.effects.wake(waker);
+        }
+    }
+
+    /// Has the transport end the connection on which the peer waits for the answer to a request.
+    pub(crate) fn hang_up(&mut self, request: &RequestId) {
+        if let Some(origin) = self.owed.get(request).and_then(|owed| owed.origin)
+            && let Some(outlet) = &mut self.messages.outlet
+            && let Some(waker) = outlet.hang_up(origin)
         {
             self.effects.wake(waker);
         }

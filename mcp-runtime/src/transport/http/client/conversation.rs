@@ -24,7 +24,7 @@ use super::{HttpClient, posting};
 use crate::driver::{Endpoint, MessageKind, Origin, Outgoing, Outlet};
 use crate::error::{Error, Reason};
 use crate::jsonrpc::asked;
-use crate::options::Report;
+use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 
 /// Both forms that an answer may have.
@@ -127,6 +127,8 @@ pub(super) struct Conversation {
     tasks: Mutex<JoinSet<()>>,
     queued: Notify,
     opened: Notify,
+    /// The server has answered the request for the stream of what it says unasked, or cannot be asked.
+    pub(super) listened: Notify,
     /// Held by whoever begins the session anew.
     pub(super) renewing: tokio::sync::Mutex<()>,
     /// Says how often that was done, to those who wait for answers that will not come.
@@ -157,6 +159,7 @@ impl Conversation {
             tasks: Mutex::new(JoinSet::new()),
             queued: Notify::new(),
             opened: Notify::new(),
+            listened: Notify::new(),
             renewing: tokio::sync::Mutex::new(()),
             generations: watch::Sender::new(0),
         });
@@ -279,7 +282,12 @@ impl Conversation {
                         self.accepted(&message);
                         self.fail(&message, not_delivered(HttpError::Late));
                     }
-                    self.listen();
+                    // Some servers lose what they say while nobody listens, even in the middle of a call. So what comes
+                    // behind the first of these waits until the stream is there, if that does not take too long.
+                    if self.listen() {
+                        let listened = self.listened.notified();
+                        drop(tokio::time::timeout(self.options.listen_within, listened).await);
+                    }
                 }
             }
         }
@@ -290,15 +298,16 @@ impl Conversation {
         self.spawn(async move { posting::deliver(&conversation, &message).await });
     }
 
-    /// Opens the stream for what the server says unasked, unless it is open.
-    pub(super) fn listen(self: &Arc<Conversation>) {
+    /// Opens the stream for what the server says unasked, unless it is open; whether it is begun now.
+    pub(super) fn listen(self: &Arc<Conversation>) -> bool {
         let mut state = self.state();
         if !self.options.listen || state.over || std::mem::replace(&mut state.listening, true) {
-            return;
+            return false;
         }
         drop(state);
         let conversation = Arc::clone(self);
         self.spawn(async move { super::listening::listen(&conversation).await });
+        true
     }
 
     /// Whether everything has been accepted that must not be lost.
