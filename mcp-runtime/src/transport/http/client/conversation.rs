@@ -24,6 +24,7 @@ use super::running::{Over, Requests};
 use super::{HttpClient, posting};
 use crate::driver::{Endpoint, MessageKind, Origin, Outgoing, Outlet};
 use crate::error::{Error, Reason};
+use crate::jsonrpc::asked;
 use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 
@@ -38,17 +39,41 @@ const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
 pub(super) struct Message {
     pub(super) text: Arc<[u8]>,
     pub(super) kind: MessageKind,
+    asks: Asks,
     /// The session in which it was said.
     pub(super) generation: u64,
 }
 
+/// The requests in a message.
+#[derive(Clone, Debug)]
+enum Asks {
+    Nothing,
+    One(i64),
+    Several(Arc<[i64]>),
+}
+
 impl Message {
-    /// The id of a request.
-    pub(super) fn id(&self) -> Option<i64> {
-        match self.kind {
-            MessageKind::Request { id, .. } => Some(id),
-            _ => None,
+    fn new(text: &[u8], kind: MessageKind, generation: u64) -> Message {
+        let asks = match kind {
+            MessageKind::Request { id, .. } => Asks::One(id),
+            MessageKind::Several => Asks::Several(asked(text).into()),
+            _ => Asks::Nothing,
+        };
+        Message { text: text.into(), kind, asks, generation }
+    }
+
+    /// The ids of the requests in it.
+    pub(super) fn asks(&self) -> &[i64] {
+        match &self.asks {
+            Asks::Nothing => &[],
+            Asks::One(id) => std::slice::from_ref(id),
+            Asks::Several(ids) => ids,
         }
+    }
+
+    /// Whether somebody waits for a reply to it.
+    pub(super) fn is_awaited(&self, endpoint: &dyn Endpoint) -> bool {
+        self.asks().iter().any(|id| endpoint.awaits(*id))
     }
 
     pub(super) fn is_step(&self) -> bool {
@@ -56,7 +81,7 @@ impl Message {
             MessageKind::Request { place, .. }
             | MessageKind::Notification { place }
             | MessageKind::Result { place } => place.is_step(),
-            MessageKind::Error | MessageKind::Batch => false,
+            MessageKind::Error | MessageKind::Batch | MessageKind::Several => false,
         }
     }
 }
@@ -109,6 +134,8 @@ pub(super) struct Conversation {
     opened: Notify,
     /// The server has taken a message.
     pub(super) taken: Notify,
+    /// The server has answered the request for the stream of what it says unasked, or cannot be asked.
+    pub(super) listened: Notify,
     /// Held by whoever begins the session anew.
     pub(super) renewing: tokio::sync::Mutex<()>,
     /// Says how often that was done, to those who wait for answers that will not come.
@@ -140,6 +167,7 @@ impl Conversation {
             queued: Notify::new(),
             opened: Notify::new(),
             taken: Notify::new(),
+            listened: Notify::new(),
             renewing: tokio::sync::Mutex::new(()),
             generations: watch::Sender::new(0),
         });
@@ -194,9 +222,7 @@ impl Conversation {
     ) -> impl Future<Output = Result<Identity, Error>> + Send {
         let mut identity = {
             let mut state = self.state();
-            if let Some(id) = message.and_then(Message::id) {
-                state.requests.made_here(id);
-            }
+            state.requests.made_here(message.map_or(&[], Message::asks));
             state.identity.clone()
         };
         let provider = self.provider.clone();
@@ -233,11 +259,17 @@ impl Conversation {
 
     /// A message was not delivered, or its reply will not come.
     pub(super) fn fail(&self, message: &Message, error: Error) {
-        match message.id() {
-            Some(id) if !self.endpoint.awaits(id) => {}
-            _ if message.is_step() => self.endpoint.failed(Reason::from(error)),
-            Some(id) => self.endpoint.request_failed(id, error),
-            None => self.endpoint.report(Report::Undelivered { problem: error.to_string() }),
+        let asks = message.asks();
+        if message.is_step() {
+            if asks.is_empty() || message.is_awaited(&*self.endpoint) {
+                self.endpoint.failed(Reason::from(error));
+            }
+        } else if asks.is_empty() {
+            self.endpoint.report(Report::Undelivered { problem: error.to_string() });
+        } else {
+            for id in asks.iter().filter(|id| self.endpoint.awaits(**id)) {
+                self.endpoint.request_failed(*id, error.clone());
+            }
         }
     }
 
@@ -245,7 +277,7 @@ impl Conversation {
     pub(super) fn accepted(&self, message: &Message) {
         let mut state = self.state();
         state.waiting = state.waiting.saturating_sub(message.text.len());
-        let opens = message.id().is_some() && !std::mem::replace(&mut state.opened, true);
+        let opens = !message.asks().is_empty() && !std::mem::replace(&mut state.opened, true);
         drop(state);
         if opens {
             self.opened.notify_one();
@@ -271,20 +303,25 @@ impl Conversation {
                 continue;
             };
             let opens = !self.state().opened;
-            match message.kind {
+            match message.asks() {
                 // Before the first answer there is no session to name.
-                MessageKind::Request { .. } if opens => {
+                [_, ..] if opens => {
                     self.post_beside(message);
                     self.opened.notified().await;
                 }
-                MessageKind::Request { .. } => self.post_beside(message),
-                _ => {
+                [_, ..] => self.post_beside(message),
+                [] => {
                     let delivery = posting::deliver(self, &message);
                     if tokio::time::timeout(self.options.post_within, delivery).await.is_err() {
                         self.accepted(&message);
                         self.fail(&message, not_delivered(HttpError::Late));
                     }
-                    self.listen();
+                    // Some servers lose what they say while nobody listens, even in the middle of a call. So what comes
+                    // behind the first of these waits until the stream is there, if that does not take too long.
+                    if self.listen() {
+                        let listened = self.listened.notified();
+                        drop(tokio::time::timeout(self.options.listen_within, listened).await);
+                    }
                 }
             }
         }
@@ -295,15 +332,16 @@ impl Conversation {
         self.spawn(async move { posting::deliver(&conversation, &message).await });
     }
 
-    /// Opens the stream for what the server says unasked, unless it is open.
-    pub(super) fn listen(self: &Arc<Conversation>) {
+    /// Opens the stream for what the server says unasked, unless it is open; whether it is begun now.
+    pub(super) fn listen(self: &Arc<Conversation>) -> bool {
         let mut state = self.state();
         if !self.options.listen || state.over || std::mem::replace(&mut state.listening, true) {
-            return;
+            return false;
         }
         drop(state);
         let conversation = Arc::clone(self);
         self.spawn(async move { super::listening::listen(&conversation).await });
+        true
     }
 
     /// Whether everything has been accepted that must not be lost.
@@ -364,13 +402,10 @@ impl Outlet for Way {
         if state.over {
             return None;
         }
-        let generation = state.identity.generation;
-        let message = Message { text: outgoing.message.into(), kind: outgoing.kind, generation };
-        if let Some(id) = message.id() {
-            state.requests.made(id);
-        }
+        let message = Message::new(outgoing.message, outgoing.kind, state.identity.generation);
+        state.requests.made(message.asks());
         state.waiting = state.waiting.saturating_add(message.text.len());
-        let beside = message.id().is_some() && state.opened && !state.posting && state.queue.is_empty();
+        let beside = !message.asks().is_empty() && state.opened && !state.posting && state.queue.is_empty();
         if beside {
             drop(state);
             self.0.post_beside(message);

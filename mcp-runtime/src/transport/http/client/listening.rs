@@ -51,6 +51,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
             // Some servers begin an answer with its first event only.
             _ = generations.wait_for(|now| *now > identity.generation) => continue,
         };
+        conversation.listened.notify_one();
         match answer {
             Ok(response) if response.status().is_success() => {
                 if !form(&response).eq_ignore_ascii_case(EVENT_STREAM) {

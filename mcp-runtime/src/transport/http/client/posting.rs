@@ -129,13 +129,13 @@ async fn answered(
     response: Response,
 ) -> Result<(), Error> {
     let status = response.status();
-    let Some(id) = message.id() else {
+    if message.asks().is_empty() {
         return if status.is_success() {
             Ok(())
         } else {
             refused(conversation, message, &identity, response).await
         };
-    };
+    }
     if identity.id.is_none() && conversation.provider.is_none() {
         // It is the first message, whose answer has named the session.
         identity.id.clone_from(&conversation.state().identity.id);
@@ -149,11 +149,11 @@ async fn answered(
         let body = whole(response, conversation.options.max_message_bytes).await.map_err(not_delivered)?;
         hand_over(conversation, message, &identity, &body);
     } else if form.eq_ignore_ascii_case(EVENT_STREAM) {
-        stream(conversation, message, id, &identity, response).await.map_err(not_delivered)?;
+        stream(conversation, message, &identity, response).await.map_err(not_delivered)?;
     } else {
         return Err(not_delivered(HttpError::Form(form)));
     }
-    if conversation.endpoint.awaits(id) { Err(not_delivered(HttpError::NoReply)) } else { Ok(()) }
+    if message.is_awaited(&*conversation.endpoint) { Err(not_delivered(HttpError::NoReply)) } else { Ok(()) }
 }
 
 /// Hands a message of the server over, after a look at it if it may open the session.
@@ -215,8 +215,8 @@ async fn refused(
     let is_json = form(&response).eq_ignore_ascii_case(JSON);
     let most = if is_json { conversation.options.max_message_bytes } else { SAID };
     let body = beginning(response, most).await;
-    if let (true, Some(id)) = (is_json, message.id()) {
-        let own = mcp_protocol_machine::RequestId::Number(id);
+    if let (true, [id]) = (is_json, message.asks()) {
+        let own = mcp_protocol_machine::RequestId::Number(*id);
         if matches!(parse(&body, usize::MAX), Ok(Envelope::Error { id, .. }) if id == own) {
             conversation.receive(&body, identity.generation);
             return Ok(());
@@ -248,7 +248,6 @@ pub(super) fn failure(status: StatusCode, body: &[u8]) -> HttpError {
 async fn stream(
     conversation: &Arc<Conversation>,
     message: &Message,
-    id: i64,
     identity: &Identity,
     response: Response,
 ) -> Result<(), HttpError> {
@@ -272,7 +271,7 @@ async fn stream(
             last = events.last_id.or(last);
             retry = events.retry.or(retry);
         }
-        if !conversation.endpoint.awaits(id) {
+        if !message.is_awaited(&*conversation.endpoint) {
             return Ok(());
         }
         let Some(last) = last.as_ref().filter(|_| failures < conversation.options.resume_attempts) else {

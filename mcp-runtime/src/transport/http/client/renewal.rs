@@ -114,7 +114,7 @@ async fn begin(
             }
             return Err(undelivered(failure(status, &body)));
         }
-        let Some(id) = message.id() else { continue };
+        let &[id] = message.asks() else { continue };
         if let Some(named) = response.headers().get(SESSION_ID) {
             identity.id = Some(secret(named.clone()));
         }

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::conversation::{Conversation, Message};
 
 /// Why there is nothing to be waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Over {
     /// The server has lost the session in which the request was made, and another was begun.
     Renewed,
@@ -46,15 +46,17 @@ impl Signal {
 pub(super) struct Requests(HashMap<i64, Signal>);
 
 impl Requests {
-    /// The session has made a request.
-    pub(super) fn made(&mut self, id: i64) {
-        self.0.insert(id, Signal::default());
+    /// The session has made requests.
+    pub(super) fn made(&mut self, ids: &[i64]) {
+        self.0.extend(ids.iter().map(|id| (*id, Signal::default())));
     }
 
-    /// A request is made in the session that there is now, perhaps once more.
-    pub(super) fn made_here(&mut self, id: i64) {
-        if let Some(signal) = self.0.get_mut(&id).filter(|signal| signal.over == Some(Over::Renewed)) {
-            signal.over = None;
+    /// Requests are made in the session that there is now, perhaps once more.
+    pub(super) fn made_here(&mut self, ids: &[i64]) {
+        for id in ids {
+            if let Some(signal) = self.0.get_mut(id).filter(|signal| signal.over == Some(Over::Renewed)) {
+                signal.over = None;
+            }
         }
     }
 
@@ -69,15 +71,15 @@ impl Requests {
     }
 }
 
-/// What works on a message. Only requests are ever over; other messages are done when they are delivered.
+/// What works on a message. One without requests is never over before it is delivered.
 pub(super) struct Running<'a> {
     conversation: &'a Conversation,
-    id: Option<i64>,
+    ids: &'a [i64],
 }
 
 impl<'a> Running<'a> {
-    pub(super) fn new(conversation: &'a Conversation, message: &Message) -> Running<'a> {
-        Running { conversation, id: message.id() }
+    pub(super) fn new(conversation: &'a Conversation, message: &'a Message) -> Running<'a> {
+        Running { conversation, ids: message.asks() }
     }
 
     /// Does something until it is done, or the request is over and the time is past that `left` then still gives it.
@@ -111,20 +113,23 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Waits for the word that the request is over, if it is another one than that.
+    /// Waits for the word that all its requests are over, if it is another one than that.
     fn poll_over(&self, context: &Context<'_>, known: Option<Over>) -> Poll<Over> {
-        let Some(id) = self.id else { return Poll::Pending };
         let mut state = self.conversation.state();
-        let Some(signal) = state.requests.0.get_mut(&id) else { return Poll::Pending };
-        match signal.over {
-            over if over == known => {}
-            Some(over) => return Poll::Ready(over),
-            None => {}
+        let signals = &mut state.requests.0;
+        // Of several requests it is the last that nobody waits for any more; but a lost session is lost for all.
+        let over = self.ids.iter().map(|id| signals.get(id).and_then(|signal| signal.over)).min().flatten();
+        if let Some(over) = over.filter(|_| over != known) {
+            return Poll::Ready(over);
         }
-        let replaced = match &signal.waker {
-            Some(waker) if waker.will_wake(context.waker()) => None,
-            _ => signal.waker.replace(context.waker().clone()),
-        };
+        let mut replaced = Vec::new();
+        for id in self.ids {
+            let Some(signal) = signals.get_mut(id) else { continue };
+            match &signal.waker {
+                Some(waker) if waker.will_wake(context.waker()) => {}
+                _ => replaced.extend(signal.waker.replace(context.waker().clone())),
+            }
+        }
         drop(state);
         // What a waker does when it is let go of is its own affair, and not done under the lock.
         drop(replaced);
@@ -134,9 +139,9 @@ impl<'a> Running<'a> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        if let Some(id) = self.id {
-            let signal = self.conversation.state().requests.0.remove(&id);
-            drop(signal);
-        }
+        let mut state = self.conversation.state();
+        let gone: Vec<_> = self.ids.iter().filter_map(|id| state.requests.0.remove(id)).collect();
+        drop(state);
+        drop(gone);
     }
 }
