@@ -107,6 +107,39 @@ async fn the_next_session_may_have_streams() {
     .await;
 }
 
+#[tokio::test]
+async fn a_stream_that_does_not_begin_is_left_with_its_session() {
+    guarded(async {
+        let (server, mut seen) = Fake::holding(|asked, before| {
+            let lost = asked.header("mcp-session-id") == "s0";
+            Some(match asked.what() {
+                "initialize" => {
+                    let tools = json!({ "tools": { "listChanged": true } });
+                    fake::hello(asked, "2025-03-26", tools, &format!("s{before}"))
+                }
+                "notifications/initialized" => fake::status(202),
+                // Some servers say nothing, not even the head, before there is an event.
+                "GET" if lost => return None,
+                "GET" => {
+                    let told = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
+                    fake::text(200, "text/event-stream", format!("data: {told}\n\n"))
+                }
+                "tools/call" if lost => fake::status(404),
+                "DELETE" => fake::status(405),
+                _ => fine(asked),
+            })
+        })
+        .await;
+        let (session, _) = ready(transport(&server.url())).await.unwrap();
+        until(&mut seen, "GET").await;
+        assert_eq!(said(&session.call_tool(call("echo")).await.unwrap()), "fine");
+        let heard = session.incoming().next().await.unwrap();
+        assert!(format!("{heard:?}").contains("ToolsListChanged"), "{heard:?}");
+        session.abort();
+    })
+    .await;
+}
+
 /// Names one session, and counts how often it is asked.
 #[derive(Clone, Default)]
 struct Name(Arc<AtomicUsize>);

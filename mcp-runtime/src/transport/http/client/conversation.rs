@@ -17,14 +17,14 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::error::HttpError;
+use super::message::Message;
 use super::options::ClientOptions;
 use super::provider::AnyProvider;
 use super::renewal::Beginning;
 use super::running::{Over, Requests};
 use super::{HttpClient, posting};
-use crate::driver::{Endpoint, MessageKind, Origin, Outgoing, Outlet};
+use crate::driver::{Endpoint, Origin, Outgoing, Outlet};
 use crate::error::{Error, Reason};
-use crate::jsonrpc::asked;
 use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 
@@ -33,58 +33,6 @@ const EITHER: &str = "application/json, text/event-stream";
 
 const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
 const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
-
-/// A message to be posted.
-#[derive(Clone, Debug)]
-pub(super) struct Message {
-    pub(super) text: Arc<[u8]>,
-    pub(super) kind: MessageKind,
-    asks: Asks,
-    /// The session in which it was said.
-    pub(super) generation: u64,
-}
-
-/// The requests in a message.
-#[derive(Clone, Debug)]
-enum Asks {
-    Nothing,
-    One(i64),
-    Several(Arc<[i64]>),
-}
-
-impl Message {
-    fn new(text: &[u8], kind: MessageKind, generation: u64) -> Message {
-        let asks = match kind {
-            MessageKind::Request { id, .. } => Asks::One(id),
-            MessageKind::Several => Asks::Several(asked(text).into()),
-            _ => Asks::Nothing,
-        };
-        Message { text: text.into(), kind, asks, generation }
-    }
-
-    /// The ids of the requests in it.
-    pub(super) fn asks(&self) -> &[i64] {
-        match &self.asks {
-            Asks::Nothing => &[],
-            Asks::One(id) => std::slice::from_ref(id),
-            Asks::Several(ids) => ids,
-        }
-    }
-
-    /// Whether somebody waits for a reply to it.
-    pub(super) fn is_awaited(&self, endpoint: &dyn Endpoint) -> bool {
-        self.asks().iter().any(|id| endpoint.awaits(*id))
-    }
-
-    pub(super) fn is_step(&self) -> bool {
-        match self.kind {
-            MessageKind::Request { place, .. }
-            | MessageKind::Notification { place }
-            | MessageKind::Result { place } => place.is_step(),
-            MessageKind::Error | MessageKind::Batch | MessageKind::Several => false,
-        }
-    }
-}
 
 /// The session, as the server knows it.
 #[derive(Clone, Debug, Default)]

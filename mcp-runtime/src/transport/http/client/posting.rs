@@ -9,9 +9,10 @@ use std::time::Duration;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Method, Response, StatusCode};
 
-use super::conversation::{Conversation, Identity, Message, not_delivered, secret};
+use super::conversation::{Conversation, Identity, not_delivered, secret};
 use super::error::HttpError;
 use super::events::Events;
+use super::message::Message;
 use super::renewal::renew;
 use super::running::{Over, Running};
 use crate::error::{Error, Reason, Renewal};

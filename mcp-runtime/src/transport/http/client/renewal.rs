@@ -10,9 +10,10 @@ use std::sync::Arc;
 use reqwest::Method;
 use reqwest::header::HeaderValue;
 
-use super::conversation::{Conversation, Identity, Message, not_delivered, secret};
+use super::conversation::{Conversation, Identity, not_delivered, secret};
 use super::error::HttpError;
 use super::events::Events;
+use super::message::Message;
 use super::posting::{beginning, failure, form, version, whole};
 use crate::driver::{MessageKind, Place};
 use crate::error::{Error, Renewal};

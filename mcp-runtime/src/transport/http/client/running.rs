@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::conversation::{Conversation, Message};
+use super::conversation::Conversation;
+use super::message::Message;
 
 /// Why there is nothing to be waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
