@@ -37,6 +37,8 @@ const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
 pub(super) struct Message {
     pub(super) text: Arc<[u8]>,
     pub(super) kind: MessageKind,
+    /// How often the session had been begun anew when this was said.
+    pub(super) renewals: u64,
 }
 
 impl Message {
@@ -55,6 +57,11 @@ impl Message {
             | MessageKind::Result { place } => place.is_step(),
             MessageKind::Error | MessageKind::Batch => false,
         }
+    }
+
+    /// Whether it means nothing in a session that was begun anew so often.
+    pub(super) fn is_lost(&self, generation: u64) -> bool {
+        self.kind.is_bound() && self.renewals < generation
     }
 }
 
@@ -318,7 +325,8 @@ pub(super) struct Way(pub(super) Arc<Conversation>);
 
 impl Outlet for Way {
     fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
-        let message = Message { text: outgoing.message.into(), kind: outgoing.kind };
+        let Outgoing { message, kind, renewals, .. } = outgoing;
+        let message = Message { text: message.into(), kind, renewals };
         let mut state = self.0.state();
         if state.over {
             return None;

@@ -32,6 +32,9 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
             Ok(identity) => identity,
             Err(error) => return conversation.fail(message, error),
         };
+        if message.is_lost(identity.generation) {
+            return;
+        }
         let request = Conversation::named(conversation.request(Method::POST), &identity);
         let response = match request.body(message.text.to_vec()).send().await {
             Ok(response) => response,
@@ -46,6 +49,8 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
                 return conversation.endpoint.failed(Reason::SessionInvalid(Renewal::LostAgain));
             }
             match renew(conversation, identity.generation).await {
+                // Somebody may have let go of the call, or nobody may want its answer any more.
+                Ok(()) if message.id().is_some_and(|id| !conversation.endpoint.awaits(id)) => return,
                 Ok(()) => continue,
                 Err(renewal) => return conversation.endpoint.failed(Reason::SessionInvalid(renewal)),
             }

@@ -113,9 +113,8 @@ pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> Result
     identity.generation = lost.saturating_add(1);
     let generation = identity.generation;
     conversation.state().identity = identity;
-    if let Some((request, reply)) = renewed {
-        conversation.endpoint.renewed(&request.text, &reply);
-    }
+    let (request, reply) = renewed.map(|(request, reply)| (request.text, reply)).unwrap_or_default();
+    conversation.endpoint.renewed(&request, &reply);
     // What was asked in the lost session will not be answered in this one.
     conversation.generations.send_replace(generation);
     Ok(())
