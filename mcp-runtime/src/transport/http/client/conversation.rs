@@ -216,27 +216,27 @@ impl Conversation {
     pub(super) fn accepted(&self, message: &Message) {
         let mut state = self.state();
         state.waiting = state.waiting.saturating_sub(message.text.len());
-        let drained = if state.waiting == 0 { state.drained.take() } else { None };
         let opens = message.id().is_some() && !std::mem::replace(&mut state.opened, true);
         drop(state);
         if opens {
             self.opened.notify_one();
         }
         self.endpoint.wrote();
-        if let Some(drained) = drained {
-            drained.wake();
-        }
     }
 
     /// Posts, one after another, what must not overtake one another. Never ends.
     pub(super) async fn post_in_order(self: &Arc<Conversation>) {
         loop {
-            let next = {
+            let (next, drained) = {
                 let mut state = self.state();
                 let next = state.queue.pop_front();
                 state.posting = next.is_some();
-                next
+                let drained = if state.posting { None } else { state.drained.take() };
+                (next, drained)
             };
+            if let Some(drained) = drained {
+                drained.wake();
+            }
             let Some(message) = next else {
                 self.queued.notified().await;
                 continue;

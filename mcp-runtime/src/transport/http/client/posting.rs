@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::CONTENT_TYPE;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Method, Response, StatusCode};
 
 use super::conversation::{Conversation, Identity, Message, not_delivered};
@@ -182,9 +182,10 @@ pub(super) async fn whole(mut response: Response, most: usize) -> Result<Vec<u8>
 
 /// Reads why a message was refused. If it is an error for the request itself, the session gets it.
 async fn refused(conversation: &Conversation, message: &Message, response: Response) -> Result<(), Error> {
-    let status = response.status().as_u16();
+    let status = response.status();
     let is_json = form(&response).eq_ignore_ascii_case(JSON);
-    let body = whole(response, conversation.options.max_message_bytes).await.unwrap_or_default();
+    let most = if is_json { conversation.options.max_message_bytes } else { SAID };
+    let body = beginning(response, most).await;
     if let (true, Some(id)) = (is_json, message.id()) {
         let own = mcp_protocol_machine::RequestId::Number(id);
         if matches!(parse(&body, usize::MAX), Ok(Envelope::Error { id, .. }) if id == own) {
@@ -192,8 +193,26 @@ async fn refused(conversation: &Conversation, message: &Message, response: Respo
             return Ok(());
         }
     }
-    let said = body.get(..SAID).unwrap_or(&body);
-    Err(not_delivered(HttpError::Status { status, body: String::from_utf8_lossy(said).into_owned() }))
+    Err(not_delivered(failure(status, &body)))
+}
+
+/// Reads what a server says with a failure, as far as it comes and up to so many bytes.
+pub(super) async fn beginning(mut response: Response, most: usize) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Ok(Some(piece)) = response.chunk().await {
+        let room = most.saturating_sub(body.len());
+        body.extend_from_slice(piece.get(..room).unwrap_or(&piece));
+        if piece.len() >= room {
+            break;
+        }
+    }
+    body
+}
+
+/// A status that stands for a failure, with the beginning of what was said.
+pub(super) fn failure(status: StatusCode, body: &[u8]) -> HttpError {
+    let said = body.get(..SAID).unwrap_or(body);
+    HttpError::Status { status: status.as_u16(), body: String::from_utf8_lossy(said).into_owned() }
 }
 
 /// Reads a stream until the reply has come, and takes it up where it was if it is cut.
@@ -205,7 +224,7 @@ async fn stream(
     response: Response,
 ) -> Result<(), HttpError> {
     let mut response = Some(response);
-    let mut last: Option<String> = None;
+    let mut last: Option<HeaderValue> = None;
     let mut retry = None;
     let mut failures = 0;
     loop {
@@ -227,7 +246,7 @@ async fn stream(
             return Ok(());
         }
         failures += 1;
-        let Some(last) = last.as_deref().filter(|_| failures <= conversation.options.resume_attempts) else {
+        let Some(last) = last.as_ref().filter(|_| failures <= conversation.options.resume_attempts) else {
             return outcome.and(Err(HttpError::NoReply));
         };
         tokio::time::sleep(conversation.pause(retry, failures.saturating_sub(1))).await;
@@ -240,9 +259,8 @@ async fn stream(
                 response = Some(resumed);
             }
             Ok(resumed) => {
-                let status = resumed.status().as_u16();
-                let body = whole(resumed, SAID).await.unwrap_or_default();
-                return Err(HttpError::Status { status, body: String::from_utf8_lossy(&body).into_owned() });
+                let status = resumed.status();
+                return Err(failure(status, &beginning(resumed, SAID).await));
             }
             Err(_) => {}
         }

@@ -283,18 +283,23 @@ impl Streams {
         let event = Event { message: Bytes::copy_from_slice(outgoing.message), kind: outgoing.kind };
         let own =
             outgoing.about.map(|Origin(number)| number).filter(|number| self.streams.contains_key(number));
-        match (own, self.gets.last()) {
-            (Some(number), _) => self.push(number, event),
+        match own {
+            Some(number) => self.push(number, event),
             // Whoever asked has gone before there was a stream that could be resumed.
-            (None, _) if outgoing.kind.is_reply() => None,
-            (None, Some(number)) => self.push(*number, event),
-            (None, None) => {
-                self.keep(BACKLOG, event.cost());
-                self.backlog.push_back(event);
-                self.shed();
-                None
-            }
+            None if outgoing.kind.is_reply() => None,
+            None => self.say_unasked(event),
         }
+    }
+
+    /// Takes a message that has no stream of its own, or not any more. What is returned is to be woken.
+    fn say_unasked(&mut self, event: Event) -> Option<Waker> {
+        if let Some(number) = self.gets.last() {
+            return self.push(*number, event);
+        }
+        self.keep(BACKLOG, event.cost());
+        self.backlog.push_back(event);
+        self.shed();
+        None
     }
 
     fn push(&mut self, number: u64, event: Event) -> Option<Waker> {
@@ -395,24 +400,8 @@ impl Streams {
         let untaken = stream.untaken();
         self.note_drained(untaken);
         // What is about something that nobody waits for any more may still be wanted, if it is no answer.
-        for event in stream.events.into_iter().filter(|event| !event.kind.is_reply()) {
-            self.reroute(event);
-        }
-    }
-
-    fn reroute(&mut self, event: Event) {
-        let waker = match self.gets.last() {
-            Some(number) => self.push(*number, event),
-            None => {
-                self.keep(BACKLOG, event.cost());
-                self.backlog.push_back(event);
-                self.shed();
-                None
-            }
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        let wanted = stream.events.into_iter().filter(|event| !event.kind.is_reply());
+        wanted.filter_map(|event| self.say_unasked(event)).for_each(Waker::wake);
     }
 
     /// The next event for a reader.
@@ -467,9 +456,7 @@ impl Streams {
             if stream.events.is_empty() {
                 self.streams.remove(&place.stream);
             }
-            for event in rest {
-                self.reroute(event);
-            }
+            rest.into_iter().filter_map(|event| self.say_unasked(event)).for_each(Waker::wake);
         } else {
             let costs: Vec<usize> = self
                 .streams
