@@ -88,7 +88,9 @@ impl MessageKind {
     /// Whether it means something in the session only that it was said in, also if that is begun anew.
     pub fn is_bound(&self) -> bool {
         match self {
-            MessageKind::Request { place, .. } | MessageKind::Notification { place } => *place == Place::Within,
+            MessageKind::Request { place, .. } | MessageKind::Notification { place } => {
+                *place == Place::Within
+            }
             MessageKind::Result { .. } | MessageKind::Error | MessageKind::Batch => true,
         }
     }

@@ -18,8 +18,8 @@ use mcp_protocol_machine::{
 };
 
 use super::arrivals::{Arrived, LinearInput};
-use super::beginnings::Renewals;
 use super::batches::{BatchKey, Batches, ReplyTo};
+use super::beginnings::Renewals;
 use super::copies::CopySeats;
 use super::faces::{FaceKey, Faces, Told};
 use super::messages::Messages;

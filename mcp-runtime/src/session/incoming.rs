@@ -159,7 +159,8 @@ impl Engine {
             let copy = self.opened(&step);
             let came = self.came;
             let session = self.session_now();
-            let arrived = Arrived { message, id: Some(id), token, copy, payload: None, at: now, came, session };
+            let arrived =
+                Arrived { message, id: Some(id), token, copy, payload: None, at: now, came, session };
             return self.refuse_early(&arrived, wait);
         }
         if self.message(message).is_some_and(|message| message.answered) {

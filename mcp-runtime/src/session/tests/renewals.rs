@@ -19,7 +19,8 @@ use crate::session::{Arrived, Link, Verdict};
 impl End {
     /// The beginning of a desk's session is said once more.
     fn renew(&self) {
-        let hello = json!({"jsonrpc":"2.0","id":0,"method":"hello","params":{"capabilities":{"approval":{}}}});
+        let hello =
+            json!({"jsonrpc":"2.0","id":0,"method":"hello","params":{"capabilities":{"approval":{}}}});
         let welcome = json!({"jsonrpc":"2.0","id":0,"result":{"capabilities":{"questions":true}}});
         self.link.renewed(hello.to_string().as_bytes(), welcome.to_string().as_bytes());
         assert!(self.reports().iter().any(|report| report.contains("begun anew")));
