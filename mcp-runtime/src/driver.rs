@@ -79,7 +79,8 @@ pub trait Endpoint: Send + Sync + 'static {
     }
 
     /// Tells that the peer has lost the session, and that its beginning was said once more: this request was answered
-    /// with this result.
+    /// with this result; both are empty if the beginning has none. Of what runs, only requests that the transport sends
+    /// once more go on, as [`awaits`](Self::awaits) says; for others it says [`request_failed`](Self::request_failed).
     fn renewed(&self, request: &[u8], result: &[u8]) {
         let _ = (request, result);
     }

@@ -34,6 +34,7 @@ pub(crate) struct Counts {
     pub(crate) messages: u64,
     pub(crate) late: u64,
     pub(crate) stale: u64,
+    pub(crate) either: u64,
     pub(crate) advised: u64,
     pub(crate) unclear: u64,
     pub(crate) estranged: u64,
@@ -136,6 +137,18 @@ impl<'a> Pair<'a> {
                 counts.stale += 1;
                 Ok(Some(expected))
             }
+            (Verdict::Either, Ok(step)) => match step.kind {
+                StepKind::Swallowed => {
+                    counts.either += 1;
+                    Ok(Some(expected))
+                }
+                StepKind::Spawned { .. } => {
+                    counts.either += 1;
+                    // The observer goes on as if it were late.
+                    Ok(None)
+                }
+                _ => Err(format!("it is {expected:?}, and the checker says {got:?}")),
+            },
             (Verdict::Unclear, Ok(step)) => {
                 counts.unclear += 1;
                 let stays = match step.kind {
@@ -211,7 +224,7 @@ impl Followed<'_> {
         let mut pair = Pair::new(self);
         for (place, event) in seen.iter().enumerate() {
             match pair.see(event, counts) {
-                Ok(Some(Verdict::Fine | Verdict::Late | Verdict::Stale)) => {}
+                Ok(Some(Verdict::Fine | Verdict::Late | Verdict::Stale | Verdict::Either)) => {}
                 Ok(None) => break,
                 Ok(Some(verdict)) => {
                     return Err(self.tell(

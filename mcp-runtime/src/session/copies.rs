@@ -28,6 +28,8 @@ pub(crate) struct CopySeat {
     over: Option<Error>,
     /// The request of this side that opened it.
     opener: Option<(MessageIndex, i64)>,
+    /// Whoever opened it works on something of this session: in another one it means nothing.
+    bound: bool,
 }
 
 /// The seats of all copies.
@@ -41,7 +43,8 @@ pub(crate) struct CopySeats {
 impl Engine {
     /// A copy was opened, and a value will stand for it.
     pub(super) fn seat_copy(&mut self, copy: CopyNumber, opener: Option<(MessageIndex, i64)>) {
-        self.copies.seats.insert(copy, CopySeat { opener, ..CopySeat::default() });
+        let bound = self.renewals.is_bound();
+        self.copies.seats.insert(copy, CopySeat { opener, bound, ..CopySeat::default() });
     }
 
     /// Opens a copy: writes its first message, and gives the copy and the state that it is in.
@@ -148,6 +151,31 @@ impl Engine {
         if let Some(seat) = self.copies.seats.get_mut(&copy) {
             seat.over.get_or_insert(error);
             seat.waiting.wake(&mut self.effects);
+        }
+    }
+
+    /// Whether a request of this side has opened a copy, for somebody who is at home in every session.
+    pub(super) fn is_unbound_opener(&self, id: i64) -> bool {
+        let mut seats = self.copies.seats.values();
+        seats.any(|seat| seat.opener.is_some_and(|(_, opener)| opener == id) && !seat.bound)
+    }
+
+    /// The peer has lost the session: copies that the checker does not know any more are over. What came before
+    /// still counts.
+    pub(super) fn end_lost_copies(&mut self) {
+        let mut lost: Vec<CopyNumber> = self.copies.seats.keys().copied().collect();
+        lost.retain(|copy| self.checker.copy_state(*copy).is_none());
+        lost.sort_unstable();
+        for copy in lost {
+            self.trace_copy_over(copy);
+            if let Some(seat) = self.copies.seats.get_mut(&copy) {
+                let before = seat.inputs.len();
+                // Nobody waits for an answer.
+                seat.inputs.retain(|input| input.id.is_none());
+                let dropped = before.saturating_sub(seat.inputs.len());
+                self.copies.queued = self.copies.queued.saturating_sub(dropped);
+            }
+            self.copy_ended(copy, Error::SessionRenewed);
         }
     }
 

@@ -158,7 +158,9 @@ impl Engine {
         {
             let copy = self.opened(&step);
             let came = self.came;
-            let arrived = Arrived { message, id: Some(id), token, copy, payload: None, at: now, came };
+            let session = self.session_now();
+            let arrived =
+                Arrived { message, id: Some(id), token, copy, payload: None, at: now, came, session };
             return self.refuse_early(&arrived, wait);
         }
         if self.message(message).is_some_and(|message| message.answered) {
@@ -188,6 +190,7 @@ impl Engine {
                     payload,
                     at: now,
                     came: self.came,
+                    session: self.session_now(),
                 });
             }
         }
@@ -249,6 +252,7 @@ impl Engine {
                 payload,
                 at: now,
                 came: self.came,
+                session: self.session_now(),
             });
         }
     }

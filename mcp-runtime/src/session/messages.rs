@@ -6,17 +6,14 @@
 
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{Action, Direction, Edge, Origin as Author, Side, StateIndex};
-use mcp_protocol_machine::{Awaiting, Capabilities, Checker, RequestId, StepKind, TableError};
+use mcp_protocol_machine::protocol::{Action, Direction, Edge, Origin as Author};
+use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
 
-use super::engine::{Engine, Phase, limits};
-use super::names::announced;
+use super::engine::{Engine, Phase};
 use super::trace::Outcome;
 use crate::driver::{MessageKind, Origin, Outgoing, Outlet, Place, Received};
 use crate::error::Error;
-use crate::jsonrpc::{Envelope, Line, RpcError, Scanner, parse, write};
-use crate::report::Report;
-use crate::typed::{Announced, Resumed};
+use crate::jsonrpc::{Line, Scanner};
 
 /// What a session keeps for a transport that carries messages.
 #[derive(Debug)]
@@ -149,7 +146,8 @@ impl Engine {
         if message.is_empty() {
             return;
         }
-        if let Some(waker) = outlet.take(Outgoing { message, kind, about }) {
+        let renewals = self.renewals.count();
+        if let Some(waker) = outlet.take(Outgoing { message, kind, about, renewals }) {
             self.effects.wake(waker);
         }
     }
@@ -210,7 +208,12 @@ impl Engine {
 
     /// Where a message of this side stands, given what it did.
     pub(super) fn place(&self, step: StepKind) -> Place {
-        let StepKind::Linear { from, to } = step else { return Place::Beside };
+        let (from, to) = match step {
+            StepKind::Linear { from, to } => (from, to),
+            StepKind::Copy { .. } | StepKind::Reported => return Place::Within,
+            _ if self.renewals.is_bound() => return Place::Within,
+            _ => return Place::Beside,
+        };
         let edges = self.role().and_then(|role| role.state(from)).map_or(&[][..], |state| &state.edges);
         let is_own = |edge: &&Edge| edge.origin == Author::Written && matches!(edge.action, Action::Step(_));
         match edges.iter().filter(is_own).count() {
@@ -256,60 +259,5 @@ impl Engine {
         {
             self.copy_ended(copy, error);
         }
-    }
-
-    /// The session was begun elsewhere, and is in this state.
-    pub(crate) fn resume(&mut self, state: StateIndex, resumed: &Resumed) -> Result<(), TableError> {
-        self.checker = Checker::resume(&self.protocol, self.side, state)?.with_limits(limits(&self.options));
-        self.next_id = resumed.id();
-        let protocol = self.protocol.clone();
-        for (side, said) in [(Side::Client, &resumed.client), (Side::Server, &resumed.server)] {
-            let capabilities = match said {
-                Announced::Unknown => Capabilities::unknown(),
-                Announced::Said(payload) => {
-                    let own = protocol.announcements.iter().filter(|announcement| announcement.side == side);
-                    let gates =
-                        own.flat_map(|announcement| announced(&protocol, announcement, Some(payload)));
-                    gates.collect()
-                }
-            };
-            self.checker.announce(side, capabilities);
-        }
-        Ok(())
-    }
-
-    /// What is said to a request that the peer makes before the session is begun anew, and that is no part of it: one
-    /// that is answered without anybody's doing is answered, any other is refused. To anything else nothing is said.
-    pub(crate) fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
-        let Ok(Envelope::Request { id, method, params }) = parse(message, self.options.max_depth) else {
-            return None;
-        };
-        let read = self.read_as(Direction::Receive, true, &method, params);
-        let mut answer = Vec::new();
-        if read.and_then(|read| self.message(read)).is_some_and(|table| table.answered) {
-            write::result(&mut answer, &id, "{}");
-        } else {
-            let error = RpcError::busy("the session is being begun: ask again later");
-            write::error(&mut answer, Some(&id), &error);
-        }
-        answer.pop_if(|last| *last == b'\n');
-        Some(answer)
-    }
-
-    /// The peer has lost the session, and its beginning was said once more. What was announced counts anew.
-    pub(crate) fn renewed(&mut self, request: &[u8], result: &[u8]) {
-        let protocol = self.protocol.clone();
-        let (Ok(Envelope::Request { method, params, .. }), Ok(Envelope::Result { result, .. })) =
-            (parse(request, self.options.max_depth), parse(result, self.options.max_depth))
-        else {
-            return;
-        };
-        let asked = self.names.by_method(&protocol, self.side, true, &method, params);
-        let Some(reply) = asked.and_then(|asked| self.names.reply(&protocol, asked, result)) else { return };
-        for announcement in protocol.announcements.iter().filter(|place| place.field.message == reply) {
-            let capabilities: Capabilities = announced(&protocol, announcement, Some(result)).collect();
-            self.checker.announce(announcement.side, capabilities);
-        }
-        self.report(Report::SessionRenewed);
     }
 }

@@ -88,9 +88,10 @@ impl Engine {
         write::request(&mut self.output, &id, &table.method, params);
         if call {
             let progress = progress.then(VecDeque::new);
+            let bound = self.renewals.is_bound();
             self.calls.insert(
                 number,
-                Pending { message, waker: None, result: None, progress, clock: None, face: None },
+                Pending { message, waker: None, result: None, progress, clock: None, face: None, bound },
             );
         }
         self.trace_asked(Direction::Send, &id, message);
@@ -126,7 +127,7 @@ impl Engine {
             _ => false,
         };
         if let Some(error) = self.closed()
-            && (self.finished || !answering)
+            && (self.finished || !answering || self.renewals.is_lost())
         {
             return Err(error);
         }
@@ -165,6 +166,9 @@ impl Engine {
         let Some((table, reports)) = reports else { return Ok(()) };
         let params = path::set(Some(written), &reports.token, &write::id_text(token))
             .map_err(|error| Error::payload(&table.name, error))?;
+        if self.renewals.is_lost() {
+            return Err(Error::SessionRenewed);
+        }
         let now =
             path::find(written, &[Text::Borrowed("progress")]).and_then(|text| text.parse::<f64>().ok());
         let owed = id.and_then(|id| self.owed.get_mut(id));
@@ -292,6 +296,10 @@ impl Engine {
         id: &RequestId,
         answer: impl FnOnce(&mut Engine, ReplyTo) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        if self.renewals.is_lost() {
+            // The peer may have used the id anew.
+            return Err(Error::SessionRenewed);
+        }
         let to = self.unanswerable(id);
         let answered = answer(self, to);
         self.leave_batch(to.batch);

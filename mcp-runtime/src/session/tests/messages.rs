@@ -17,11 +17,12 @@ use crate::session::Patience;
 
 /// Keeps what it is given.
 #[derive(Clone, Debug, Default)]
-struct Kept(Arc<Mutex<Seen>>);
+pub(super) struct Kept(Arc<Mutex<Seen>>);
 
 #[derive(Debug, Default)]
-struct Seen {
+pub(super) struct Seen {
     said: Vec<(Value, MessageKind, Option<u64>)>,
+    renewals: u64,
     settled: Vec<u64>,
     hung_up: Vec<u64>,
     not_awaited: Vec<i64>,
@@ -30,11 +31,16 @@ struct Seen {
 }
 
 impl Kept {
-    fn said(&self) -> Vec<(Value, MessageKind, Option<u64>)> {
+    pub(super) fn said(&self) -> Vec<(Value, MessageKind, Option<u64>)> {
         std::mem::take(&mut self.0.lock().unwrap().said)
     }
 
-    fn settled(&self) -> Vec<u64> {
+    /// How often the session had been begun anew when something was said last.
+    pub(super) fn renewals(&self) -> u64 {
+        self.0.lock().unwrap().renewals
+    }
+
+    pub(super) fn settled(&self) -> Vec<u64> {
         std::mem::take(&mut self.0.lock().unwrap().settled)
     }
 }
@@ -43,7 +49,9 @@ impl Outlet for Kept {
     fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
         let message = serde_json::from_slice(outgoing.message).unwrap();
         let about = outgoing.about.map(|Origin(number)| number);
-        self.0.lock().unwrap().said.push((message, outgoing.kind, about));
+        let mut seen = self.0.lock().unwrap();
+        seen.said.push((message, outgoing.kind, about));
+        seen.renewals = outgoing.renewals;
         None
     }
 
@@ -72,14 +80,14 @@ impl Outlet for Kept {
     }
 }
 
-fn watched(end: &End) -> Kept {
+pub(super) fn watched(end: &End) -> Kept {
     let kept = Kept::default();
     end.link.offer_outlet(Box::new(kept.clone()));
     kept
 }
 
 /// Feeds a message under a name; how many requests in it were accepted, and whether it was refused.
-fn feed(end: &End, message: &str, name: u64) -> (usize, bool) {
+pub(super) fn feed(end: &End, message: &str, name: u64) -> (usize, bool) {
     let received = end.link.receive_message(message.as_bytes(), Origin(name), end.now);
     (received.requests, received.refused.is_some())
 }

@@ -350,7 +350,7 @@ impl Outlet for Way {
         if state.over {
             return None;
         }
-        let message = Message::new(outgoing.message, outgoing.kind, state.identity.generation);
+        let message = Message::new(outgoing);
         state.requests.made(message.asks());
         state.waiting = state.waiting.saturating_add(message.text.len());
         let beside = !message.asks().is_empty() && state.opened && !state.posting && state.queue.is_empty();

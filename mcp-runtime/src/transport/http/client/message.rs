@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::driver::{Endpoint, MessageKind};
+use crate::driver::{Endpoint, MessageKind, Outgoing};
 use crate::jsonrpc::asked;
 
 /// A message to be posted.
@@ -14,8 +14,8 @@ pub(super) struct Message {
     pub(super) text: Arc<[u8]>,
     pub(super) kind: MessageKind,
     asks: Asks,
-    /// The session in which it was said.
-    pub(super) generation: u64,
+    /// How often the session had been begun anew when this was said.
+    renewals: u64,
 }
 
 /// The requests in a message.
@@ -27,13 +27,14 @@ enum Asks {
 }
 
 impl Message {
-    pub(super) fn new(text: &[u8], kind: MessageKind, generation: u64) -> Message {
+    pub(super) fn new(outgoing: Outgoing<'_>) -> Message {
+        let Outgoing { message: text, kind, renewals, .. } = outgoing;
         let asks = match kind {
             MessageKind::Request { id, .. } => Asks::One(id),
             MessageKind::Several => Asks::Several(asked(text).into()),
             _ => Asks::Nothing,
         };
-        Message { text: text.into(), kind, asks, generation }
+        Message { text: text.into(), kind, asks, renewals }
     }
 
     /// The ids of the requests in it.
@@ -48,6 +49,11 @@ impl Message {
     /// Whether somebody waits for a reply to it.
     pub(super) fn is_awaited(&self, endpoint: &dyn Endpoint) -> bool {
         self.asks().iter().any(|id| endpoint.awaits(*id))
+    }
+
+    /// Whether it means nothing in a session that was begun anew so often.
+    pub(super) fn is_lost(&self, generation: u64) -> bool {
+        self.kind.is_bound() && self.renewals < generation
     }
 
     pub(super) fn is_step(&self) -> bool {

@@ -50,6 +50,10 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
                 return conversation.endpoint.failed(Reason::SessionInvalid(Renewal::LostAgain));
             }
             match renew(conversation, identity.generation).await {
+                // Somebody may have let go of the call, or nobody may want its answer any more.
+                Ok(()) if !message.asks().is_empty() && !message.is_awaited(&*conversation.endpoint) => {
+                    return;
+                }
                 Ok(()) => continue,
                 Err(renewal) => return conversation.endpoint.failed(Reason::SessionInvalid(renewal)),
             }
@@ -93,8 +97,8 @@ async fn post(
     identity: impl Future<Output = Result<Identity, Error>>,
 ) -> Result<(Identity, Response), Error> {
     let identity = identity.await?;
-    if message.kind.is_reply() && message.generation != identity.generation {
-        // What it answers was asked in a session that is lost; in this one its id means nothing, or something else.
+    if message.is_lost(identity.generation) {
+        // What it is about was asked in a session that is lost; in this one its id means nothing, or something else.
         return Err(Over::Renewed.into());
     }
     let request = Conversation::named(conversation.request(Method::POST), &identity);

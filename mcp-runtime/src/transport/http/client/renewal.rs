@@ -78,9 +78,9 @@ pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> Result
         Ok((mut identity, renewed)) => {
             identity.generation = lost.saturating_add(1);
             conversation.began_anew(identity, || {
-                if let Some((request, reply)) = renewed {
-                    conversation.endpoint.renewed(&request.text, &reply);
-                }
+                let (request, reply) =
+                    renewed.map(|(request, reply)| (request.text, reply)).unwrap_or_default();
+                conversation.endpoint.renewed(&request, &reply);
             });
             Ok(())
         }

@@ -1,0 +1,71 @@
+//! Steps of copies whose key is open: what they are where no copy holds their value.
+//!
+//! In: the bodies of a role. Out: for each such step a body of its own, as if `*( ?Step . End )` stood beside the
+//! copies, or `*( !Step . ?reply . End )`. Refuses steps that open copies somewhere: for them the author has written
+//! where they may stand alone.
+
+use std::collections::HashSet;
+
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
+
+use super::{Branch, Move, Node, Place, Reading};
+
+impl Reading<'_> {
+    /// Writes down what each step is that may stand alone.
+    pub(super) fn stand_alone(&mut self) {
+        let bodies: Vec<Place> = self.bodies().collect();
+        let first = self.first_steps(&bodies).into_iter();
+        let opens: HashSet<(Direction, MessageIndex)> =
+            first.map(|(_, step)| (step.direction, step.message)).collect();
+        let mut steps: Vec<(Direction, MessageIndex)> = bodies
+            .iter()
+            .flat_map(|body| self.later(*body))
+            .filter(|step| matches!(self.kind(step.1), Kind::Request | Kind::Notification))
+            .filter(|step| self.is_open(step.1) && !opens.contains(step))
+            .collect();
+        steps.sort_unstable();
+        steps.dedup();
+        for (direction, message) in steps {
+            let name = self.resolution.declarations.messages[usize::from(message.0)].table.name.to_string();
+            let mut next = self.add(Node::End);
+            if self.kind(message) == Kind::Request {
+                let reply = "reply".to_owned();
+                let branch = Branch::Action { direction: direction.flip(), name: reply, next, rule: None };
+                next = self.add(Node::Choice(vec![branch], None));
+            }
+            let branch = Branch::Action { direction, name, next, rule: None };
+            let body = self.add(Node::Choice(vec![branch], None));
+            self.alone.insert((direction, message), body);
+        }
+    }
+
+    /// The steps that may stand alone where copies of some bodies can be opened.
+    pub(super) fn alone_beside(&self, bodies: &[Place]) -> Vec<(Place, Move)> {
+        if self.alone.is_empty() {
+            return Vec::new();
+        }
+        let mut steps: Vec<(Direction, MessageIndex)> =
+            bodies.iter().flat_map(|body| self.later(*body)).collect();
+        steps.sort_unstable();
+        steps.dedup();
+        let places: Vec<Place> = steps.iter().filter_map(|step| self.alone.get(step).copied()).collect();
+        self.first_steps(&places)
+    }
+
+    /// Whether a body is what a step is that stands alone.
+    pub(crate) fn is_alone(&self, body: Place) -> bool {
+        self.alone.values().any(|alone| *alone == body)
+    }
+
+    /// The requests and notifications that a copy may have after its first message.
+    pub(crate) fn later(&self, body: Place) -> HashSet<(Direction, MessageIndex)> {
+        let first = self.first_steps(&[body]).into_iter();
+        first.flat_map(|(_, step)| self.alphabet(step.next).iter().copied().collect::<Vec<_>>()).collect()
+    }
+
+    fn is_open(&self, message: MessageIndex) -> bool {
+        let declarations = &self.resolution.declarations;
+        let carried = &declarations.messages[usize::from(message.0)].table.keys;
+        carried.iter().any(|carried| declarations.keys[usize::from(carried.key.0)].table.open)
+    }
+}
