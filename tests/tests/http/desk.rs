@@ -218,7 +218,7 @@ impl Desk {
 pub fn initialize(id: i64) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": {
         "protocolVersion": "2025-03-26",
-        "capabilities": { "roots": {} },
+        "capabilities": { "roots": { "listChanged": true } },
         "clientInfo": { "name": "wire", "version": "1" },
     } })
 }
