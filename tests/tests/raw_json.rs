@@ -15,8 +15,8 @@
 
 #[path = "support/peer.rs"]
 mod peer;
-#[path = "support/quickstart.rs"]
-mod quickstart;
+#[path = "support/example.rs"]
+mod example;
 #[path = "../examples/quickstart/server.rs"]
 #[allow(dead_code, reason = "the example's own entry is not used here")]
 mod server;

@@ -1,0 +1,174 @@
+//! Clients of other SDKs, and our server: the example `revisions`, which offers every revision.
+
+use std::process::Stdio;
+
+use mcp_runtime::transport::http::{HttpServer, ServerOptions};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::process::Command;
+use tokio::sync::mpsc;
+
+use super::{Reports, desk, example, guarded, script};
+
+/// A client that is a program: its script, and what comes before the address or the command of the server.
+struct Client {
+    script: &'static str,
+    mode: &'static [&'static str],
+    /// The revision that it must come to.
+    revision: &'static str,
+    /// Whether it asks for `server/discover` in the session, before anything else.
+    discovers: bool,
+}
+
+const TYPESCRIPT_1: Client =
+    Client { script: "client.mjs", mode: &[], revision: "2025-11-25", discovers: false };
+const PYTHON: Client = Client { script: "client.py", mode: &[], revision: "2025-11-25", discovers: true };
+/// Over standard streams this one asks a process of its own for `server/discover`, which it then does away with.
+const TYPESCRIPT_2: Client =
+    Client { script: "client2.mjs", mode: &["auto"], revision: "2025-11-25", discovers: false };
+
+/// The same, when it speaks one revision only.
+const fn typescript_2(mode: &'static [&'static str; 1]) -> Client {
+    Client { script: "client2.mjs", mode, revision: mode[0], discovers: false }
+}
+
+const IN_2025_06_18: Client = typescript_2(&["2025-06-18"]);
+const IN_2025_03_26: Client = typescript_2(&["2025-03-26"]);
+const IN_2024_11_05: Client = typescript_2(&["2024-11-05"]);
+
+impl Client {
+    /// The command, but for where the server is.
+    fn command(&self) -> Option<Command> {
+        let mut command = script(self.script)?;
+        command.args(self.mode).stdin(Stdio::null());
+        Some(command)
+    }
+
+    /// Runs it to its end, and gives what it saw, and what was written on the third stream.
+    async fn run(&self, command: &mut Command) -> (Value, String) {
+        let output = command.output().await.unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{} {:?}: {errors}", self.script, self.mode);
+        (serde_json::from_slice(&output.stdout).unwrap(), errors)
+    }
+
+    /// What it must see of a session.
+    fn expected(&self) -> Value {
+        let user = match self.revision {
+            "2024-11-05" | "2025-03-26" => format!(
+                "`elicitation/create` is no method that the server sends in `Mcp` {}",
+                self.revision
+            ),
+            _ => "accept: Ada".to_owned(),
+        };
+        json!({
+            "revision": self.revision,
+            "server": "desk",
+            "tools": ["echo", "count", "ask_model", "ask_user", "hold", "taken_back", "touch"],
+            "echo": ["grüße", "twice"],
+            "progress": [[1, 3], [2, 3], [3, 3]],
+            "counted": "counted to 3",
+            "logs": ["counted 3"],
+            "model": "calculator: four",
+            "user": user,
+            "held": "cancelled",
+            "taken_back": "taken back",
+            "note": "buy milk",
+            "updated": ["desk://note"],
+            "refused": { "code": -32602 },
+        })
+    }
+}
+
+/// One is a number with a fraction in some languages.
+fn whole_numbers(mut seen: Value) -> Value {
+    let reports = seen["progress"].as_array_mut().unwrap().iter_mut();
+    for number in reports.flat_map(|report| report.as_array_mut().unwrap()) {
+        *number = json!(number.as_f64().unwrap() as u64);
+    }
+    seen
+}
+
+async fn over_http(client: Client) {
+    let Some(mut command) = client.command() else { return };
+    let reports = Reports::default();
+    let (tell, mut ended) = mpsc::unbounded_channel();
+    let noting = reports.clone();
+    let server = HttpServer::new(ServerOptions::default(), move |transport| {
+        let (tell, options, id) = (tell.clone(), noting.options(), transport.id().to_owned());
+        async move { tell.send((id, desk::serve(transport, options).await)).unwrap() }
+    });
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let router = axum::Router::new().route("/mcp", server.method_router());
+    let serving = server.clone();
+    let serving = tokio::spawn(async move { serving.serve(listener, router, std::future::pending()).await });
+
+    let (mut seen, errors) = client.run(command.args(["http", &url])).await;
+    assert_eq!(errors, "");
+    assert_eq!(server.sessions(), 0, "the client has deleted its session");
+    // One session has begun, under the id that the client has, and the server's part of it has come to its end.
+    let (id, outcome) = ended.recv().await.unwrap();
+    outcome.unwrap();
+    assert!(ended.try_recv().is_err(), "what asks for `server/discover` begins no session");
+    // The Python client keeps the id to itself.
+    if let Some(session) = seen.as_object_mut().unwrap().remove("session") {
+        assert_eq!(session, id);
+    }
+    assert_eq!(whole_numbers(seen), client.expected());
+    assert_eq!(reports.take(), [""; 0]);
+    serving.abort();
+}
+
+async fn over_stdio(client: Client) {
+    let Some(mut command) = client.command() else { return };
+    let (seen, errors) = client.run(command.arg("stdio").arg(example::program("revisions"))).await;
+    assert_eq!(whole_numbers(seen), client.expected());
+    // The server has the client's third stream, and reports there. It has no more to say than this.
+    let discovered = "`server/discover` is no method that the client sends in `Mcp` 2025-11-25\n";
+    assert_eq!(errors, if client.discovers { discovered } else { "" });
+}
+
+#[tokio::test]
+async fn typescript_1_over_http() {
+    guarded(over_http(TYPESCRIPT_1)).await;
+}
+
+#[tokio::test]
+async fn typescript_1_over_stdio() {
+    guarded(over_stdio(TYPESCRIPT_1)).await;
+}
+
+#[tokio::test]
+async fn typescript_2_over_http() {
+    guarded(over_http(TYPESCRIPT_2)).await;
+}
+
+#[tokio::test]
+async fn typescript_2_over_stdio() {
+    guarded(over_stdio(TYPESCRIPT_2)).await;
+}
+
+#[tokio::test]
+async fn python_over_http() {
+    guarded(over_http(PYTHON)).await;
+}
+
+#[tokio::test]
+async fn python_over_stdio() {
+    guarded(over_stdio(PYTHON)).await;
+}
+
+#[tokio::test]
+async fn typescript_2_in_older_revisions_over_http() {
+    for client in [IN_2025_06_18, IN_2025_03_26, IN_2024_11_05] {
+        guarded(over_http(client)).await;
+    }
+}
+
+#[tokio::test]
+async fn typescript_2_in_older_revisions_over_stdio() {
+    for client in [IN_2025_06_18, IN_2025_03_26, IN_2024_11_05] {
+        guarded(over_stdio(client)).await;
+    }
+}
