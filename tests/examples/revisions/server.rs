@@ -63,9 +63,7 @@ impl server::Handler for Desk {
         _: server::Context,
         _: Option<ListToolsParams>,
     ) -> Result<ListToolsResult, RpcError> {
-        let tool = |(name, description)| {
-            json!({ "name": name, "description": description, "inputSchema": { "type": "object" } })
-        };
+        let tool = |(name, description)| json!({ "name": name, "description": description, "inputSchema": { "type": "object" } });
         Ok(read(json!({ "tools": TOOLS.map(tool) })))
     }
 
@@ -158,7 +156,9 @@ impl Desk {
             }
             match subscription.next().await? {
                 WatchedNext::ResourcesSubscribe(_, again) => subscription = again.send_subscribed().await?,
-                WatchedNext::ResourcesUnsubscribe(_, leaving) => return Ok(leaving.send_unsubscribed().await?),
+                WatchedNext::ResourcesUnsubscribe(_, leaving) => {
+                    return Ok(leaving.send_unsubscribed().await?);
+                }
             }
         }
     }
@@ -187,7 +187,8 @@ async fn ask_model(context: &server::Context, question: &str) -> Result<String, 
 }
 
 async fn ask_user(context: &server::Context, message: &str) -> Result<String, McpError> {
-    let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
+    let schema =
+        json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
     let answer = context.peer().elicit(json!({ "message": message, "requestedSchema": schema })).await?;
     let answer = json!(answer);
     let said = |value: &Value| value.as_str().unwrap_or_default().to_owned();

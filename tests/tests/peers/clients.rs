@@ -55,10 +55,9 @@ impl Client {
     /// What it must see of a session.
     fn expected(&self) -> Value {
         let user = match self.revision {
-            "2024-11-05" | "2025-03-26" => format!(
-                "`elicitation/create` is no method that the server sends in `Mcp` {}",
-                self.revision
-            ),
+            "2024-11-05" | "2025-03-26" => {
+                format!("`elicitation/create` is no method that the server sends in `Mcp` {}", self.revision)
+            }
             _ => "accept: Ada".to_owned(),
         };
         json!({

@@ -77,15 +77,18 @@ pub(crate) async fn play(transport: impl Transport, revision: &str, reports: &Re
     };
     let text = async |name: &str, arguments: Value| call(name, arguments).await.unwrap().all_text();
 
-    let (one, other) =
-        tokio::join!(text("echo", json!({ "message": "grüße" })), text("echo", json!({ "message": "twice" })));
+    let (one, other) = tokio::join!(
+        text("echo", json!({ "message": "grüße" })),
+        text("echo", json!({ "message": "twice" }))
+    );
     assert_eq!((one.as_str(), other.as_str()), ("grüße", "twice"));
 
     client.set_level(json!({ "level": "debug" })).await.unwrap();
     let progress: Arc<Mutex<Vec<(f64, Option<f64>)>>> = Arc::default();
     let noted = Arc::clone(&progress);
-    let counted = call("count", json!({ "to": 3 }))
-        .on_progress(move |report: ProgressParams| noted.lock().unwrap().push((report.progress, report.total)));
+    let counted = call("count", json!({ "to": 3 })).on_progress(move |report: ProgressParams| {
+        noted.lock().unwrap().push((report.progress, report.total))
+    });
     assert_eq!(counted.await.unwrap().all_text(), "counted to 3");
     assert_eq!(*progress.lock().unwrap(), [1.0, 2.0, 3.0].map(|step| (step, Some(3.0))));
     assert_eq!(logged.recv().await.unwrap(), "counted 3");
