@@ -7,10 +7,12 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::process::Command;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use super::{Reports, desk, example, guarded, script};
 
 /// A client that is a program: its script, and what comes before the address or the command of the server.
+#[derive(Clone, Copy)]
 struct Client {
     script: &'static str,
     mode: &'static [&'static str],
@@ -88,8 +90,8 @@ fn whole_numbers(mut seen: Value) -> Value {
     seen
 }
 
-async fn over_http(client: Client) {
-    let Some(mut command) = client.command() else { return };
+/// All of them at once, each in a session of its own.
+async fn over_http(clients: &[Client]) {
     let reports = Reports::default();
     let (tell, mut ended) = mpsc::unbounded_channel();
     let noting = reports.clone();
@@ -103,18 +105,30 @@ async fn over_http(client: Client) {
     let serving = server.clone();
     let serving = tokio::spawn(async move { serving.serve(listener, router, std::future::pending()).await });
 
-    let (mut seen, errors) = client.run(command.args(["http", &url])).await;
-    assert_eq!(errors, "");
-    assert_eq!(server.sessions(), 0, "the client has deleted its session");
-    // One session has begun, under the id that the client has, and the server's part of it has come to its end.
-    let (id, outcome) = ended.recv().await.unwrap();
-    outcome.unwrap();
-    assert!(ended.try_recv().is_err(), "what asks for `server/discover` begins no session");
-    // The Python client keeps the id to itself.
-    if let Some(session) = seen.as_object_mut().unwrap().remove("session") {
-        assert_eq!(session, id);
+    let mut running = JoinSet::new();
+    for client in clients.iter().copied() {
+        let Some(mut command) = client.command() else { return };
+        command.args(["http", &url]);
+        running.spawn(async move { (client, client.run(&mut command).await) });
     }
-    assert_eq!(whole_numbers(seen), client.expected());
+    let mut named = Vec::new();
+    while let Some(done) = running.join_next().await {
+        let (client, (mut seen, errors)) = done.unwrap();
+        assert_eq!(errors, "");
+        // The Python client keeps the id to itself.
+        named.extend(seen.as_object_mut().unwrap().remove("session"));
+        assert_eq!(whole_numbers(seen), client.expected());
+    }
+    assert_eq!(server.sessions(), 0, "the clients have deleted their sessions");
+    // Each client has begun one session, which has come to its end here as well.
+    let mut begun = Vec::new();
+    for _ in clients {
+        let (id, outcome) = ended.recv().await.unwrap();
+        outcome.unwrap();
+        begun.push(json!(id));
+    }
+    assert!(ended.try_recv().is_err(), "what asks for `server/discover` begins no session");
+    assert!(named.iter().all(|id| begun.contains(id)), "{named:?} {begun:?}");
     assert_eq!(reports.take(), [""; 0]);
     serving.abort();
 }
@@ -130,7 +144,7 @@ async fn over_stdio(client: Client) {
 
 #[tokio::test]
 async fn typescript_1_over_http() {
-    guarded(over_http(TYPESCRIPT_1)).await;
+    guarded(over_http(&[TYPESCRIPT_1])).await;
 }
 
 #[tokio::test]
@@ -140,7 +154,7 @@ async fn typescript_1_over_stdio() {
 
 #[tokio::test]
 async fn typescript_2_over_http() {
-    guarded(over_http(TYPESCRIPT_2)).await;
+    guarded(over_http(&[TYPESCRIPT_2])).await;
 }
 
 #[tokio::test]
@@ -150,7 +164,7 @@ async fn typescript_2_over_stdio() {
 
 #[tokio::test]
 async fn python_over_http() {
-    guarded(over_http(PYTHON)).await;
+    guarded(over_http(&[PYTHON])).await;
 }
 
 #[tokio::test]
@@ -159,10 +173,9 @@ async fn python_over_stdio() {
 }
 
 #[tokio::test]
-async fn typescript_2_in_older_revisions_over_http() {
-    for client in [IN_2025_06_18, IN_2025_03_26, IN_2024_11_05] {
-        guarded(over_http(client)).await;
-    }
+async fn all_of_them_at_once_over_http() {
+    let clients = [TYPESCRIPT_1, TYPESCRIPT_2, PYTHON, IN_2025_06_18, IN_2025_03_26, IN_2024_11_05];
+    guarded(over_http(&clients)).await;
 }
 
 #[tokio::test]
