@@ -81,3 +81,18 @@ impl Reports {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
 }
+
+/// The page of the documentation that says what is tested names the versions that are installed.
+#[test]
+fn the_page_names_the_versions_that_are_tested() {
+    let page = include_str!("../../docs/http.md");
+    let (_, table) = page.split_once("## Tested with").unwrap();
+    let package: serde_json::Value = serde_json::from_str(include_str!("../peers/package.json")).unwrap();
+    let python = include_str!("../peers/requirements.txt").trim().split_once("==").unwrap();
+    let npm = package["dependencies"].as_object().unwrap().iter();
+    let pinned = npm.map(|(name, version)| (name.as_str(), version.as_str().unwrap())).chain([python]);
+    for (name, version) in pinned {
+        let row = table.lines().find(|line| line.contains(&format!("`{name}`"))).unwrap_or_default();
+        assert!(row.contains(version), "`{name}` is pinned to {version}, and the page says: {row}");
+    }
+}
