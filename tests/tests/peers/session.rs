@@ -84,7 +84,7 @@ pub(crate) async fn play(transport: impl Transport, revision: &str, reports: &Re
     assert_eq!((one.as_str(), other.as_str()), ("grüße", "twice"));
 
     client.set_level(json!({ "level": "debug" })).await.unwrap();
-    let progress: Arc<Mutex<Vec<(f64, Option<f64>)>>> = Arc::default();
+    let progress = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&progress);
     let counted = call("count", json!({ "to": 3 })).on_progress(move |report: ProgressParams| {
         noted.lock().unwrap().push((report.progress, report.total))

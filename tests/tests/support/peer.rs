@@ -15,7 +15,7 @@ use tokio::io::{
 };
 use tokio::process::{Child, Command};
 
-use super::quickstart;
+use super::example;
 use super::server::serve_session;
 
 /// Fails a test that hangs; nothing else depends on the time.
