@@ -1,5 +1,8 @@
-// A server with the TypeScript SDK 2: `server.mjs http` or `server.mjs stdio`. Over HTTP it takes a free port of the
-// loopback, and prints first its address, and then a line for each session that its client has deleted.
+// A server with the TypeScript SDK 2: `server.mjs stdio` or `server.mjs http [MANNER]`. Over HTTP it takes a free port of
+// the loopback, and prints first its address, and then a line for each stream that is taken up again and each session that is
+// deleted. The manner is `plain`; `json`, which answers every request with JSON and nothing about it; `stateless`, which
+// has no sessions; or `resumable`, which keeps what it has sent, and can be made to cut the stream and to forget its
+// sessions.
 import { createServer } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
@@ -8,8 +11,8 @@ import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 
 const text = (text) => ({ content: [{ type: 'text', text }] });
 
-/** A server for one session. */
-function desk() {
+/** A server for one session, with these tools beside those that all have. */
+function desk(more = {}) {
   const server = new Server(
     { name: 'typescript-desk', version: '1.0.0' },
     { capabilities: { tools: {}, resources: { subscribe: true }, logging: {} } },
@@ -55,6 +58,7 @@ function desk() {
       if (subscribed.has(uri)) await server.sendResourceUpdated({ uri });
       return text('touched');
     },
+    ...more,
   };
 
   server.setRequestHandler('tools/list', async () => ({
@@ -80,30 +84,79 @@ function desk() {
   return server;
 }
 
+/** Keeps what was sent, for those who come back for it. */
+class Kept {
+  #events = [];
+
+  async storeEvent(stream, message) {
+    return String(this.#events.push({ stream, message }) - 1);
+  }
+
+  async replayEventsAfter(last, { send }) {
+    const { stream } = this.#events[Number(last)];
+    for (const [id, event] of this.#events.entries()) {
+      // What is kept without a method and a result only gives a stream its first id.
+      const says = event.message.method ?? event.message.result;
+      if (id > Number(last) && event.stream === stream && says) await send(String(id), event.message);
+    }
+    return stream;
+  }
+}
+
 /** Serves every session at one address. */
-function serve() {
+function serve(manner) {
   const sessions = new Map();
+  const unreliable = {
+    hang_up: async (_, { http }) => {
+      http.closeSSE();
+      return text('still here');
+    },
+    forget: async () => {
+      sessions.clear();
+      return text('forgotten');
+    },
+  };
+  const settings = {
+    plain: {},
+    json: { enableJsonResponse: true },
+    resumable: { eventStore: new Kept(), retryInterval: 10 },
+  }[manner];
+
+  /** What carries the request: the session that it names, one that begins, or nothing. */
+  async function carrier(request, body) {
+    if (manner === 'stateless') {
+      if (request.method !== 'POST') return undefined;
+      const transport = new NodeStreamableHTTPServerTransport({ sessionIdGenerator: undefined });
+      await desk().connect(transport);
+      return transport;
+    }
+    const known = sessions.get(request.headers['mcp-session-id']);
+    if (known || !isInitializeRequest(body)) return known;
+    const transport = new NodeStreamableHTTPServerTransport({
+      ...settings,
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => void sessions.set(id, transport),
+      onsessionclosed: (id) => {
+        sessions.delete(id);
+        console.log(`deleted, ${sessions.size} left`);
+      },
+    });
+    await desk(manner === 'resumable' ? unreliable : {}).connect(transport);
+    return transport;
+  }
+
   const listener = createServer(async (request, response) => {
     const chunks = [];
     for await (const chunk of request) chunks.push(chunk);
     const body = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks).toString()) : undefined;
-    let transport = sessions.get(request.headers['mcp-session-id']);
-    if (!transport && isInitializeRequest(body)) {
-      transport = new NodeStreamableHTTPServerTransport({
-        sessionIdGenerator: randomUUID,
-        onsessioninitialized: (id) => void sessions.set(id, transport),
-        onsessionclosed: (id) => {
-          sessions.delete(id);
-          console.log(`deleted, ${sessions.size} left`);
-        },
-      });
-      await desk().connect(transport);
-    }
-    if (transport) return transport.handleRequest(request, response, body);
-    response.writeHead(404).end();
+    const transport = await carrier(request, body);
+    if (request.headers['last-event-id']) console.log('resumed');
+    if (transport) await transport.handleRequest(request, response, body);
+    else response.writeHead(manner === 'stateless' ? 405 : 404).end();
   });
   listener.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${listener.address().port}/mcp`));
 }
 
-if (process.argv[2] === 'http') serve();
+const [over, manner] = process.argv.slice(2);
+if (over === 'http') serve(manner ?? 'plain');
 else await desk().connect(new StdioServerTransport());

@@ -1,7 +1,9 @@
-"""A server with the Python SDK: `server.py http` or `server.py stdio`.
+"""A server with the Python SDK: `server.py stdio` or `server.py http [MANNER]`.
 
-Over HTTP it takes a free port of the loopback, and prints first its address, and then a line for each session that its
-client has deleted.
+Over HTTP it takes a free port of the loopback, and prints first its address, and then a line for each stream that is
+taken up again and each session that is deleted. The manner is `plain`; `json`, which answers every request with JSON and
+nothing about it; `stateless`, which has no sessions; or `resumable`, which keeps what it has sent, and can be made to
+cut the stream and to forget its sessions.
 """
 
 import asyncio
@@ -13,6 +15,7 @@ import uvicorn
 from mcp import MCPError, types
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http import EventMessage, EventStore
 from mcp.shared.exceptions import MCPDeprecationWarning
 
 # The SDK warns of what the revision without a handshake does not have any more. This is about those that have it.
@@ -80,7 +83,26 @@ class Desk:
         return text("touched")
 
 
-def server():
+class Kept(EventStore):
+    """Keeps what was sent, for those who come back for it."""
+
+    def __init__(self):
+        self.events = []
+
+    async def store_event(self, stream_id, message):
+        self.events.append((stream_id, message))
+        return str(len(self.events) - 1)
+
+    async def replay_events_after(self, last_event_id, send_callback):
+        stream, _ = self.events[int(last_event_id)]
+        for event in range(int(last_event_id) + 1, len(self.events)):
+            of, message = self.events[event]
+            if of == stream and message is not None:
+                await send_callback(EventMessage(message, str(event)))
+        return stream
+
+
+def server(resumable=False):
     desk = Desk()
     tools = {
         "echo": desk.echo,
@@ -91,6 +113,17 @@ def server():
         "taken_back": desk.taken_back,
         "touch": desk.touch,
     }
+
+    async def hang_up(context):
+        await context.close_sse_stream()
+        return text("still here")
+
+    async def forget(_context):
+        built.session_manager._server_instances.clear()
+        return text("forgotten")
+
+    if resumable:
+        tools |= {"hang_up": hang_up, "forget": forget}
 
     async def list_tools(_context, _params):
         return types.ListToolsResult(
@@ -122,7 +155,7 @@ def server():
     async def set_level(_context, _params):
         return types.EmptyResult()
 
-    return Server(
+    built = Server(
         "python-desk",
         version="1.0.0",
         on_list_tools=list_tools,
@@ -133,12 +166,15 @@ def server():
         on_unsubscribe_resource=unsubscribe,
         on_set_logging_level=set_level,
     )
+    return built
 
 
 def watched(app, server):
-    """Says so when a session has been deleted."""
+    """Says so when a stream is taken up again, and when a session has been deleted."""
 
     async def watching(scope, receive, send):
+        if any(name == b"last-event-id" for name, _ in scope.get("headers", [])):
+            print("resumed", flush=True)
         await app(scope, receive, send)
         if scope.get("method") == "DELETE":
             left = len(server.session_manager._server_instances)
@@ -147,10 +183,16 @@ def watched(app, server):
     return watching
 
 
-async def over_http():
+async def over_http(manner):
     listener = socket.create_server(("127.0.0.1", 0))
-    desk = server()
-    app = watched(desk.streamable_http_app(), desk)
+    desk = server(manner == "resumable")
+    settings = {
+        "plain": {},
+        "json": {"json_response": True},
+        "stateless": {"stateless_http": True},
+        "resumable": {"event_store": Kept(), "retry_interval": 10},
+    }[manner]
+    app = watched(desk.streamable_http_app(**settings), desk)
     print(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp", flush=True)
     await uvicorn.Server(uvicorn.Config(app, log_level="warning")).serve([listener])
 
@@ -161,4 +203,5 @@ async def over_stdio():
         await desk.run(reading, writing, desk.create_initialization_options())
 
 
-asyncio.run(over_http() if sys.argv[1] == "http" else over_stdio())
+over, *manner = sys.argv[1:]
+asyncio.run(over_http(*manner or ["plain"]) if over == "http" else over_stdio())

@@ -22,6 +22,8 @@ mod desk;
 mod everything;
 #[path = "support/example.rs"]
 mod example;
+#[path = "peers/manners.rs"]
+mod manners;
 #[path = "peers/servers.rs"]
 mod servers;
 #[path = "peers/session.rs"]

@@ -238,7 +238,7 @@ async fn a_redis_server_that_is_gone_and_comes_back() {
             let error = redis_error(echo(&session).await);
             assert!(error.is_io_error(), "{error:?}");
         }
-        assert_eq!(desk.named(), [id.clone()], "nothing more was asked of the server");
+        assert_eq!(desk.named(), std::slice::from_ref(&id), "nothing more was asked of the server");
         redis.start_again().await;
         let _: () = redis.command(&["SET", KEY, &id]).await;
         sooner_or_later(&session).await;

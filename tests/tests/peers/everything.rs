@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
 use tower_mcp_types::protocol::ProgressParams;
 
-use super::session::{begin, read};
+use super::session::{begin, call, names};
 use super::{Reports, guarded, script};
 
 const SERVER: &str = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
@@ -52,11 +52,8 @@ async fn a_session_in_each_revision() {
 async fn session(url: &str, revision: &str, reports: &Reports) {
     let (server, client, mut logged) = begin(HttpClient::new(url).unwrap(), revision, reports).await;
     assert_eq!(server, "mcp-servers/everything");
-    let tools = client.list_tools(None).await.unwrap().tools;
-    assert!(tools.iter().any(|tool| tool.name == "trigger-sampling-request"));
-    let call = |name: &str, arguments: Value| {
-        client.call_tool(read(json!({ "name": name, "arguments": arguments })))
-    };
+    assert!(names(&client).await.iter().any(|name| name == "trigger-sampling-request"));
+    let call = |name: &str, arguments: Value| call(&client, name, arguments);
     let (echo, sum) =
         tokio::join!(call("echo", json!({ "message": "grüße" })), call("get-sum", json!({ "a": 2, "b": 3 })));
     assert_eq!(echo.unwrap().all_text(), "Echo: grüße");

@@ -8,24 +8,45 @@ use mcp_runtime::Outcome;
 use mcp_runtime::driver::Means;
 use mcp_runtime::transport::http::HttpClient;
 use mcp_runtime::transport::{Child, ShutdownTimes};
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::ChildStdout;
 
 use super::session::play;
 use super::{Reports, guarded, script};
 
+/// A server that has been started, and ends with this.
+pub(crate) struct Serving {
+    pub(crate) url: String,
+    said: Lines<BufReader<ChildStdout>>,
+    _child: tokio::process::Child,
+}
+
+impl Serving {
+    /// Starts a server, with its way of doing things; nothing where it is not installed.
+    pub(crate) async fn start(name: &str, manner: &str) -> Option<Serving> {
+        let mut command = script(name)?;
+        command.args(["http", manner]).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
+        let url = said.next_line().await.unwrap().expect("the server says where it is");
+        Some(Serving { url, said, _child: child })
+    }
+
+    /// The next thing that it says.
+    pub(crate) async fn says(&mut self) -> String {
+        self.said.next_line().await.unwrap().expect("the server is still there")
+    }
+}
+
 async fn over_http(name: &str, server: &str) {
-    let Some(mut command) = script(name) else { return };
-    let mut child = command.arg("http").stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
-    let url = said.next_line().await.unwrap().expect("the server says where it is");
+    let Some(mut serving) = Serving::start(name, "plain").await else { return };
     for revision in VERSIONS {
         let reports = Reports::default();
-        let (named, _) = play(HttpClient::new(&url).unwrap(), revision, &reports).await;
+        let (named, _) = play(HttpClient::new(&serving.url).unwrap(), revision, &reports).await;
         assert_eq!(named, server);
-        assert_eq!(said.next_line().await.unwrap().as_deref(), Some("deleted, 0 left"), "{revision}");
+        assert_eq!(serving.says().await, "deleted, 0 left", "{revision}");
         assert_elicitation_only(revision, &reports);
     }
-    child.kill().await.unwrap();
 }
 
 async fn over_stdio(name: &str, server: &str) {

@@ -66,15 +66,29 @@ pub(crate) async fn begin(
     (result.server_info.name, client.send_initialized().await.unwrap(), logged)
 }
 
+/// What every one of the servers can do.
+pub(crate) const TOOLS: [&str; 7] = ["echo", "count", "ask_model", "ask_user", "hold", "taken_back", "touch"];
+
+/// The tools that the server lists.
+pub(crate) async fn names(client: &McpClient<Active>) -> Vec<String> {
+    let tools = client.list_tools(None).await.unwrap().tools;
+    tools.into_iter().map(|tool| tool.name).collect()
+}
+
+/// A call of a tool.
+pub(crate) fn call<'a>(
+    client: &'a McpClient<Active>,
+    name: &str,
+    arguments: Value,
+) -> client::CancellableCall<'a, CallToolResult> {
+    client.call_tool(read(json!({ "name": name, "arguments": arguments })))
+}
+
 /// Plays a whole session. Gives the server's name, and what the session came to.
 pub(crate) async fn play(transport: impl Transport, revision: &str, reports: &Reports) -> (String, Outcome) {
     let (server, client, mut logged) = begin(transport, revision, reports).await;
-    let tools = client.list_tools(None).await.unwrap().tools;
-    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(names, ["echo", "count", "ask_model", "ask_user", "hold", "taken_back", "touch"]);
-    let call = |name: &str, arguments: Value| {
-        client.call_tool(read(json!({ "name": name, "arguments": arguments })))
-    };
+    assert_eq!(names(&client).await, TOOLS);
+    let call = |name: &str, arguments: Value| call(&client, name, arguments);
     let text = async |name: &str, arguments: Value| call(name, arguments).await.unwrap().all_text();
 
     let (one, other) = tokio::join!(
