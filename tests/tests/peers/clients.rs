@@ -1,10 +1,14 @@
 //! Clients of other SDKs, and our server: the example `revisions`, which offers every revision.
 
+use std::net::SocketAddr;
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_runtime::transport::http::{HttpServer, ServerOptions};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -90,8 +94,8 @@ fn whole_numbers(mut seen: Value) -> Value {
     seen
 }
 
-/// All of them at once, each in a session of its own.
-async fn over_http(clients: &[Client]) {
+/// All of them at once, each in a session of its own, and what stands between them and the server, if anything does.
+async fn over_http(clients: &[Client], between: Option<Cutter>) {
     let reports = Reports::default();
     let (tell, mut ended) = mpsc::unbounded_channel();
     let noting = reports.clone();
@@ -100,7 +104,12 @@ async fn over_http(clients: &[Client]) {
         async move { tell.send((id, desk::serve(transport, options).await)).unwrap() }
     });
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let address = listener.local_addr().unwrap();
+    let address = match &between {
+        Some(cutter) => cutter.stand_before(address).await,
+        None => address,
+    };
+    let url = format!("http://{address}/mcp");
     let router = axum::Router::new().route("/mcp", server.method_router());
     let serving = server.clone();
     let serving = tokio::spawn(async move { serving.serve(listener, router, std::future::pending()).await });
@@ -130,7 +139,47 @@ async fn over_http(clients: &[Client]) {
     assert!(ended.try_recv().is_err(), "what asks for `server/discover` begins no session");
     assert!(named.iter().all(|id| begun.contains(id)), "{named:?} {begun:?}");
     assert_eq!(reports.take(), [""; 0]);
+    assert!(between.is_none_or(|Cutter(cut)| cut.load(Ordering::SeqCst)), "no stream was cut");
     serving.abort();
+}
+
+/// Stands between clients and a server, and cuts the connection that carries the first report on a call, in the middle
+/// of the report. Knows whether it has done so.
+#[derive(Default)]
+struct Cutter(Arc<AtomicBool>);
+
+impl Cutter {
+    /// Takes connections for a server, at the address that this gives.
+    async fn stand_before(&self, server: SocketAddr) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let cut = Arc::clone(&self.0);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                tokio::spawn(carry(client, TcpStream::connect(server).await.unwrap(), Arc::clone(&cut)));
+            }
+        });
+        address
+    }
+}
+
+/// Carries what both sides say, until one of them is done, or the connection is cut.
+async fn carry(client: TcpStream, server: TcpStream, cut: Arc<AtomicBool>) {
+    const REPORT: &[u8] = br#""progress":1"#;
+    let (mut from_client, mut to_client) = client.into_split();
+    let (mut from_server, mut to_server) = server.into_split();
+    let asking = tokio::spawn(async move { tokio::io::copy(&mut from_client, &mut to_server).await });
+    let (mut said, mut carried) = (Vec::new(), 0);
+    while from_server.read_buf(&mut said).await.is_ok_and(|read| read > 0) {
+        let report = said.windows(REPORT.len()).position(|bytes| bytes == REPORT);
+        let here = report.filter(|_| !cut.swap(true, Ordering::SeqCst));
+        let end = here.unwrap_or(said.len()).max(carried);
+        if to_client.write_all(&said[carried..end]).await.is_err() || here.is_some() {
+            break;
+        }
+        carried = end;
+    }
+    asking.abort();
 }
 
 async fn over_stdio(client: Client) {
@@ -144,7 +193,7 @@ async fn over_stdio(client: Client) {
 
 #[tokio::test]
 async fn typescript_1_over_http() {
-    guarded(over_http(&[TYPESCRIPT_1])).await;
+    guarded(over_http(&[TYPESCRIPT_1], None)).await;
 }
 
 #[tokio::test]
@@ -154,7 +203,7 @@ async fn typescript_1_over_stdio() {
 
 #[tokio::test]
 async fn typescript_2_over_http() {
-    guarded(over_http(&[TYPESCRIPT_2])).await;
+    guarded(over_http(&[TYPESCRIPT_2], None)).await;
 }
 
 #[tokio::test]
@@ -164,7 +213,7 @@ async fn typescript_2_over_stdio() {
 
 #[tokio::test]
 async fn python_over_http() {
-    guarded(over_http(&[PYTHON])).await;
+    guarded(over_http(&[PYTHON], None)).await;
 }
 
 #[tokio::test]
@@ -172,10 +221,18 @@ async fn python_over_stdio() {
     guarded(over_stdio(PYTHON)).await;
 }
 
+/// What was not read comes again when the client asks for it, and nothing comes twice.
+#[tokio::test]
+async fn a_stream_that_is_cut_and_taken_up_again() {
+    for client in [TYPESCRIPT_1, TYPESCRIPT_2, PYTHON] {
+        guarded(over_http(&[client], Some(Cutter::default()))).await;
+    }
+}
+
 #[tokio::test]
 async fn all_of_them_at_once_over_http() {
     let clients = [TYPESCRIPT_1, TYPESCRIPT_2, PYTHON, IN_2025_06_18, IN_2025_03_26, IN_2024_11_05];
-    guarded(over_http(&clients)).await;
+    guarded(over_http(&clients, None)).await;
 }
 
 #[tokio::test]
