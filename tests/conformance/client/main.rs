@@ -13,7 +13,7 @@ use std::time::Duration;
 use mcp_protocols::REVISIONS;
 use mcp_protocols::mcp_2025_11_25::McpClient;
 use mcp_runtime::Options;
-use mcp_runtime::transport::http::HttpClient;
+use mcp_runtime::transport::http::{ClientOptions, HttpClient};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -24,8 +24,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let url = std::env::args().nth(1).ok_or("usage: conformance-client URL")?;
     let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_else(|_| "initialize".to_owned());
 
+    // The suite's servers lose what they say while nobody listens, so there is no hurry, however busy the machine is.
+    let patient = ClientOptions::default().listen_within(Duration::from_secs(10));
+    let transport = HttpClient::new(&url)?.options(patient);
     let options = Options::new().revisions(REVISIONS).timeout(Duration::from_secs(20));
-    let client = McpClient::with_options(HttpClient::new(&url)?, options);
+    let client = McpClient::with_options(transport, options);
     // What the server asks is answered beside everything else, for as long as the session lives.
     tokio::spawn(client.incoming().serve(User));
 

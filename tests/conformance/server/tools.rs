@@ -11,12 +11,11 @@ use crate::desk::Desk;
 use crate::elicitation;
 
 pub(crate) fn list() -> ListToolsResult {
-    let plain = |name: &str, description: &str| json!({ "name": name, "description": description, "inputSchema": { "type": "object" } });
-    let with = |name: &str, description: &str, argument: &str| {
-        let schema = json!({
-            "type": "object", "properties": { argument: { "type": "string" } }, "required": [argument],
-        });
-        json!({ "name": name, "description": description, "inputSchema": schema })
+    let plain = |name, description| tool(name, description, json!({ "type": "object" }));
+    let with = |name, description, argument: &str| {
+        let properties = json!({ argument: { "type": "string" } });
+        let schema = json!({ "type": "object", "properties": properties, "required": [argument] });
+        tool(name, description, schema)
     };
     read(json!({ "tools": [
         plain("test_simple_text", "Says something"),
@@ -33,12 +32,12 @@ pub(crate) fn list() -> ListToolsResult {
         with("test_elicitation", "Asks the user", "message"),
         plain("test_elicitation_sep1034_defaults", "Asks the user, and proposes answers"),
         plain("test_elicitation_sep1330_enums", "Has the user choose"),
-        {
-            "name": "json_schema_2020_12_tool",
-            "description": "Sends a parcel; which arguments that takes depends on others",
-            "inputSchema": parcel_schema(),
-        },
+        tool("json_schema_2020_12_tool", "Sends a parcel; some arguments need others", parcel_schema()),
     ] }))
+}
+
+fn tool(name: &str, description: &str, schema: Value) -> Value {
+    json!({ "name": name, "description": description, "inputSchema": schema })
 }
 
 pub(crate) async fn call(
