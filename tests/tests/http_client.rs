@@ -13,6 +13,8 @@ mod fake;
 mod listening;
 #[path = "http/lost.rs"]
 mod lost;
+#[path = "http/mishaps.rs"]
+mod mishaps;
 #[path = "http/over.rs"]
 mod over;
 #[path = "http/polling.rs"]
@@ -28,6 +30,11 @@ mod streamless;
 #[path = "http/wire.rs"]
 #[allow(dead_code, reason = "the tests of the server use the rest")]
 mod wire;
+
+/// A protocol with a choice behind its beginning.
+mod lamp {
+    mcp_runtime::protocol!("protocols/lamp.session");
+}
 
 use std::sync::{Arc, Mutex};
 

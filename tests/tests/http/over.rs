@@ -35,15 +35,24 @@ async fn holding(
 ) -> (Fake, mpsc::UnboundedReceiver<Asked>, mpsc::UnboundedReceiver<Answer>, watch::Sender<&'static str>) {
     let (tell, answers) = mpsc::unbounded_channel();
     let (known, knows) = watch::channel("s0");
-    let (server, seen) = Fake::taking_time(move |asked, before| {
-        let (tell, known) = (tell.clone(), *knows.borrow());
-        async move { answer(form, &asked, before, &tell, known).await }
+    let answer = move |asked: &Asked, before| Some(answer(form, asked, before, &tell, *knows.borrow()));
+    let (server, seen) = Fake::waiting(answer, move |asked| {
+        let waits = form == Form::Nothing && is_held(asked);
+        async move {
+            if waits {
+                std::future::pending::<()>().await;
+            }
+        }
     })
     .await;
     (server, seen, answers, known)
 }
 
-async fn answer(
+fn is_held(asked: &Asked) -> bool {
+    asked.what() == "tools/call" && asked.body["params"]["name"] == "hold"
+}
+
+fn answer(
     form: Form,
     asked: &Asked,
     before: usize,
@@ -54,15 +63,12 @@ async fn answer(
         "initialize" => fake::hello(asked, "2025-03-26", tools(), &format!("s{before}")),
         "GET" | "DELETE" => fake::status(405),
         _ if asked.header("mcp-session-id") != known => fake::status(404),
-        "tools/call" if asked.body["params"]["name"] == "hold" => {
+        _ if is_held(asked) => {
             let (say, response) = fake::open(match form {
                 Form::Json => "application/json",
                 Form::Nothing | Form::Stream => "text/event-stream",
             });
             tell.send(say).unwrap();
-            if form == Form::Nothing {
-                std::future::pending::<()>().await;
-            }
             response
         }
         "tools/call" => fake::result(asked, json!({ "content": [{ "type": "text", "text": "fine" }] })),
@@ -164,21 +170,22 @@ async fn a_call_of_a_lost_session_fails_however_far_its_answer_is() {
 async fn a_call_that_is_told_late_of_the_loss_is_made_once_more() {
     guarded(async {
         let (tell, late) = watch::channel(false);
-        let (server, mut seen) = Fake::taking_time(move |asked, before| {
-            let mut late = late.clone();
+        let is_late =
+            |asked: &Asked| asked.body["params"]["name"] == "late" && asked.header("mcp-session-id") == "s0";
+        let answer = |asked: &Asked, before| {
+            Some(match asked.what() {
+                "initialize" => fake::hello(asked, "2025-03-26", tools(), &format!("s{before}")),
+                "GET" | "DELETE" => fake::status(405),
+                "tools/call" if asked.header("mcp-session-id") == "s0" => fake::status(404),
+                "tools/call" => fake::result(asked, json!({ "content": [] })),
+                _ => fake::status(202),
+            })
+        };
+        let (server, mut seen) = Fake::waiting(answer, move |asked| {
+            let (mut late, waits) = (late.clone(), is_late(asked));
             async move {
-                let lost = asked.header("mcp-session-id") == "s0";
-                match asked.what() {
-                    "initialize" => fake::hello(&asked, "2025-03-26", tools(), &format!("s{before}")),
-                    "GET" | "DELETE" => fake::status(405),
-                    "tools/call" if lost => {
-                        if asked.body["params"]["name"] == "late" {
-                            late.wait_for(|late| *late).await.unwrap();
-                        }
-                        fake::status(404)
-                    }
-                    "tools/call" => fake::result(&asked, json!({ "content": [] })),
-                    _ => fake::status(202),
+                if waits {
+                    late.wait_for(|late| *late).await.unwrap();
                 }
             }
         })
