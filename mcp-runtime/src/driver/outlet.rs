@@ -59,6 +59,8 @@ pub enum MessageKind {
     Error,
     /// The replies to a batch, as a list.
     Batch,
+    /// Requests and notifications of this side, as a list. All of them stand beside the linear channels.
+    Several,
 }
 
 /// Where a message stands in its session.

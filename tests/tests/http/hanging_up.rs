@@ -14,10 +14,10 @@ fn leave(id: i64, before: &str) -> Value {
     call
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_answer_waits_for_a_client_that_can_come_back() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         let ask = Ask::post(leave(1, "")).session(&id).with("mcp-protocol-version", "2025-11-25");
         let mut stream = desk.wire().await.stream(&ask).await;
@@ -35,10 +35,10 @@ async fn the_answer_waits_for_a_client_that_can_come_back() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_client_that_was_sent_an_event_can_come_back_too() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         let mut stream = desk.wire().await.stream(&Ask::post(leave(1, "told")).session(&id)).await;
         let report = stream.message().await.unwrap();
@@ -51,10 +51,10 @@ async fn a_client_that_was_sent_an_event_can_come_back_too() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_client_that_could_not_come_back_is_answered_at_once() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         let answer = desk.ask(&Ask::post(leave(1, "")).session(&id)).await;
         assert_eq!(answer.head.get("content-type"), Some("application/json"));
@@ -67,7 +67,7 @@ async fn a_client_that_could_not_come_back_is_answered_at_once() {
 async fn our_client_comes_back_without_the_programs_doing() {
     guarded(async {
         let options = ServerOptions::default().retry(std::time::Duration::from_millis(5));
-        let desk = Desk::with(options, ListenOptions::default()).await;
+        let desk = Desk::listening_with(options, ListenOptions::default()).await;
         let client = McpClient::new(HttpClient::new(&desk.url()).unwrap());
         let (_, client) = client.initialize(read(super::desk::initialize(0)["params"].take())).await.unwrap();
         let client = client.send_initialized().await.unwrap();
@@ -79,11 +79,11 @@ async fn our_client_comes_back_without_the_programs_doing() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn with_no_time_to_wait_every_answer_can_be_taken_up_again() {
     guarded(async {
         let options = ServerOptions::default().stream_after(std::time::Duration::ZERO);
-        let desk = Desk::with(options, ListenOptions::default()).await;
+        let desk = Desk::with(options);
         let id = desk.ready().await;
         for number in 1..20 {
             let mut stream = desk.wire().await.stream(&Ask::post(call(number, "echo")).session(&id)).await;

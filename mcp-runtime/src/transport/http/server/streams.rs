@@ -11,6 +11,7 @@ use std::time::Instant;
 use axum::body::Bytes;
 
 use crate::driver::{MessageKind, Origin, Outgoing};
+use crate::jsonrpc::asked;
 
 /// The number under which messages wait that no stream is there for.
 const BACKLOG: u64 = 0;
@@ -288,18 +289,23 @@ impl Streams {
         let event = Event { message: Bytes::copy_from_slice(outgoing.message), kind: outgoing.kind };
         let own =
             outgoing.about.map(|Origin(number)| number).filter(|number| self.streams.contains_key(number));
-        match (own, self.gets.last()) {
-            (Some(number), _) => self.push(number, event),
+        match own {
+            Some(number) => self.push(number, event),
             // Whoever asked has gone before there was a stream that could be resumed.
-            (None, _) if outgoing.kind.is_reply() => None,
-            (None, Some(number)) => self.push(*number, event),
-            (None, None) => {
-                self.keep(BACKLOG, event.cost());
-                self.backlog.push_back(event);
-                self.shed();
-                None
-            }
+            None if outgoing.kind.is_reply() => None,
+            None => self.say_unasked(event),
         }
+    }
+
+    /// Takes a message that has no stream of its own, or not any more. What is returned is to be woken.
+    fn say_unasked(&mut self, event: Event) -> Option<Waker> {
+        if let Some(number) = self.gets.last() {
+            return self.push(*number, event);
+        }
+        self.keep(BACKLOG, event.cost());
+        self.backlog.push_back(event);
+        self.shed();
+        None
     }
 
     fn push(&mut self, number: u64, event: Event) -> Option<Waker> {
@@ -341,11 +347,14 @@ impl Streams {
             };
             let Some(event) = event else { continue };
             self.kept = self.kept.saturating_sub(event.cost());
-            if let (MessageKind::Request { id, .. }, false) = (event.kind, taken) {
-                self.lost.push(id);
-                if let Some(carrier) = self.carrier.take() {
-                    carrier.wake();
-                }
+            match event.kind {
+                _ if taken => continue,
+                MessageKind::Request { id, .. } => self.lost.push(id),
+                MessageKind::Several => self.lost.extend(asked(&event.message)),
+                _ => continue,
+            }
+            if let Some(carrier) = self.carrier.take() {
+                carrier.wake();
             }
         }
     }
@@ -410,24 +419,8 @@ impl Streams {
         let untaken = stream.untaken();
         self.note_drained(untaken);
         // What is about something that nobody waits for any more may still be wanted, if it is no answer.
-        for event in stream.events.into_iter().filter(|event| !event.kind.is_reply()) {
-            self.reroute(event);
-        }
-    }
-
-    fn reroute(&mut self, event: Event) {
-        let waker = match self.gets.last() {
-            Some(number) => self.push(*number, event),
-            None => {
-                self.keep(BACKLOG, event.cost());
-                self.backlog.push_back(event);
-                self.shed();
-                None
-            }
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        let wanted = stream.events.into_iter().filter(|event| !event.kind.is_reply());
+        wanted.filter_map(|event| self.say_unasked(event)).for_each(Waker::wake);
     }
 
     /// The next event for a reader.
@@ -485,9 +478,7 @@ impl Streams {
             if stream.events.is_empty() {
                 self.streams.remove(&place.stream);
             }
-            for event in rest {
-                self.reroute(event);
-            }
+            rest.into_iter().filter_map(|event| self.say_unasked(event)).for_each(Waker::wake);
         } else {
             let costs: Vec<usize> = self
                 .streams
