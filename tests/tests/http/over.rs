@@ -123,6 +123,40 @@ async fn a_stream_that_goes_on_behind_the_reply_is_let_go_of() {
 }
 
 #[tokio::test]
+async fn what_is_said_just_behind_the_reply_is_still_heard() {
+    guarded(async {
+        let (say, stream) = fake::open("text/event-stream");
+        let streams = Mutex::new(Some(stream));
+        let (server, mut seen) = Fake::holding(move |asked, _| {
+            Some(match asked.what() {
+                "initialize" => {
+                    fake::hello(asked, "2025-03-26", json!({ "tools": { "listChanged": true } }), "s0")
+                }
+                "notifications/initialized" => fake::status(202),
+                "tools/call" => streams.lock().unwrap().take().unwrap(),
+                _ => fake::status(405),
+            })
+        })
+        .await;
+        let (session, _) = ready(transport(&server.url())).await.unwrap();
+        let handle = session.handle();
+        let running = tokio::spawn(async move { handle.call_tool(call("x")).await });
+        until(&mut seen, "tools/call").await;
+        let id = server.seen.lock().unwrap().last().unwrap().body["id"].clone();
+        let reply = json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } });
+        let told = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
+        // Each is a piece of its own, but both are there.
+        say.send(format!("data: {reply}\n\n")).unwrap();
+        say.send(format!("data: {told}\n\n")).unwrap();
+        running.await.unwrap().unwrap();
+        let heard = session.incoming().next().await.unwrap();
+        assert!(format!("{heard:?}").contains("ToolsListChanged"), "{heard:?}");
+        session.close().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn the_connections_of_streams_are_kept() {
     guarded(async {
         let options = ServerOptions::default().stream_after(Duration::ZERO);

@@ -39,8 +39,6 @@ async fn one_that_does_not_answer_ends_the_session_for_everybody() {
             assert!(matches!(error.downcast_ref(), Some(HttpError::Late)), "{error:?}");
         }
         until(&mut seen, "DELETE").await;
-        let begun = server.posted().iter().filter(|what| *what == "initialize").count();
-        assert_eq!(begun, 2, "nobody tries once more what has failed for all");
     })
     .await;
 }

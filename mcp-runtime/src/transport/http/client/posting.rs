@@ -296,7 +296,7 @@ async fn stream(
                 let status = resumed.status();
                 return Err(failure(status, &beginning(resumed, SAID).await));
             }
-            Err(_) => {}
+            Err(error) => outcome = Err(error.into()),
         }
     }
 }
