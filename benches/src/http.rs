@@ -40,7 +40,8 @@ pub async fn measure<C: OverHttp>(case: Case, who: &str, plan: Plan) -> Figures 
     }
     let server = Listening::start(who);
     if case.place == Place::HttpSession {
-        let client = reqwest::Client::new();
+        let client = reqwest::Client::builder().pool_max_idle_per_host(0);
+        let client = client.build().expect("a client can be made");
         let begin = async |sessions| {
             for _ in 0..sessions {
                 begin_by_hand(&client, &server.url).await;
@@ -119,7 +120,7 @@ impl Drop for Listening {
     }
 }
 
-/// Begins a session and makes one call, and leaves nothing at this side: all sessions share one connection.
+/// Begins a session and makes one call, and leaves nothing open: no connection is kept.
 async fn begin_by_hand(client: &reqwest::Client, url: &str) {
     let post = |body: &'static str, session: Option<&str>| {
         let request = client.post(url).header(CONTENT_TYPE, "application/json");
