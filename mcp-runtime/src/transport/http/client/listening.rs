@@ -9,7 +9,7 @@ use reqwest::{Method, StatusCode};
 
 use super::conversation::Conversation;
 use super::events::Events;
-use super::posting::form;
+use super::posting::has_form;
 use super::renewal::renew;
 use crate::error::{Error, Reason};
 use crate::options::Report;
@@ -36,13 +36,13 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
             // Another session knows nothing of this one's events.
             last = None;
         }
-        let mut request = Conversation::named(conversation.request(Method::GET), &identity);
+        let mut request = conversation.request(Method::GET, &identity);
         if let Some(last) = &last {
             request = request.header(LAST_EVENT_ID, last);
         }
         match request.send().await {
             Ok(response) if response.status().is_success() => {
-                if !form(&response).eq_ignore_ascii_case(EVENT_STREAM) {
+                if !has_form(&response, EVENT_STREAM) {
                     return;
                 }
                 let mut events = Events::new(conversation.options.max_message_bytes);
