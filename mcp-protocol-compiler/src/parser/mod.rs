@@ -10,6 +10,7 @@ use crate::lexer::Kind;
 use crate::source::{FileId, SourceMap, Span};
 
 mod cursor;
+mod group;
 mod item;
 mod message;
 mod path;

@@ -237,7 +237,7 @@ pub(super) fn define(
             }
             ItemKind::Role { side, name, body, compatible } if !imported => {
                 let side = side_from(*side);
-                if let Some(first) = resolution.roles.iter().find(|role| role.side == side) {
+                if let Some(first) = resolution.role(side) {
                     diagnostics.push(check::second_role(name, first));
                     continue;
                 }
@@ -260,7 +260,7 @@ pub(super) fn define(
     }
     for role in &resolution.roles {
         if !resolution.definitions.iter().any(|definition| definition.name.text == role.name.text) {
-            let other = resolution.roles.iter().find(|other| other.side != role.side);
+            let other = resolution.role(role.side.other());
             let defined = resolution.definitions.iter().map(|definition| &definition.name);
             let candidates: Vec<&Name> = defined.filter(|name| !resolution.is_role(&name.text)).collect();
             diagnostics.push(check::role_without_type(role, other, &candidates));

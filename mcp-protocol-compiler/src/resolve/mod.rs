@@ -221,9 +221,19 @@ impl Resolution {
         self.compared.get() <= MOST_COMPARED
     }
 
+    /// The role of a side, if there is one.
+    pub fn role(&self, side: Side) -> Option<&Role> {
+        self.roles.iter().find(|role| role.side == side)
+    }
+
+    /// The role with a name, if there is one.
+    pub fn role_named(&self, name: &str) -> Option<&Role> {
+        self.roles.iter().find(|role| role.name.text == name)
+    }
+
     /// Whether a name is that of a role.
     pub fn is_role(&self, name: &str) -> bool {
-        self.roles.iter().any(|role| role.name.text == name)
+        self.role_named(name).is_some()
     }
 
     /// The definition that a name means for a side: its own before the common one.

@@ -22,7 +22,7 @@ use super::engine::{Engine, Phase};
 use crate::driver::{MessageKind, Origin};
 use crate::error::Error;
 use crate::jsonrpc::{RpcError, batch, parse};
-use crate::options::Report;
+use crate::report::Report;
 
 /// Names a batch of the peer that has not been answered.
 pub(super) type BatchKey = u64;

@@ -31,7 +31,8 @@ use super::wakers::{Effects, Waiting};
 use crate::driver::{DirectOutput, MessageKind, Origin, Outcome, WrittenNow};
 use crate::error::{Error, Reason};
 use crate::jsonrpc::{Lines, RpcError};
-use crate::options::{Options, Report};
+use crate::options::Options;
+use crate::report::Report;
 
 /// A buffer of up to this many bytes is kept while nothing is to be written.
 const KEPT_OUTPUT: usize = 4 * 1024;

@@ -15,7 +15,7 @@ use super::trace::Outcome;
 use crate::driver::{MessageKind, Origin, Outgoing, Outlet, Place, Received};
 use crate::error::Error;
 use crate::jsonrpc::{Envelope, Line, Scanner, parse};
-use crate::options::Report;
+use crate::report::Report;
 use crate::typed::{Announced, Resumed};
 
 /// What a session keeps for a transport that carries messages.

@@ -11,7 +11,7 @@ use super::engine::Engine;
 use super::names::Names;
 use crate::error::{Error, Mismatch};
 use crate::jsonrpc::path::{find, holds};
-use crate::options::Report;
+use crate::report::Report;
 
 impl Engine {
     /// The peer has announced what it can do: whether that is all that the program requires.

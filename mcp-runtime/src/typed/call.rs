@@ -22,7 +22,7 @@ use super::reply::{ReadReply, Reply};
 use super::timer::now;
 use crate::error::{Error, Overdue};
 use crate::jsonrpc::write;
-use crate::options::Report;
+use crate::report::Report;
 use crate::session::{AlarmKey, Engine, Link, Patience, Sent};
 
 /// Marks calls that the protocol allows to be taken back.

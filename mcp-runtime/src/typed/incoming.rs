@@ -19,7 +19,7 @@ use super::inputs::Unread;
 use super::panics::caught;
 use super::{Context, Responder, Session, WriteReply};
 use crate::jsonrpc::{RpcError, undecodable};
-use crate::options::{Cause, Report};
+use crate::report::{Cause, Report};
 use crate::session::{Arrived, Link, to_be_read};
 
 /// The queue of replicated inputs. Several may be held; each input goes to one.

@@ -24,7 +24,7 @@ use super::renewal::Beginning;
 use super::{HttpClient, posting};
 use crate::driver::{Endpoint, MessageKind, Origin, Outgoing, Outlet};
 use crate::error::{Error, Reason};
-use crate::options::Report;
+use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 
 /// Both forms that an answer may have.

@@ -12,7 +12,7 @@ use super::events::Events;
 use super::posting::has_form;
 use super::renewal::renew;
 use crate::error::{Error, Reason};
-use crate::options::Report;
+use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, LAST_EVENT_ID};
 
 /// Keeps the stream open.
