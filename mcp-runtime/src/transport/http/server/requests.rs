@@ -24,6 +24,7 @@ use super::session::Shared;
 use super::streams::{Answer, Ending, Place, Resumed};
 use crate::driver::MessageKind;
 use crate::jsonrpc::{Envelope, RpcError, parse, write};
+use crate::transport::http::pieces::Pieces;
 use crate::transport::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 
 const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
@@ -261,22 +262,14 @@ impl Drop for Orphan<'_> {
 
 /// Reads a body to its end; `None` if it is longer than that.
 async fn collect(mut body: Body, most: usize) -> Result<Option<Bytes>, axum::Error> {
-    let mut whole = Bytes::new();
-    let mut several: Option<Vec<u8>> = None;
+    let mut pieces = Pieces::default();
     while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
         let Ok(piece) = frame?.into_data() else { continue };
-        let before = several.as_ref().map_or(whole.len(), Vec::len);
-        if before.saturating_add(piece.len()) > most {
+        if !pieces.add(piece, most) {
             return Ok(None);
         }
-        // Most bodies come in one piece, which is taken as it is.
-        match &mut several {
-            Some(pieces) => pieces.extend_from_slice(&piece),
-            None if whole.is_empty() => whole = piece,
-            None => several = Some([&*whole, &*piece].concat()),
-        }
     }
-    Ok(Some(several.map_or(whole, Bytes::from)))
+    Ok(Some(pieces.whole()))
 }
 
 /// Whether the client expects streams to begin with an event that carries nothing but its id.
