@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
 use http_body::Frame;
-use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpError};
+use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpError, ListenOptions, ServerOptions};
 use mcp_runtime::{Error, Reason, Renewal};
 use serde_json::{Value, json};
 
@@ -303,6 +303,27 @@ async fn a_notification_that_is_not_accepted_is_reported_and_holds_nobody_up() {
         let reports = reports.lock().unwrap().clone();
         assert_eq!(reports.len(), 2, "{reports:?}");
         assert!(reports[0].contains("status 500") && reports[1].contains("in time"), "{reports:?}");
+        session.close().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_long_for_the_server_fails_with_its_words() {
+    guarded(async {
+        let options = ServerOptions::default().max_body_bytes(100_000);
+        let desk = Desk::listening_with(options, ListenOptions::default()).await;
+        let (session, _) = ready(transport(&desk.url())).await.unwrap();
+        for length in [100_000, 1_000_000, 20_000_000] {
+            let mut params = call("echo");
+            params.arguments["message"] = json!("x".repeat(length));
+            let error = session.call_tool(params).await.unwrap_err();
+            let HttpError::Status { status: 413, body } = cause(&error) else {
+                panic!("{length}: {error:?}")
+            };
+            assert!(body.contains("100000 bytes"), "{body}");
+        }
+        assert_eq!(said(&session.call_tool(call("echo")).await.unwrap()), "hello");
         session.close().await.unwrap();
     })
     .await;

@@ -88,7 +88,8 @@ impl Server {
         let session = self.open()?;
         // Nobody else knows the session, so it goes with whoever waits for it.
         let mut orphan = Orphan { session: &session, known: false };
-        if !poll_fn(|context| session.poll_attached(context)).await {
+        let attached = poll_fn(|context| session.poll_attached(context));
+        if !tokio::time::timeout(self.options.opening_within, attached).await.unwrap_or(false) {
             return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "the session was not taken on"));
         }
         let (mut answer, opened) = self.deliver(&session, &message, &parts.headers).await?;
