@@ -330,6 +330,34 @@ async fn a_message_that_is_too_long_for_the_server_fails_with_its_words() {
 }
 
 #[tokio::test]
+async fn a_long_call_that_takes_its_time_holds_nobody_up() {
+    guarded(async {
+        let (server, mut seen) = Fake::holding(|asked, _| match asked.what() {
+            // It has all of the message, and thinks about it for ever.
+            "tools/call" if asked.body["params"]["name"] == "long" => None,
+            "tools/call" => Some(fine(asked)),
+            "notifications/cancelled" => Some(fake::status(202)),
+            _ => Some(greeting(asked).unwrap_or_else(|| fake::status(405))),
+        })
+        .await;
+        let (session, _) = ready(transport(&server.url())).await.unwrap();
+        let mut long = call("long");
+        // More than a session lets lie about unwritten.
+        long.arguments["message"] = json!("x".repeat(1_900_000));
+        let handle = session.handle();
+        let running = tokio::spawn(async move { handle.call_tool(long).await.map(drop) });
+        fake::until(&mut seen, "tools/call").await;
+        for _ in 0..10 {
+            assert_eq!(said(&session.call_tool(call("short")).await.unwrap()), "fine");
+        }
+        running.abort();
+        let _ = running.await;
+        session.close().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn redirects_are_not_followed() {
     guarded(async {
         let elsewhere = Fake::start(|asked, _| fine(asked)).await;

@@ -234,10 +234,18 @@ impl Conversation {
         }
     }
 
-    /// A message is no longer on its way.
-    pub(super) fn accepted(&self, message: &Message) {
+    /// So much of a message was taken.
+    pub(super) fn taken(&self, length: usize) {
         let mut state = self.state();
-        state.waiting = state.waiting.saturating_sub(message.text.len());
+        state.waiting = state.waiting.saturating_sub(length);
+        drop(state);
+        self.endpoint.wrote();
+    }
+
+    /// A message is no longer on its way, of which so much had not been taken.
+    pub(super) fn accepted(&self, message: &Message, rest: usize) {
+        let mut state = self.state();
+        state.waiting = state.waiting.saturating_sub(rest);
         let opens = !message.asks().is_empty() && !std::mem::replace(&mut state.opened, true);
         drop(state);
         if opens {
@@ -274,7 +282,6 @@ impl Conversation {
                 [] => {
                     let delivery = posting::deliver(self, &message);
                     if tokio::time::timeout(self.options.post_within, delivery).await.is_err() {
-                        self.accepted(&message);
                         self.fail(&message, not_delivered(HttpError::Late));
                     }
                     // Some servers lose what they say while nobody listens, even in the middle of a call. So what comes

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
-use reqwest::{Method, Response, StatusCode};
+use reqwest::{Body, Method, Response, StatusCode};
 
 use super::conversation::{Conversation, Identity, Message, not_delivered};
 use super::error::HttpError;
 use super::events::Events;
 use super::renewal::renew;
+use super::sending::{LONG, Sending, Taken};
 use crate::error::{Error, Reason, Renewal};
 use crate::jsonrpc::{Envelope, parse, path};
 use crate::transport::http::pieces::Pieces;
@@ -27,7 +28,7 @@ const LOOK: Duration = Duration::from_secs(30);
 
 /// Delivers one message, and its answer.
 pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message) {
-    let mut accepted = Accepted { conversation, message: Some(message) };
+    let mut accepted = Accepted { conversation, message: Some(message), taken: None };
     let mut again = false;
     loop {
         let identity = match conversation.identity().await {
@@ -35,7 +36,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
             Err(error) => return conversation.fail(message, error),
         };
         let request = conversation.request(Method::POST, &identity);
-        let response = match request.body(message.text.clone()).send().await {
+        let response = match request.body(accepted.body(message)).send().await {
             Ok(response) => response,
             Err(error) => return conversation.fail(message, not_delivered(HttpError::from(error))),
         };
@@ -69,14 +70,30 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
 
 /// Says once that a message is no longer on its way, at the latest when nobody delivers it any more.
 struct Accepted<'a> {
-    conversation: &'a Conversation,
+    conversation: &'a Arc<Conversation>,
     message: Option<&'a Message>,
+    /// How much of it the connection has taken already, where that is counted.
+    taken: Option<Arc<Taken>>,
 }
 
 impl Accepted<'_> {
+    /// The message as the body of a request.
+    fn body(&mut self, message: &Message) -> Body {
+        if message.text.len() < LONG {
+            return message.text.clone().into();
+        }
+        // Only the first attempt to send it counts.
+        let first = self.taken.is_none();
+        let taken = Arc::clone(self.taken.get_or_insert_default());
+        let conversation = Arc::clone(self.conversation);
+        let taken = first.then_some(taken);
+        Body::wrap(Sending { conversation, rest: message.text.clone(), taken })
+    }
+
     fn tell(&mut self) {
         if let Some(message) = self.message.take() {
-            self.conversation.accepted(message);
+            let taken = self.taken.as_ref().map_or(0, |taken| taken.all());
+            self.conversation.accepted(message, message.text.len().saturating_sub(taken));
         }
     }
 }
