@@ -167,13 +167,7 @@ impl Desk {
             stream.set_nodelay(true).unwrap();
             return Wire::over(stream);
         }
-        let (near, far) = tokio::io::duplex(16 * 1024);
-        let service = TowerToHyperService::new(self.router.clone());
-        // How it ends is for the client to see.
-        tokio::spawn(async move {
-            drop(http1::Builder::new().serve_connection(TokioIo::new(far), service).await);
-        });
-        Wire::over(near)
+        connect(&self.router)
     }
 
     /// One request over a connection of its own.
@@ -213,6 +207,17 @@ impl Desk {
     pub async fn next_end(&mut self) -> Result<(), McpError> {
         self.ended.recv().await.unwrap()
     }
+}
+
+/// A connection within this process.
+pub fn connect(router: &axum::Router) -> Wire {
+    let (near, far) = tokio::io::duplex(16 * 1024);
+    let service = TowerToHyperService::new(router.clone());
+    // How it ends is for the client to see.
+    tokio::spawn(async move {
+        drop(http1::Builder::new().serve_connection(TokioIo::new(far), service).await);
+    });
+    Wire::over(near)
 }
 
 pub fn initialize(id: i64) -> Value {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
 use http_body::Frame;
-use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpError};
+use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpError, ListenOptions, ServerOptions};
 use mcp_runtime::{Error, Reason, Renewal};
 use serde_json::{Value, json};
 
@@ -322,6 +322,55 @@ async fn a_notification_that_is_not_accepted_is_reported_and_holds_nobody_up() {
         let reports = reports.lock().unwrap().clone();
         assert_eq!(reports.len(), 2, "{reports:?}");
         assert!(reports[0].contains("status 500") && reports[1].contains("in time"), "{reports:?}");
+        session.close().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_long_for_the_server_fails_with_its_words() {
+    guarded(async {
+        let options = ServerOptions::default().max_body_bytes(100_000);
+        let desk = Desk::listening_with(options, ListenOptions::default()).await;
+        let (session, _) = ready(transport(&desk.url())).await.unwrap();
+        for length in [100_000, 1_000_000, 20_000_000] {
+            let mut params = call("echo");
+            params.arguments["message"] = json!("x".repeat(length));
+            let error = session.call_tool(params).await.unwrap_err();
+            let HttpError::Status { status: 413, body } = cause(&error) else {
+                panic!("{length}: {error:?}")
+            };
+            assert!(body.contains("100000 bytes"), "{body}");
+        }
+        assert_eq!(said(&session.call_tool(call("echo")).await.unwrap()), "hello");
+        session.close().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_long_call_that_takes_its_time_holds_nobody_up() {
+    guarded(async {
+        let (server, mut seen) = Fake::holding(|asked, _| match asked.what() {
+            // It has all of the message, and thinks about it for ever.
+            "tools/call" if asked.body["params"]["name"] == "long" => None,
+            "tools/call" => Some(fine(asked)),
+            "notifications/cancelled" => Some(fake::status(202)),
+            _ => Some(greeting(asked).unwrap_or_else(|| fake::status(405))),
+        })
+        .await;
+        let (session, _) = ready(transport(&server.url())).await.unwrap();
+        let mut long = call("long");
+        // More than a session lets lie about unwritten.
+        long.arguments["message"] = json!("x".repeat(1_900_000));
+        let handle = session.handle();
+        let running = tokio::spawn(async move { handle.call_tool(long).await.map(drop) });
+        fake::until(&mut seen, "tools/call").await;
+        for _ in 0..10 {
+            assert_eq!(said(&session.call_tool(call("short")).await.unwrap()), "fine");
+        }
+        running.abort();
+        let _ = running.await;
         session.close().await.unwrap();
     })
     .await;

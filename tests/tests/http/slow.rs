@@ -1,10 +1,11 @@
 //! Clients that are slow, break off, or are gone. Where the clock matters it is the test's own, which goes on when
 //! nobody has anything to do.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_runtime::Error;
-use mcp_runtime::transport::http::{ListenOptions, ServerOptions};
+use mcp_runtime::transport::http::{HttpServer, HttpSession, ListenOptions, ServerOptions};
 use tokio::time::Instant;
 
 use super::desk::{Desk, call, guarded, initialize, list, settle};
@@ -133,6 +134,31 @@ async fn a_body_that_is_cut_short_is_nobody_s_message() {
         // The id was not used up, for nobody has seen the message.
         let listed = desk.ask(&Ask::post(&whole).session(&id)).await;
         assert!(listed.json()["result"].is_object(), "{listed:?}");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_nobody_takes_on_is_refused_after_a_while() {
+    guarded(async {
+        // Whoever is given the transports has forgotten about them.
+        let kept: Arc<Mutex<Vec<HttpSession>>> = Arc::default();
+        let keeping = Arc::clone(&kept);
+        let server = HttpServer::new(ServerOptions::default(), move |transport| {
+            keeping.lock().unwrap().push(transport);
+            std::future::pending()
+        });
+        let router = axum::Router::new().route("/mcp", server.method_router());
+        let mut wire = super::desk::connect(&router);
+        let begun = Instant::now();
+        assert_eq!(wire.ask(&Ask::post(initialize(0))).await.head.status, 503);
+        assert_eq!((begun.elapsed().as_secs(), server.sessions()), (60, 0));
+        // One who drops his lets go of the client at once.
+        let server = HttpServer::new(ServerOptions::default(), |_| async {});
+        let router = axum::Router::new().route("/mcp", server.method_router());
+        let begun = Instant::now();
+        assert_eq!(super::desk::connect(&router).ask(&Ask::post(initialize(0))).await.head.status, 503);
+        assert_eq!((begun.elapsed().as_secs(), server.sessions()), (0, 0));
     })
     .await;
 }

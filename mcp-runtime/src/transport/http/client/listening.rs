@@ -10,7 +10,7 @@ use reqwest::{Method, StatusCode};
 
 use super::conversation::Conversation;
 use super::events::Events;
-use super::posting::form;
+use super::posting::has_form;
 use super::renewal::renew;
 use crate::error::{Error, Reason};
 use crate::report::Report;
@@ -33,7 +33,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                 let Error::SessionProvider(error) = error else { return };
                 conversation.endpoint.report(Report::Undelivered { problem: error.to_string() });
                 // Whoever names the sessions has none, until a call goes through.
-                conversation.taken.notified().await;
+                conversation.went_through.notified().await;
                 continue;
             }
         };
@@ -41,7 +41,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
             // Another session knows nothing of this one's events.
             (last, opened) = (None, false);
         }
-        let mut request = Conversation::named(conversation.request(Method::GET), &identity);
+        let mut request = conversation.request(Method::GET, &identity);
         if let Some(last) = &last {
             request = request.header(LAST_EVENT_ID, last);
         }
@@ -54,7 +54,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
         conversation.listened.notify_one();
         match answer {
             Ok(response) if response.status().is_success() => {
-                if !form(&response).eq_ignore_ascii_case(EVENT_STREAM) {
+                if !has_form(&response, EVENT_STREAM) {
                     return;
                 }
                 (opened, refused) = (true, false);
@@ -64,7 +64,6 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                 retry = events.retry.or(retry);
                 failures = if came { 0 } else { failures.saturating_add(1) };
             }
-            Ok(response) if response.status() == StatusCode::METHOD_NOT_ALLOWED => return,
             Ok(response) if last.is_some() && response.status() == StatusCode::BAD_REQUEST => last = None,
             Ok(response)
                 if identity.id.is_some()
@@ -79,7 +78,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                         return tracing::debug!("the server opens no stream");
                     }
                     // The session is gone, or there are no such streams. Which of them, the next call tells.
-                    conversation.taken.notified().await;
+                    conversation.went_through.notified().await;
                     continue;
                 }
                 if !opened {

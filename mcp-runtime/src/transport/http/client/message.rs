@@ -5,13 +5,15 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::driver::{Endpoint, MessageKind, Outgoing};
 use crate::jsonrpc::asked;
 
 /// A message to be posted.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
-    pub(super) text: Arc<[u8]>,
+    pub(super) text: Bytes,
     pub(super) kind: MessageKind,
     asks: Asks,
     /// How often the session had been begun anew when this was said.
@@ -34,7 +36,7 @@ impl Message {
             MessageKind::Several => Asks::Several(asked(text).into()),
             _ => Asks::Nothing,
         };
-        Message { text: text.into(), kind, asks, renewals }
+        Message { text: Bytes::copy_from_slice(text), kind, asks, renewals }
     }
 
     /// The ids of the requests in it.
