@@ -32,12 +32,15 @@ pub(super) fn check_source(parts: &Parts, options: &ServerOptions) -> Result<(),
         return Err(refused(StatusCode::FORBIDDEN, "the request does not say for which host it is"));
     }
     if let Some(host) = hosts.find(|host| !host_allowed(host, &options.hosts)) {
-        return Err(refused(StatusCode::FORBIDDEN, format!("the host `{host}` is not served here")));
+        return Err(refused(
+            StatusCode::FORBIDDEN,
+            format!("the host `{host}` is not among those of `ServerOptions::hosts`"),
+        ));
     }
     for origin in parts.headers.get_all(ORIGIN) {
         let origin = origin.to_str().unwrap_or_default();
         if !origin_allowed(origin, &options.origins) {
-            let problem = format!("the origin `{origin}` is not permitted here");
+            let problem = format!("the origin `{origin}` is not among those of `ServerOptions::origins`");
             return Err(refused(StatusCode::FORBIDDEN, problem));
         }
     }

@@ -56,7 +56,14 @@ impl Server {
                 }
             },
         };
-        answered.unwrap_or_else(|refused| refusal(&refused))
+        answered.unwrap_or_else(|refused| {
+            if matches!(refused.status, StatusCode::FORBIDDEN | StatusCode::PAYLOAD_TOO_LARGE) {
+                // It is a setting of this side that refuses; whoever made it should hear of that here, too.
+                let Refused { status, problem } = &refused;
+                tracing::warn!(status = status.as_u16(), "a request was refused: {problem}");
+            }
+            refusal(&refused)
+        })
     }
 
     /// The session that a request names.
@@ -106,7 +113,9 @@ impl Server {
         let too_long = || {
             refused(
                 StatusCode::PAYLOAD_TOO_LARGE,
-                format!("the body is longer than the limit of {most} bytes"),
+                format!(
+                    "the body is longer than the limit of {most} bytes: see `ServerOptions::max_body_bytes`"
+                ),
             )
         };
         if body.size_hint().lower() > most as u64 {
