@@ -27,9 +27,10 @@ pub enum Error {
     #[error("the session is closed")]
     Closed,
     /// The session has come to its end without this side having closed it.
-    #[error("the session has ended: {reason}")]
+    #[error("{}", ended(reason))]
     Disconnected {
         /// What ended it.
+        #[source]
         reason: Reason,
     },
     /// The peer answered the request with an error.
@@ -148,6 +149,15 @@ pub enum Error {
     },
 }
 
+/// That a session is over, and why.
+fn ended(reason: &Reason) -> String {
+    match reason {
+        // It is mostly the beginning that is a step, and then there never was a session that could have ended.
+        Reason::NotDelivered(cause) => format!("there is no session with the server: {cause}"),
+        reason => format!("the session has ended: {reason}"),
+    }
+}
+
 fn protocol_name(name: &str, version: Option<&str>) -> String {
     format!("`{name}` {}", version.unwrap_or_default()).trim_end().to_owned()
 }
@@ -218,6 +228,19 @@ fn side_name(side: Side) -> &'static str {
 }
 
 impl Error {
+    /// What went wrong between this side and a server over HTTP, if that is what this comes from: for a call that was not
+    /// delivered, and for all that a session ended with because a step of its handshake was not.
+    #[cfg(feature = "http-client")]
+    pub fn http(&self) -> Option<&crate::transport::http::HttpError> {
+        match self {
+            Error::NotDelivered(cause)
+            | Error::Disconnected {
+                reason: Reason::NotDelivered(cause) | Reason::SessionInvalid(Renewal::NotDelivered(cause)),
+            } => cause.downcast_ref(),
+            _ => None,
+        }
+    }
+
     /// The error that answers a request whose announcement this side cannot work with.
     pub(crate) fn as_answer(&self) -> RpcError {
         match self {

@@ -30,6 +30,8 @@ mod streamless;
 #[path = "http/wire.rs"]
 #[allow(dead_code, reason = "the tests of the server use the rest")]
 mod wire;
+#[path = "http/words.rs"]
+mod words;
 
 /// A protocol with a choice behind its beginning.
 mod lamp {

@@ -23,6 +23,9 @@ pub enum Reason {
     /// Reading or writing failed.
     #[error("the connection failed: {0}")]
     Failed(#[source] Arc<io::Error>),
+    /// A step of the session could not be delivered, or its answer could not be read to its end.
+    #[error("a step could not be delivered: {0}")]
+    NotDelivered(#[source] Arc<dyn std::error::Error + Send + Sync>),
     /// The peer is a child process, and it has exited.
     #[error("the peer's process has ended ({0})")]
     Exited(ExitStatus),
@@ -34,7 +37,7 @@ pub enum Reason {
     InputFull(usize),
     /// The peer has lost the session, and it could not be begun anew.
     #[error("the peer does not know the session any more: {0}")]
-    SessionInvalid(Renewal),
+    SessionInvalid(#[source] Renewal),
     /// The transport was dropped, perhaps with the tokio runtime that it ran on.
     #[error("the transport was dropped")]
     TransportDropped,
@@ -82,9 +85,7 @@ impl From<Error> for Reason {
             Error::Disconnected { reason } => reason,
             Error::SessionInvalid => Reason::SessionInvalid(Renewal::NotOurs),
             Error::Closed => Reason::PeerClosed,
-            Error::NotDelivered(error) | Error::SessionProvider(error) => {
-                Reason::Failed(Arc::new(io::Error::other(error)))
-            }
+            Error::NotDelivered(error) | Error::SessionProvider(error) => Reason::NotDelivered(error),
             error => Reason::Failed(Arc::new(io::Error::other(error))),
         }
     }

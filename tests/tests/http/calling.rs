@@ -121,8 +121,8 @@ async fn a_server_that_is_not_there() {
     guarded(async {
         let (session, _) = start(transport("http://127.0.0.1:1/mcp"));
         match session.initialize(initialize()).await.map(drop).unwrap_err().into_parts().1 {
-            Error::Disconnected { reason: Reason::Failed(error) } => {
-                assert!(error.to_string().contains("the request failed"), "{error}");
+            error @ Error::Disconnected { reason: Reason::NotDelivered(_) } => {
+                assert!(matches!(error.http(), Some(HttpError::Request(_))), "{error:?}");
             }
             other => panic!("{other:?}"),
         }
@@ -152,10 +152,8 @@ async fn serving(answer: impl Fn(&fake::Asked) -> axum::response::Response + Sen
 }
 
 pub fn cause(error: &Error) -> &HttpError {
-    match error {
-        Error::NotDelivered(cause) => cause.downcast_ref().unwrap(),
-        other => panic!("{other:?}"),
-    }
+    assert!(matches!(error, Error::NotDelivered(_)), "{error:?}");
+    error.http().unwrap()
 }
 
 #[tokio::test]
@@ -166,16 +164,16 @@ async fn a_call_that_comes_to_nothing_fails_alone() {
         let cases: [(Reply, Check); 10] = [
             (
                 |_| fake::text(500, "text/plain", "oh no"),
-                |error| matches!(error, HttpError::Status { status: 500, body } if body == "oh no"),
+                |error| matches!(error, HttpError::Status { status: 500, body, .. } if body == "oh no"),
             ),
             // Of what is said with a failure the beginning is kept, however long it is.
             (
                 |_| fake::text(502, "text/plain", "o".repeat(5000)),
-                |error| matches!(error, HttpError::Status { status: 502, body } if *body == "o".repeat(1024)),
+                |error| matches!(error, HttpError::Status { status: 502, body, .. } if *body == "o".repeat(1024)),
             ),
             (
                 |_| fake::text(400, "application/json", "[".repeat(5000)),
-                |error| matches!(error, HttpError::Status { status: 400, body } if *body == "[".repeat(1024)),
+                |error| matches!(error, HttpError::Status { status: 400, body, .. } if *body == "[".repeat(1024)),
             ),
             (
                 |_| fake::text(200, "text/html", "<html>"),
@@ -280,7 +278,7 @@ async fn a_stream_that_cannot_be_resumed_says_why() {
         .await;
         let (session, _) = ready(transport(&server.url())).await.unwrap();
         let error = session.call_tool(call("x")).await.unwrap_err();
-        let HttpError::Status { status: 400, body } = cause(&error) else { panic!("{error:?}") };
+        let HttpError::Status { status: 400, body, .. } = cause(&error) else { panic!("{error:?}") };
         assert_eq!(*body, "g".repeat(1024));
         session.close().await.unwrap();
     })

@@ -337,7 +337,7 @@ async fn a_message_that_is_too_long_for_the_server_fails_with_its_words() {
             let mut params = call("echo");
             params.arguments["message"] = json!("x".repeat(length));
             let error = session.call_tool(params).await.unwrap_err();
-            let HttpError::Status { status: 413, body } = cause(&error) else {
+            let HttpError::Status { status: 413, body, .. } = cause(&error) else {
                 panic!("{length}: {error:?}")
             };
             assert!(body.contains("100000 bytes"), "{body}");

@@ -1,30 +1,51 @@
 //! What can go wrong between a message and its delivery.
 //!
-//! In: failures of reqwest, statuses, broken streams. Out: one type, which callers find as the source of
-//! [`Error::NotDelivered`](crate::Error::NotDelivered). Refuses to hide anything in text.
+//! In: failures of reqwest, statuses, broken streams. Out: one type, which callers find with
+//! [`Error::http`](crate::Error::http). Refuses to hide anything in text, and to show addresses and ids of sessions.
 
+use std::error::Error as StdError;
+use std::fmt;
+
+use reqwest::header::WWW_AUTHENTICATE;
+use reqwest::{Response, StatusCode};
+
+use super::conversation::Identity;
 use super::events::TooLong;
+use crate::jsonrpc::{Envelope, RpcError, parse};
+
+/// How much of what a server says with a failure is kept.
+pub(super) const SAID: usize = 1024;
 
 /// Why a message was not delivered, or its answer not read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
     /// The request failed.
-    #[error("the request failed: {0}")]
+    #[error("{}: {}", if .0.is_connect() { "the server cannot be reached" } else { "the request failed" }, innermost(.0))]
     Request(#[source] reqwest::Error),
+    /// The address begins with `https://`, and nothing that was compiled in can speak that.
+    #[error("the server cannot be reached: `https` needs the feature `http-client-tls` of `mcp-runtime`")]
+    NoTls(#[source] reqwest::Error),
     /// The server answered with a status that stands for a failure.
-    #[error("the server answered with status {status}: {body}")]
+    #[error("{}", Refused { status: *status, error: error.as_ref(), body, in_session: *in_session })]
+    #[non_exhaustive]
     Status {
         /// The status.
         status: u16,
+        /// The error in what it said, if that was one of JSON-RPC.
+        error: Option<RpcError>,
         /// The beginning of what it said.
         body: String,
+        /// The header `WWW-Authenticate`: how the server wants to be shown who asks. Several are joined by commas.
+        authenticate: Option<String>,
+        /// Whether the request named a session.
+        in_session: bool,
     },
     /// The server answered in a form that is neither JSON nor a stream of events.
-    #[error("the server answered in the form `{0}`")]
+    #[error("the address is no MCP endpoint: it answered {}", form(.0))]
     Form(String),
     /// The answer, or an event of it, is longer than permitted.
-    #[error("the answer is longer than the limit of {0} bytes")]
+    #[error("the answer is longer than the limit of {0} bytes: see `ClientOptions::max_message_bytes`")]
     TooLong(usize),
     /// The answer ended without the reply.
     #[error("the answer ended without the reply")]
@@ -45,7 +66,95 @@ impl From<TooLong> for HttpError {
 
 impl From<reqwest::Error> for HttpError {
     fn from(error: reqwest::Error) -> HttpError {
+        let is_https = error.url().is_some_and(|url| url.scheme() == "https");
         // The address may carry what is nobody's business.
-        HttpError::Request(error.without_url())
+        let error = error.without_url();
+        // Whether there is TLS is not this crate's to know: others may have had it compiled in.
+        if is_https && error.is_connect() && innermost(&error).to_string().contains("scheme is not http") {
+            return HttpError::NoTls(error);
+        }
+        HttpError::Request(error)
+    }
+}
+
+/// What an error comes from in the end. Those before it say no more than that something failed.
+fn innermost<'a>(error: &'a (dyn StdError + 'static)) -> &'a (dyn StdError + 'static) {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost
+}
+
+/// A form in a sentence.
+fn form(form: &str) -> String {
+    if form.is_empty() { "without a content type".to_owned() } else { format!("with `{form}`") }
+}
+
+/// The head of an answer that stands for a failure, before its body is read.
+pub(super) struct Failure {
+    pub(super) status: StatusCode,
+    authenticate: Option<String>,
+    in_session: bool,
+}
+
+impl Failure {
+    pub(super) fn new(response: &Response, identity: &Identity) -> Failure {
+        let asked = response.headers().get_all(WWW_AUTHENTICATE).iter();
+        let asked: Vec<_> =
+            asked.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect();
+        let authenticate = Some(asked.join(", ")).filter(|asked| !asked.is_empty());
+        Failure { status: response.status(), authenticate, in_session: identity.id.is_some() }
+    }
+
+    /// The failure, with what the server said.
+    pub(super) fn saying(self, body: &[u8]) -> HttpError {
+        let error = match parse(body, usize::MAX) {
+            Ok(Envelope::Error { error, .. } | Envelope::Complaint { error }) => Some(error),
+            _ => None,
+        };
+        let said = body.get(..SAID).unwrap_or(body);
+        HttpError::Status {
+            status: self.status.as_u16(),
+            error,
+            body: String::from_utf8_lossy(said).into_owned(),
+            authenticate: self.authenticate,
+            in_session: self.in_session,
+        }
+    }
+}
+
+/// A failure in a sentence: what to do about it, and what the server said.
+struct Refused<'a> {
+    status: u16,
+    error: Option<&'a RpcError>,
+    body: &'a str,
+    in_session: bool,
+}
+
+impl fmt::Display for Refused<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the server answered with status {}", self.status)?;
+        let name = StatusCode::from_u16(self.status).ok().and_then(|status| status.canonical_reason());
+        if let Some(name) = name {
+            write!(formatter, " ({name})")?;
+        }
+        let advice = match self.status {
+            301 | 302 | 303 | 307 | 308 => Some(
+                "it redirects to another address, which is not followed: give `HttpClient` the final one",
+            ),
+            401 => Some("give `HttpClient` valid credentials with `.header(\"authorization\", …)`"),
+            404 | 405 if !self.in_session => Some("there is no MCP endpoint at this path"),
+            _ => None,
+        };
+        if let Some(advice) = advice {
+            write!(formatter, ": {advice}")?;
+        }
+        let said = self.error.map_or(self.body, |error| &error.message);
+        let mut words = said.split_whitespace().peekable();
+        if words.peek().is_some() {
+            formatter.write_str(if advice.is_some() { "; it said:" } else { ":" })?;
+        }
+        words.try_for_each(|word| write!(formatter, " {word}"))
     }
 }

@@ -11,7 +11,7 @@ use reqwest::header::HeaderValue;
 
 /// An event is longer than permitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an event is longer than the limit of {0} bytes")]
+#[error("an event is longer than the limit of {0} bytes: see `ClientOptions::max_message_bytes`")]
 pub(super) struct TooLong(pub(super) usize);
 
 /// Reads one stream.

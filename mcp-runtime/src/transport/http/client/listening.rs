@@ -129,9 +129,9 @@ async fn read(
             }
         });
         came = true;
-        if fed.is_err() {
+        if let Err(too_long) = fed {
             // Whatever it was, it can be read no better when it comes again.
-            let problem = "an event of the server is too long".to_owned();
+            let problem = too_long.to_string();
             conversation.endpoint.report(Report::Undelivered { problem });
             return came;
         }

@@ -11,7 +11,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Body, Method, Response, StatusCode};
 
 use super::conversation::{Conversation, Identity, not_delivered, secret};
-use super::error::HttpError;
+use super::error::{Failure, HttpError, SAID};
 use super::events::Events;
 use super::message::Message;
 use super::renewal::renew;
@@ -21,9 +21,6 @@ use crate::error::{Error, Reason, Renewal};
 use crate::jsonrpc::{Envelope, parse, path};
 use crate::transport::http::pieces::Pieces;
 use crate::transport::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, SESSION_ID};
-
-/// How much of what a server says with a failure is kept.
-const SAID: usize = 1024;
 
 /// How long an answer may go on that nobody waits for any more: whoever ends it keeps its connection for others.
 const END: Duration = Duration::from_secs(1);
@@ -239,7 +236,7 @@ async fn refused(
     identity: &Identity,
     response: Response,
 ) -> Result<(), Error> {
-    let status = response.status();
+    let failure = Failure::new(&response, identity);
     let is_json = has_form(&response, JSON);
     let most = if is_json { conversation.options.max_message_bytes } else { SAID };
     let body = beginning(response, most).await;
@@ -250,7 +247,7 @@ async fn refused(
             return Ok(());
         }
     }
-    Err(not_delivered(failure(status, &body)))
+    Err(not_delivered(failure.saying(&body)))
 }
 
 /// Reads what a server says with a failure, as far as it comes and up to so many bytes.
@@ -264,12 +261,6 @@ pub(super) async fn beginning(mut response: Response, most: usize) -> Vec<u8> {
         }
     }
     body
-}
-
-/// A status that stands for a failure, with the beginning of what was said.
-pub(super) fn failure(status: StatusCode, body: &[u8]) -> HttpError {
-    let said = body.get(..SAID).unwrap_or(body);
-    HttpError::Status { status: status.as_u16(), body: String::from_utf8_lossy(said).into_owned() }
 }
 
 /// Reads a stream until the reply has come, and takes it up where it was if it is cut.
@@ -314,8 +305,8 @@ async fn stream(
                 response = Some(resumed);
             }
             Ok(resumed) => {
-                let status = resumed.status();
-                return Err(failure(status, &beginning(resumed, SAID).await));
+                let failure = Failure::new(&resumed, identity);
+                return Err(failure.saying(&beginning(resumed, SAID).await));
             }
             Err(error) => outcome = Err(error.into()),
         }

@@ -12,10 +12,10 @@ use reqwest::Method;
 use reqwest::header::HeaderValue;
 
 use super::conversation::{Conversation, Identity, not_delivered, secret};
-use super::error::HttpError;
+use super::error::{Failure, HttpError};
 use super::events::Events;
 use super::message::Message;
-use super::posting::{beginning, failure, form, has_form, version, whole};
+use super::posting::{beginning, form, has_form, version, whole};
 use crate::driver::{MessageKind, Place};
 use crate::error::{Error, Renewal};
 use crate::jsonrpc::{Envelope, parse};
@@ -111,11 +111,12 @@ async fn begin(
             return Err(Renewal::LostAgain);
         }
         if !status.is_success() {
+            let failure = Failure::new(&response, &identity);
             let body = beginning(response, conversation.options.max_message_bytes).await;
             if let Ok(Envelope::Error { error, .. }) = parse(&body, usize::MAX) {
                 return Err(Renewal::Refused(error));
             }
-            return Err(undelivered(failure(status, &body)));
+            return Err(undelivered(failure.saying(&body)));
         }
         let &[id] = message.asks() else { continue };
         if let Some(named) = response.headers().get(SESSION_ID) {

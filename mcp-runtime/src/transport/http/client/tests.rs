@@ -159,3 +159,15 @@ async fn a_renewal_that_failed_is_not_tried_again() {
     assert!(matches!(renew(&conversation, 0).await, Err(Renewal::NotDelivered(_))));
     assert!(matches!(renew(&conversation, 0).await, Err(Renewal::NotRepeatable)));
 }
+
+#[cfg(not(feature = "http-client-tls"))]
+#[tokio::test]
+async fn https_without_its_feature_says_so() {
+    let client = HttpClient::new("https://127.0.0.1:1/secret").unwrap();
+    let error = super::HttpError::from(client.client.get(client.url.clone()).send().await.unwrap_err());
+    assert_eq!(
+        error.to_string(),
+        "the server cannot be reached: `https` needs the feature `http-client-tls` of `mcp-runtime`"
+    );
+    assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+}
