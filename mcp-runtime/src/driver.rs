@@ -68,6 +68,11 @@ pub trait Endpoint: Send + Sync + 'static {
         false
     }
 
+    /// Whether the session was begun elsewhere, so that nothing will be said here that could name it.
+    fn is_resumed(&self) -> bool {
+        false
+    }
+
     /// Tells that the session cannot go on, and why.
     fn failed(&self, reason: Reason) {
         let _ = reason;

@@ -32,6 +32,10 @@ impl<E: Endpoint + ?Sized> Endpoint for Arc<E> {
         (**self).awaits(id)
     }
 
+    fn is_resumed(&self) -> bool {
+        (**self).is_resumed()
+    }
+
     fn failed(&self, reason: Reason) {
         (**self).failed(reason);
     }

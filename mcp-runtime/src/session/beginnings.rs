@@ -58,6 +58,7 @@ impl Engine {
     pub(crate) fn resume(&mut self, state: StateIndex, resumed: &Resumed) -> Result<(), TableError> {
         self.checker = Checker::resume(&self.protocol, self.side, state)?.with_limits(limits(&self.options));
         self.next_id = resumed.id();
+        self.resumed = true;
         let protocol = self.protocol.clone();
         for (side, said) in [(Side::Client, &resumed.client), (Side::Server, &resumed.server)] {
             let capabilities = match said {
@@ -72,6 +73,11 @@ impl Engine {
             self.checker.announce(side, capabilities);
         }
         Ok(())
+    }
+
+    /// Whether the session was begun elsewhere.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.resumed
     }
 
     /// What is said to a request that the peer makes before the session is begun anew, and that is no part of it: one

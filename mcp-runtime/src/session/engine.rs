@@ -55,6 +55,8 @@ pub(crate) struct Engine {
 
     /// The id of the next request of this side.
     pub(super) next_id: i64,
+    /// The session was begun elsewhere.
+    pub(super) resumed: bool,
     /// The calls of this side that have been written and not been taken.
     pub(super) calls: Calls,
     /// What waits for a time.
@@ -212,6 +214,7 @@ impl Engine {
             traces: Vec::new(),
             now: None,
             next_id: 0,
+            resumed: false,
             calls: Calls::default(),
             timers: Timers::default(),
             debts: Vec::new(),

@@ -159,6 +159,10 @@ impl Endpoint for Link {
         self.with(|engine| engine.awaits(id))
     }
 
+    fn is_resumed(&self) -> bool {
+        self.with(|engine| engine.is_resumed())
+    }
+
     fn failed(&self, reason: Reason) {
         self.with(|engine| engine.end(reason));
     }

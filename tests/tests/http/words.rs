@@ -3,8 +3,9 @@
 use std::error::Error as _;
 
 use axum::response::Response;
-use mcp_runtime::Error;
+use mcp_protocols::mcp_2025_03_26::{Active, McpClient};
 use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpError, ListenOptions, ServerOptions};
+use mcp_runtime::{Error, Resumed};
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
@@ -44,6 +45,29 @@ async fn a_server_that_is_not_there_is_told_from_one_that_hangs_up() {
             error.to_string(),
             "there is no session with the server: the request failed: connection closed before message completed"
         );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_resumed_session_that_nobody_names_is_over_before_anything_is_said() {
+    guarded(async {
+        let server = Fake::start(|_, _| fake::status(400)).await;
+        let session = McpClient::<Active>::resume(transport(&server.url()), Resumed::unknown());
+        let error = session.call_tool(call("echo")).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "there is no session with the server: a resumed session needs a name: give `HttpClient` one with \
+             `.sessions_from(…)`"
+        );
+        assert!(matches!(error.http(), Some(HttpError::Unnamed)), "{error:?}");
+        drop(session);
+        assert!(server.seen.lock().unwrap().is_empty());
+        // A name that never changes may stand in the head of each request as well.
+        let named = transport(&server.url()).header("mcp-session-id", "theirs").unwrap();
+        let session = McpClient::<Active>::resume(named, Resumed::unknown());
+        let error = session.call_tool(call("echo")).await.unwrap_err();
+        assert!(matches!(error.http(), Some(HttpError::Status { status: 400, .. })), "{error:?}");
     })
     .await;
 }

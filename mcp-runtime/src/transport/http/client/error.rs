@@ -53,6 +53,9 @@ pub enum HttpError {
     /// The server has lost the session that the call was made in; another was begun.
     #[error("the server has lost the session in which the call was made")]
     Renewed,
+    /// The session was begun elsewhere, and nobody was named who knows its id.
+    #[error("a resumed session needs a name: give `HttpClient` one with `.sessions_from(…)`")]
+    Unnamed,
     /// The message was not accepted in time.
     #[error("the message was not accepted in time")]
     Late,

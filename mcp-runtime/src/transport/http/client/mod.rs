@@ -42,7 +42,9 @@ use ends::{Closing, Silence};
 use provider::AnyProvider;
 
 use crate::driver::{Endpoint, Limits, run};
+use crate::error::Reason;
 use crate::transport::Transport;
+use crate::transport::http::SESSION_ID;
 
 /// A server's address cannot be used, or a client could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -145,6 +147,10 @@ impl Transport for HttpClient {
     async fn run<E: Endpoint>(self, endpoint: E) {
         let endpoint: Arc<dyn Endpoint> = Arc::new(endpoint);
         let delete_within = self.options.delete_within;
+        if endpoint.is_resumed() && self.provider.is_none() && !self.headers.contains_key(SESSION_ID) {
+            // No server would know the session. It is over before anything is said in it.
+            endpoint.failed(Reason::NotDelivered(Arc::new(HttpError::Unnamed)));
+        }
         let conversation = Conversation::new(self, Arc::clone(&endpoint));
         endpoint.offer_outlet(Box::new(Way(Arc::clone(&conversation))));
         let limits = Limits::new(
