@@ -52,6 +52,7 @@ use streams::Ending;
 
 /// Serves sessions over HTTP. Cloning gives another handle on the same server.
 #[derive(Clone, Debug)]
+#[must_use = "mount `method_router()` in a router, and serve that"]
 pub struct HttpServer {
     server: Arc<Server>,
 }
