@@ -120,7 +120,7 @@ pub enum Error {
     #[error("the messages of a batch belong to several sessions")]
     OtherSession,
     /// The peer announced a version of the protocol that this side does not accept.
-    #[error("the peer {}, and this side accepts {}", speaks(offered), either(accepted))]
+    #[error("the peer {}, and this side accepts {}{OTHERS}", speaks(offered), either(accepted))]
     Version {
         /// The version that this side asked for, if it asked for one.
         requested: Option<String>,
@@ -211,6 +211,9 @@ fn speaks(version: &Option<String>) -> String {
         None => "does not say which version it speaks".to_owned(),
     }
 }
+
+/// How more versions are accepted.
+const OTHERS: &str = ": list others with `Options::revisions`";
 
 /// Versions in a sentence.
 fn either(versions: &[String]) -> String {

@@ -236,7 +236,10 @@ async fn versions() -> Result<(), Failure> {
     serving(far, "2024-11-05");
     let client = McpClient::new(near);
     let Err(StepError::Unfit { error, session }) = client.initialize(hello()).await else { panic!() };
-    assert_eq!(error.to_string(), "the peer speaks version `2024-11-05`, and this side accepts `2025-03-26`");
+    assert_eq!(
+        error.to_string(),
+        "the peer speaks version `2024-11-05`, and this side accepts `2025-03-26`: list others with `Options::revisions`"
+    );
     session.abort();
 
     let (near, far) = duplex();

@@ -154,13 +154,13 @@ fn a_command_that_says_it_again() {
 #[test]
 fn a_command_that_answers_something_else() {
     let answer = |message: &str| reason(&["sh", "-c", "read line; echo \"$0\"; cat > /dev/null", message]);
-    insta::assert_snapshot!(answer(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#), @"the command does not behave like an MCP server on its standard streams: the peer does not say which version it speaks, and this side accepts `2025-03-26`");
+    insta::assert_snapshot!(answer(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#), @"the command does not behave like an MCP server on its standard streams: the peer does not say which version it speaks, and this side accepts `2025-03-26`: list others with `Options::revisions`");
     insta::assert_snapshot!(
         answer(r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"no such method"}}"#),
         @"the command does not behave like an MCP server on its standard streams: the peer refused the request: no such method (code -32601)"
     );
     let old = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"old","version":"1"}}}"#;
-    insta::assert_snapshot!(answer(old), @"the command does not behave like an MCP server on its standard streams: the peer speaks version `2024-11-05`, and this side accepts `2025-03-26`");
+    insta::assert_snapshot!(answer(old), @"the command does not behave like an MCP server on its standard streams: the peer speaks version `2024-11-05`, and this side accepts `2025-03-26`: list others with `Options::revisions`");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::fmt;
 
 use mcp_protocol_machine::protocol::{Condition, Text};
 
-use super::either;
+use super::{OTHERS, either};
 
 /// Why a payload does not go with its message.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +30,13 @@ pub enum Mismatch {
         /// What it may announce: the version that was asked for, or where this side does not speak that, those which
         /// it speaks.
         versions: Vec<String>,
+    },
+    /// It asks for a version of the protocol that this side does not speak itself.
+    Asks {
+        /// What it asks for.
+        version: String,
+        /// The versions that this side accepts.
+        accepted: Vec<String>,
     },
     /// It reports no more progress than the report before it did.
     NotMore {
@@ -56,6 +63,13 @@ impl fmt::Display for Mismatch {
                     None => formatter.write_str("no version")?,
                 }
                 write!(formatter, ", and has to announce {}", either(versions))
+            }
+            Mismatch::Asks { version, accepted } => {
+                write!(
+                    formatter,
+                    "asks for version `{version}`, and this side accepts {}{OTHERS}",
+                    either(accepted)
+                )
             }
             Mismatch::NotMore { before, now } => {
                 write!(formatter, "reports the progress {now} after {before}: each report must say more")

@@ -73,6 +73,7 @@ impl Engine {
             token = Some(Token::Number(number));
         }
         self.check_told_apart(message, params)?;
+        self.check_asked_version(message, params)?;
         let token = token.or_else(|| self.token(params));
         // A refused request has used its id up as far as the checker is concerned.
         self.next_id = self.next_id.wrapping_add(1);

@@ -110,6 +110,28 @@ impl Engine {
         Err(Error::Mismatch { message, problem: Mismatch::Version { announced, versions } })
     }
 
+    /// Whether a request may ask for the version that it asks for: the peer may agree to it.
+    pub(super) fn check_asked_version(
+        &self,
+        message: MessageIndex,
+        params: Option<&str>,
+    ) -> Result<(), Error> {
+        let Some(field) = self.protocol.version_field.as_ref() else { return Ok(()) };
+        let announces = self.message(field.message).map(|table| table.kind);
+        let versions = self.options.accepted_versions(&self.protocol);
+        let (Some(versions), true) = (versions, announces == Some(Kind::Reply { request: message })) else {
+            return Ok(());
+        };
+        match version_at(field, params) {
+            Some(version) if !is_among(&versions, Some(&version)) => {
+                let accepted = versions.iter().map(ToString::to_string).collect();
+                let problem = Mismatch::Asks { version, accepted };
+                Err(Error::Mismatch { message: self.name(message), problem })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn note_unfit(&mut self, error: Error) {
         self.report(Report::Unfit { error: error.clone() });
         // The version weighs more than a capability, and is looked at first.

@@ -191,6 +191,34 @@ async fn no_other_answer_goes_out() {
 }
 
 #[tokio::test]
+async fn a_client_does_not_ask_for_a_version_that_it_does_not_speak() {
+    guarded(async {
+        let (near, far) = duplex();
+        let (near, window) = tap(near);
+        let serving = answering(McpServer::new(far), welcome(json!({})));
+        let asking = async {
+            let mut client = McpClient::new(near);
+            for wrong in ["2025-3-26", "2024-11-05"] {
+                let refused = client.initialize(hello_in(wrong)).await;
+                let Err(StepError::NotSent { error, session }) = refused else { panic!("{refused:?}") };
+                assert_eq!(
+                    error.to_string(),
+                    format!(
+                        "the payload of `Initialize` asks for version `{wrong}`, and this side accepts \
+                         `2025-03-26`: list others with `Options::revisions`"
+                    )
+                );
+                client = session;
+            }
+            assert_eq!(window.lines().len(), 0, "nothing was written");
+            client.initialize(hello_in("2025-03-26")).await.unwrap()
+        };
+        let (_client, _server) = tokio::join!(asking, serving);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_client_that_cannot_accept_the_answer_learns_both_versions_and_parts() {
     guarded(async {
         let (near, far) = duplex();
@@ -200,7 +228,7 @@ async fn a_client_that_cannot_accept_the_answer_learns_both_versions_and_parts()
         let Err(StepError::Unfit { error, session }) = client else { panic!("{client:?}") };
         assert_eq!(
             error.to_string(),
-            "the peer speaks version `2024-11-05`, and this side accepts `2025-03-26`"
+            "the peer speaks version `2024-11-05`, and this side accepts `2025-03-26`: list others with `Options::revisions`"
         );
         let Error::Version { requested, offered, accepted } = error else { panic!("{error:?}") };
         assert_eq!(requested.as_deref(), Some("2025-03-26"));
@@ -237,7 +265,8 @@ async fn the_error_that_the_lifecycle_has_for_versions_comes_out_as_it_stands_th
             let error = RpcError::unsupported_version(["2024-11-05"], &params.protocol_version);
             server.refuse(error).await.unwrap()
         };
-        let mut client = CheckedSession::start(near, &PROTOCOL, Side::Client, Options::new());
+        let mut client =
+            CheckedSession::start(near, &PROTOCOL, Side::Client, Options::new().accept_any_version());
         let asking = async {
             // The example has the id 1, so something has been asked before.
             client.call::<_, Value>("ping", &()).await.unwrap();
