@@ -9,11 +9,7 @@ use crate::protocol::{Condition, Gate, Text};
 
 impl fmt::Display for Condition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "if {}", dotted(&self.path))?;
-        match &self.literal {
-            Some(literal) => write!(formatter, " = {literal:?}"),
-            None => Ok(()),
-        }
+        write!(formatter, "if {}", self.test())
     }
 }
 
@@ -24,6 +20,14 @@ impl fmt::Display for Gate {
 }
 
 impl Condition {
+    /// What stands behind `if` or `unless`.
+    pub(crate) fn test(&self) -> String {
+        match &self.literal {
+            Some(literal) => format!("{} = {literal:?}", dotted(&self.path)),
+            None => dotted(&self.path),
+        }
+    }
+
     /// Whether every payload that fits another condition fits this one, too.
     pub fn covers(&self, other: &Condition) -> bool {
         self.path == other.path && (self.literal.is_none() || self.literal == other.literal)

@@ -404,11 +404,11 @@ impl Engine {
             }
         }
         for announcement in protocol.announcements.iter().filter(|place| place.field.message == message) {
-            let capabilities: Capabilities = announced(&protocol, announcement, payload).collect();
-            self.checker.announce(announcement.side, capabilities);
+            let capabilities = announced(&protocol, announcement, payload);
             if incoming && announcement.side != self.side {
-                self.look_for_required(announcement, payload);
+                self.look_for_required(announcement, payload, &capabilities);
             }
+            self.checker.announce(announcement.side, capabilities);
         }
     }
 
