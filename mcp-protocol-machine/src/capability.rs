@@ -182,8 +182,8 @@ fn position(gate: GateIndex) -> (usize, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{Field, Gate, MessageIndex, Side};
     use crate::checker::tests::random::Random;
+    use crate::protocol::{Field, Gate, MessageIndex, Side};
 
     fn set(gates: &[u16]) -> Capabilities {
         gates.iter().copied().map(GateIndex).collect()

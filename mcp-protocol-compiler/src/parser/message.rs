@@ -307,14 +307,25 @@ impl Parser<'_> {
                     self.bump();
                     self.replies(replies);
                 }
-                Kind::Word if self.word() == "if" => {
+                Kind::Word if self.word() == "default" => {
+                    let finding = Diagnostic::error(
+                        MALFORMED_DECLARATION,
+                        self.span(),
+                        "`default` stands where capabilities are announced",
+                    );
+                    self.report(finding.help(
+                        "delete it here, and write `default capability.part` behind `capabilities ROLE = …`",
+                    ));
+                    self.bump();
+                }
+                Kind::Word if matches!(self.word(), "if" | "unless") => {
                     let finding = Diagnostic::error(
                         MALFORMED_DECLARATION,
                         self.span(),
                         "this condition comes too late",
                     );
                     self.report(finding.help("write `if …` right after the method, a reply or a gate"));
-                    self.condition();
+                    self.condition_of_gate();
                 }
                 Kind::Word if !self.at_item() => match self.unknown_modifier() {
                     Some(meant) => modifiers.extend(self.modifier(meant)),
@@ -417,8 +428,9 @@ impl Parser<'_> {
                     return None;
                 }
                 let path = self.json_path(help)?;
-                let condition = self.condition();
-                Some(Modifier::Requires { holder, path, condition, span: start.to(self.previous()) })
+                let (condition, unless) = self.condition_of_gate();
+                let span = start.to(self.previous());
+                Some(Modifier::Requires { holder, path, condition, unless, span })
             }
             _ => None,
         }

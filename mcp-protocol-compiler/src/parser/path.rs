@@ -143,11 +143,35 @@ impl Parser<'_> {
         }
     }
 
-    /// `if PATH`, `if PATH = "literal"`, if the word is there.
+    /// `if PATH`, `if PATH = "literal"` of a message or a reply, if the word is there.
     pub(super) fn condition(&mut self) -> Option<Condition> {
-        let word = self.eat_word("if")?;
-        let path = self.json_path("write `if path` or `if path = \"literal\"`")?;
+        if self.word() == "unless" {
+            let finding =
+                Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`unless` stands behind a gate only")
+                    .help("write `if …`; what has no condition stands for all other payloads");
+            self.report(finding);
+            return self.condition_behind("unless");
+        }
+        self.condition_behind("if")
+    }
+
+    /// The same behind a gate, where it may be `unless` as well; whether it is.
+    pub(super) fn condition_of_gate(&mut self) -> (Option<Condition>, bool) {
+        let unless = self.word() == "unless";
+        (self.condition_behind(if unless { "unless" } else { "if" }), unless)
+    }
+
+    fn condition_behind(&mut self, word: &str) -> Option<Condition> {
+        let help = format!("write `{word} path` or `{word} path = \"literal\"`");
+        let word_span = self.eat_word(word)?;
+        let path = self.json_path(&help)?;
         let mut literal = None;
+        if self.kind() == Kind::Exclamation && self.kind_at(1) == Kind::Equals && !self.token().starts_line {
+            let both = self.bump().to(self.span());
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, both, "`!=` is no condition");
+            let path = shorten(self.sources.slice(path.span));
+            self.report(finding.help(format!("behind a gate, write `unless {path} = \"literal\"`")));
+        }
         // A definition may follow right behind; then the `=` belongs to its name, which cannot stand here.
         if self.kind() == Kind::Equals {
             self.bump();
@@ -159,7 +183,7 @@ impl Parser<'_> {
                     Kind::Word | Kind::Number if !self.at_item() => {
                         format!("write `\"{}\"`", shown.trim_matches('`'))
                     }
-                    _ => "write `if path = \"literal\"`".to_owned(),
+                    _ => format!("write `{word} path = \"literal\"`"),
                 };
                 self.expected(MALFORMED_DECLARATION, "text in quotes", &help);
                 if !self.token().starts_line && matches!(self.kind(), Kind::Word | Kind::Number) {
@@ -167,7 +191,7 @@ impl Parser<'_> {
                 }
             }
         }
-        Some(Condition { path, literal, span: word.to(self.previous()) })
+        Some(Condition { path, literal, span: word_span.to(self.previous()) })
     }
 
     /// `[should "L5" out, must "L8" error -32002]`
