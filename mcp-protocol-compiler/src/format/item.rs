@@ -113,12 +113,12 @@ fn kind(out: &mut Writer<'_>, item: &Item) {
             modifiers(out, &one.modifiers, false);
         }
         ItemKind::Capabilities { role, field, defaults } => {
-            let head = format!("capabilities {} = {}", role.text, message_field(field));
-            if defaults.is_empty() {
-                return out.text(&head);
+            out.text(&format!("capabilities {} = {}", role.text, message_field(field)));
+            // A path never begins a line, for its first key may be the word of an item.
+            for (index, path) in defaults.iter().enumerate() {
+                let text = format!("{} {}", if index == 0 { "default" } else { "|" }, json_path(path));
+                filled(out, &text, path.span.end, false);
             }
-            let defaults = defaults.iter().map(|path| (json_path(path), path.span.end));
-            alternatives(out, &format!("{head} default"), defaults.collect(), item.span);
         }
         ItemKind::Version(field) => out.text(&format!("version = {}", message_field(field))),
         ItemKind::Group { name, operator, members } => {

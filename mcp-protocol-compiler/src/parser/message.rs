@@ -324,7 +324,10 @@ impl Parser<'_> {
                         self.span(),
                         "this condition comes too late",
                     );
-                    self.report(finding.help("write `if …` right after the method, a reply or a gate"));
+                    self.report(finding.help(match self.word() {
+                        "if" => "write `if …` right after the method, a reply or a gate",
+                        _ => "write `unless …` right after a gate",
+                    }));
                     self.condition_of_gate();
                 }
                 Kind::Word if !self.at_item() => match self.unknown_modifier() {

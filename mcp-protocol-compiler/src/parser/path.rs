@@ -4,7 +4,8 @@
 //! path leads anywhere.
 
 use super::cursor::Parser;
-use super::{DEEPEST, MALFORMED_DECLARATION, MALFORMED_LEVEL, MALFORMED_PATH, TOO_DEEP};
+use super::words;
+use super::{DEEPEST, MALFORMED_DECLARATION, MALFORMED_LEVEL, MALFORMED_PATH, TOO_DEEP, UNKNOWN_MODIFIER};
 use crate::ast::{Condition, JsonPath, Level, LevelDirection, MessageField, Name, RustPath};
 use crate::diagnostic::{Code, Diagnostic, shorten};
 use crate::lexer::{Kind, LONGEST_TEXT, TOO_LONG};
@@ -150,14 +151,24 @@ impl Parser<'_> {
                 Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`unless` stands behind a gate only")
                     .help("write `if …`; what has no condition stands for all other payloads");
             self.report(finding);
-            return self.condition_behind("unless");
+            // Most likely it stands for what the other messages of the method leave.
+            self.condition_behind("unless");
+            return None;
         }
         self.condition_behind("if")
     }
 
     /// The same behind a gate, where it may be `unless` as well; whether it is.
     pub(super) fn condition_of_gate(&mut self) -> (Option<Condition>, bool) {
-        let unless = self.word() == "unless";
+        let word = self.word();
+        let unless = word == "unless";
+        let other = word == "if" || words::MODIFIERS.contains(&word) || self.token().starts_line;
+        if !unless && !other && suggest::nearest(word, ["unless"]).is_some() {
+            let message = format!("{} where `unless` is meant", self.found());
+            self.report(Diagnostic::error(UNKNOWN_MODIFIER, self.span(), message).help("write `unless`"));
+            let word = self.word();
+            return (self.condition_behind(word), true);
+        }
         (self.condition_behind(if unless { "unless" } else { "if" }), unless)
     }
 
