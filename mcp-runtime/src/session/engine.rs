@@ -13,8 +13,8 @@ use mcp_protocol_machine::protocol::{
     Direction, Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text,
 };
 use mcp_protocol_machine::{
-    Capabilities, Checker, CopyNumber, IdTable, Limits, ProtocolRef, RequestId, Step, TableError, Token,
-    Violation, ViolationKind,
+    Checker, CopyNumber, IdTable, Limits, ProtocolRef, RequestId, Step, TableError, Token, Violation,
+    ViolationKind,
 };
 
 use super::arrivals::{Arrived, LinearInput};
