@@ -21,7 +21,7 @@ pub const BAD_DEFAULT: Code = Code("S0117");
 /// `default elicitation`: there is nothing around it. `part` is a part of it that some message requires.
 pub fn default_of_nothing(default: &JsonPath, part: Option<&Path>) -> Diagnostic {
     let written = dotted(&path(default));
-    let example = part.map_or_else(|| format!("{written}.part"), |part| dotted(part));
+    let example = part.map_or_else(|| format!("{written}.part"), dotted);
     let message = format!("`{written}` is part of no other capability");
     Diagnostic::error(BAD_DEFAULT, default.span, message)
         .label("a default is what another capability stands for that has nothing in it")
@@ -50,7 +50,7 @@ pub fn default_not_required<'p>(
         let help = format!("write `default {}`: whose it is stands behind `capabilities`", dotted(inner));
         return finding.help(help);
     }
-    let parts: Vec<String> = parts.map(|part| dotted(part)).collect();
+    let parts: Vec<String> = parts.map(dotted).collect();
     finding.help(match nearest(&written, parts.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("delete it, or write `requires {word}.{written}` behind a message"),
