@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -62,8 +62,8 @@ pub struct Gates {
     pub holding: Arc<AtomicUsize>,
     /// A permit has each session that waits for one tell that its tools have changed.
     pub announce: Arc<Semaphore>,
-    /// Whether `initialize` is answered.
-    pub greet: Arc<AtomicBool>,
+    /// A permit lets one `initialize` be answered. There are as many as anybody needs.
+    pub greet: Arc<Semaphore>,
     /// What tools said that nobody may have heard.
     said: Arc<Mutex<Vec<String>>>,
 }
@@ -107,7 +107,7 @@ impl Desk {
             hold: Arc::new(Semaphore::new(0)),
             holding: Arc::default(),
             announce: Arc::new(Semaphore::new(0)),
-            greet: Arc::new(AtomicBool::new(true)),
+            greet: Arc::new(Semaphore::new(1_000_000)),
             said: Arc::default(),
         };
         let ids: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -244,8 +244,9 @@ async fn session(transport: HttpSession, gates: Gates) -> Result<(), McpError> {
     let serving = tokio::spawn(session.incoming().serve(tools));
     let shaken = async {
         let (params, session) = session.recv_initialize().await?;
-        if !gates.greet.load(Ordering::SeqCst) {
-            session.ended().await;
+        tokio::select! {
+            permit = gates.greet.acquire() => permit.unwrap().forget(),
+            () = session.ended() => {}
         }
         let session = session.send_initialize_result(hello(&params.protocol_version)).await?;
         session.recv_initialized().await
@@ -329,6 +330,15 @@ impl server::Handler for Tools {
                 let said = asked(&context).await;
                 self.gates.said.lock().unwrap().push(said.clone());
                 Ok(CallToolResult::text(said))
+            }
+            // Hangs up, after a report if one is wanted, and answers at once: the client has to come back for that.
+            "leave" => {
+                if message == "told" {
+                    let report = read(json!({ "progressToken": 0, "progress": 1 }));
+                    context.send_progress(report).await.unwrap();
+                }
+                context.hang_up();
+                Ok(CallToolResult::text("left"))
             }
             other => Err(RpcError::invalid_params(format!("no tool is called `{other}`"))),
         }

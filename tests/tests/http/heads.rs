@@ -172,10 +172,11 @@ async fn bodies_have_a_limit() {
 #[tokio::test(start_paused = true)]
 async fn the_version_that_was_agreed_on_is_accepted_however_it_was_said() {
     guarded(async {
-        // The answer to `initialize` is a stream, and the settings know of no version.
-        let options = ServerOptions::default().versions([""; 0]).stream_after(std::time::Duration::ZERO);
-        let desk = Desk::with(options);
+        // The answer to `initialize` takes its time, so it is a stream, and the settings know of no version.
+        let desk = Desk::with(ServerOptions::default().versions([""; 0]));
+        desk.gates.greet.forget_permits(usize::MAX);
         let mut opening = desk.wire().await.stream(&Ask::post(initialize(0))).await;
+        desk.gates.greet.add_permits(1);
         assert_eq!(opening.message().await.unwrap().json()["result"]["protocolVersion"], "2025-03-26");
         let id = opening.head.get("mcp-session-id").unwrap();
         let told = |version| Ask::post(initialized()).session(id).with("mcp-protocol-version", version);

@@ -217,7 +217,7 @@ async fn a_session_that_is_deleted_is_nobody_s_in_the_middle_of_a_body() {
 async fn a_client_that_goes_away_before_it_knows_its_session_leaves_nothing_behind() {
     guarded(async {
         let mut desk = Desk::start();
-        desk.gates.greet.store(false, std::sync::atomic::Ordering::SeqCst);
+        desk.gates.greet.forget_permits(usize::MAX);
         let mut wire = desk.wire().await;
         wire.send(&Ask::post(initialize(0)).text()).await;
         settle().await;

@@ -23,6 +23,7 @@ use super::renewal::Beginning;
 use super::{HttpClient, posting};
 use crate::driver::{Endpoint, MessageKind, Origin, Outgoing, Outlet};
 use crate::error::{Error, Reason};
+use crate::jsonrpc::asked;
 use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 
@@ -38,16 +39,41 @@ pub(super) struct Message {
     pub(super) text: Arc<[u8]>,
     pub(super) kind: MessageKind,
     /// How often the session had been begun anew when this was said.
-    pub(super) renewals: u64,
+    renewals: u64,
+    asks: Asks,
+}
+
+/// The requests in a message.
+#[derive(Clone, Debug)]
+enum Asks {
+    Nothing,
+    One(i64),
+    Several(Arc<[i64]>),
 }
 
 impl Message {
-    /// The id of a request.
-    pub(super) fn id(&self) -> Option<i64> {
-        match self.kind {
-            MessageKind::Request { id, .. } => Some(id),
-            _ => None,
+    fn new(outgoing: &Outgoing<'_>) -> Message {
+        let Outgoing { message: text, kind, renewals, .. } = *outgoing;
+        let asks = match kind {
+            MessageKind::Request { id, .. } => Asks::One(id),
+            MessageKind::Several => Asks::Several(asked(text).into()),
+            _ => Asks::Nothing,
+        };
+        Message { text: text.into(), kind, renewals, asks }
+    }
+
+    /// The ids of the requests in it.
+    pub(super) fn asks(&self) -> &[i64] {
+        match &self.asks {
+            Asks::Nothing => &[],
+            Asks::One(id) => std::slice::from_ref(id),
+            Asks::Several(ids) => ids,
         }
+    }
+
+    /// Whether somebody waits for a reply to it.
+    pub(super) fn is_awaited(&self, endpoint: &dyn Endpoint) -> bool {
+        self.asks().iter().any(|id| endpoint.awaits(*id))
     }
 
     pub(super) fn is_step(&self) -> bool {
@@ -55,7 +81,7 @@ impl Message {
             MessageKind::Request { place, .. }
             | MessageKind::Notification { place }
             | MessageKind::Result { place } => place.is_step(),
-            MessageKind::Error | MessageKind::Batch => false,
+            MessageKind::Error | MessageKind::Batch | MessageKind::Several => false,
         }
     }
 
@@ -109,6 +135,8 @@ pub(super) struct Conversation {
     tasks: Mutex<JoinSet<()>>,
     queued: Notify,
     opened: Notify,
+    /// The server has answered the request for the stream of what it says unasked, or cannot be asked.
+    pub(super) listened: Notify,
     /// Held by whoever begins the session anew.
     pub(super) renewing: tokio::sync::Mutex<()>,
     /// Says how often that was done, to those who wait for answers that will not come.
@@ -140,6 +168,7 @@ impl Conversation {
             tasks: Mutex::new(JoinSet::new()),
             queued: Notify::new(),
             opened: Notify::new(),
+            listened: Notify::new(),
             renewing: tokio::sync::Mutex::new(()),
             generations: watch::Sender::new(0),
         });
@@ -205,11 +234,17 @@ impl Conversation {
 
     /// A message was not delivered, or its reply will not come.
     pub(super) fn fail(&self, message: &Message, error: Error) {
-        match message.id() {
-            Some(id) if !self.endpoint.awaits(id) => {}
-            _ if message.is_step() => self.endpoint.failed(Reason::from(error)),
-            Some(id) => self.endpoint.request_failed(id, error),
-            None => self.endpoint.report(Report::Undelivered { problem: error.to_string() }),
+        let asks = message.asks();
+        if message.is_step() {
+            if asks.is_empty() || message.is_awaited(&*self.endpoint) {
+                self.endpoint.failed(Reason::from(error));
+            }
+        } else if asks.is_empty() {
+            self.endpoint.report(Report::Undelivered { problem: error.to_string() });
+        } else {
+            for id in asks.iter().filter(|id| self.endpoint.awaits(**id)) {
+                self.endpoint.request_failed(*id, error.clone());
+            }
         }
     }
 
@@ -217,7 +252,7 @@ impl Conversation {
     pub(super) fn accepted(&self, message: &Message) {
         let mut state = self.state();
         state.waiting = state.waiting.saturating_sub(message.text.len());
-        let opens = message.id().is_some() && !std::mem::replace(&mut state.opened, true);
+        let opens = !message.asks().is_empty() && !std::mem::replace(&mut state.opened, true);
         drop(state);
         if opens {
             self.opened.notify_one();
@@ -243,20 +278,25 @@ impl Conversation {
                 continue;
             };
             let opens = !self.state().opened;
-            match message.kind {
+            match message.asks() {
                 // Before the first answer there is no session to name.
-                MessageKind::Request { .. } if opens => {
+                [_, ..] if opens => {
                     self.post_beside(message);
                     self.opened.notified().await;
                 }
-                MessageKind::Request { .. } => self.post_beside(message),
-                _ => {
+                [_, ..] => self.post_beside(message),
+                [] => {
                     let delivery = posting::deliver(self, &message);
                     if tokio::time::timeout(self.options.post_within, delivery).await.is_err() {
                         self.accepted(&message);
                         self.fail(&message, not_delivered(HttpError::Late));
                     }
-                    self.listen();
+                    // Some servers lose what they say while nobody listens, even in the middle of a call. So what comes
+                    // behind the first of these waits until the stream is there, if that does not take too long.
+                    if self.listen() {
+                        let listened = self.listened.notified();
+                        drop(tokio::time::timeout(self.options.listen_within, listened).await);
+                    }
                 }
             }
         }
@@ -267,15 +307,16 @@ impl Conversation {
         self.spawn(async move { posting::deliver(&conversation, &message).await });
     }
 
-    /// Opens the stream for what the server says unasked, unless it is open.
-    pub(super) fn listen(self: &Arc<Conversation>) {
+    /// Opens the stream for what the server says unasked, unless it is open; whether it is begun now.
+    pub(super) fn listen(self: &Arc<Conversation>) -> bool {
         let mut state = self.state();
         if !self.options.listen || state.over || std::mem::replace(&mut state.listening, true) {
-            return;
+            return false;
         }
         drop(state);
         let conversation = Arc::clone(self);
         self.spawn(async move { super::listening::listen(&conversation).await });
+        true
     }
 
     /// Whether everything has been accepted that must not be lost.
@@ -326,14 +367,13 @@ pub(super) struct Way(pub(super) Arc<Conversation>);
 
 impl Outlet for Way {
     fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
-        let Outgoing { message, kind, renewals, .. } = outgoing;
-        let message = Message { text: message.into(), kind, renewals };
+        let message = Message::new(&outgoing);
         let mut state = self.0.state();
         if state.over {
             return None;
         }
         state.waiting = state.waiting.saturating_add(message.text.len());
-        let beside = message.id().is_some() && state.opened && !state.posting && state.queue.is_empty();
+        let beside = !message.asks().is_empty() && state.opened && !state.posting && state.queue.is_empty();
         if beside {
             drop(state);
             self.0.post_beside(message);

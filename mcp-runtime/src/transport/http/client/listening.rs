@@ -41,7 +41,9 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
         if let Some(last) = &last {
             request = request.header(LAST_EVENT_ID, last);
         }
-        match request.send().await {
+        let answer = request.send().await;
+        conversation.listened.notify_one();
+        match answer {
             Ok(response) if response.status().is_success() => {
                 if !form(&response).eq_ignore_ascii_case(EVENT_STREAM) {
                     return;

@@ -50,7 +50,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
             }
             match renew(conversation, identity.generation).await {
                 // Somebody may have let go of the call, or nobody may want its answer any more.
-                Ok(()) if message.id().is_some_and(|id| !conversation.endpoint.awaits(id)) => return,
+                Ok(()) if !message.asks().is_empty() && !message.is_awaited(&*conversation.endpoint) => return,
                 Ok(()) => continue,
                 Err(renewal) => return conversation.endpoint.failed(Reason::SessionInvalid(renewal)),
             }
@@ -101,7 +101,9 @@ async fn answered(
     if !status.is_success() {
         return refused(conversation, message, response).await;
     }
-    let Some(id) = message.id() else { return Ok(()) };
+    if message.asks().is_empty() {
+        return Ok(());
+    }
     if identity.id.is_none() && conversation.provider.is_none() {
         // It is the first message, whose answer has named the session.
         identity.id.clone_from(&conversation.state().identity.id);
@@ -120,13 +122,13 @@ async fn answered(
             let _ = generations.wait_for(|now| *now > identity.generation).await;
         };
         tokio::select! {
-            streamed = stream(conversation, message, id, &identity, response) => streamed.map_err(not_delivered)?,
+            streamed = stream(conversation, message, &identity, response) => streamed.map_err(not_delivered)?,
             () = lost => return Err(not_delivered(HttpError::Renewed)),
         }
     } else {
         return Err(not_delivered(HttpError::Form(form)));
     }
-    if conversation.endpoint.awaits(id) { Err(not_delivered(HttpError::NoReply)) } else { Ok(()) }
+    if message.is_awaited(&*conversation.endpoint) { Err(not_delivered(HttpError::NoReply)) } else { Ok(()) }
 }
 
 /// Hands a message of the server over, after a look at it if it may open the session.
@@ -186,8 +188,8 @@ async fn refused(conversation: &Conversation, message: &Message, response: Respo
     let is_json = form(&response).eq_ignore_ascii_case(JSON);
     let most = if is_json { conversation.options.max_message_bytes } else { SAID };
     let body = beginning(response, most).await;
-    if let (true, Some(id)) = (is_json, message.id()) {
-        let own = mcp_protocol_machine::RequestId::Number(id);
+    if let (true, [id]) = (is_json, message.asks()) {
+        let own = mcp_protocol_machine::RequestId::Number(*id);
         if matches!(parse(&body, usize::MAX), Ok(Envelope::Error { id, .. }) if id == own) {
             conversation.receive(&body);
             return Ok(());
@@ -219,7 +221,6 @@ pub(super) fn failure(status: StatusCode, body: &[u8]) -> HttpError {
 async fn stream(
     conversation: &Arc<Conversation>,
     message: &Message,
-    id: i64,
     identity: &Identity,
     response: Response,
 ) -> Result<(), HttpError> {
@@ -232,7 +233,7 @@ async fn stream(
         if let Some(response) = response.take() {
             let mut events = Events::new(conversation.options.max_message_bytes);
             let mut came = false;
-            outcome = read(conversation, message, id, response, &mut events, &mut came).await;
+            outcome = read(conversation, message, response, &mut events, &mut came).await;
             if let Err(error @ HttpError::TooLong(_)) = outcome {
                 return Err(error);
             }
@@ -242,7 +243,7 @@ async fn stream(
                 failures = 0;
             }
         }
-        if !conversation.endpoint.awaits(id) {
+        if !message.is_awaited(&*conversation.endpoint) {
             return Ok(());
         }
         failures += 1;
@@ -271,7 +272,6 @@ async fn stream(
 async fn read(
     conversation: &Arc<Conversation>,
     message: &Message,
-    id: i64,
     mut response: Response,
     events: &mut Events,
     came: &mut bool,
@@ -279,7 +279,7 @@ async fn read(
     loop {
         let piece = match tokio::time::timeout(LOOK, response.chunk()).await {
             Ok(piece) => piece?,
-            Err(_) if conversation.endpoint.awaits(id) => continue,
+            Err(_) if message.is_awaited(&*conversation.endpoint) => continue,
             Err(_) => return Ok(()),
         };
         let Some(piece) = piece else { return Ok(()) };

@@ -89,7 +89,7 @@ pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> Result
             }
             return Err(undelivered(failure(status, &body)));
         }
-        let Some(id) = message.id() else { continue };
+        let &[id] = message.asks() else { continue };
         if let Some(named) = response.headers().get(SESSION_ID) {
             let mut named: HeaderValue = named.clone();
             named.set_sensitive(true);

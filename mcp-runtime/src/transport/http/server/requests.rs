@@ -80,7 +80,7 @@ impl Server {
         check_content(&parts.headers)?;
         if let Some(session) = self.named(&parts.headers)? {
             let message = self.read(body).await?;
-            return self.deliver(&session, &message, primed(&parts.headers)).await.map(|(answer, _)| answer);
+            return self.deliver(&session, &message, &parts.headers).await.map(|(answer, _)| answer);
         }
         let message = self.read(body).await?;
         self.check_opens(&message)?;
@@ -90,7 +90,7 @@ impl Server {
         if !poll_fn(|context| session.poll_attached(context)).await {
             return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "the session was not taken on"));
         }
-        let (mut answer, opened) = self.deliver(&session, &message, primed(&parts.headers)).await?;
+        let (mut answer, opened) = self.deliver(&session, &message, &parts.headers).await?;
         if opened && let Ok(id) = HeaderValue::from_str(&session.id) {
             orphan.known = true;
             answer.headers_mut().insert(SESSION, id);
@@ -143,17 +143,26 @@ impl Server {
         &self,
         session: &Arc<Shared>,
         message: &[u8],
-        primed: bool,
+        headers: &HeaderMap,
     ) -> Result<(Response, bool), Refused> {
+        let primed = primed(session, headers);
         let opens = session.streams().came == 0;
-        let number = session.streams().post();
+        let number = session.streams().post(primed);
         let number = number.ok_or_else(|| too_many(session))?;
         let mut waiting = Waiting { session, number, left: false };
         let received = session.receive(message, number);
         let wait = |in_time| poll_fn(move |context| session.streams().poll_answer(context, number, in_time));
-        let answer = match tokio::time::timeout(self.options.stream_after, wait(true)).await {
-            Ok(answer) => answer,
-            Err(_) => wait(false).await,
+        let after = self.options.stream_after;
+        let answer = if after.is_zero() && opens {
+            // Who has no session yet could not come back for the answer.
+            wait(true).await
+        } else if after.is_zero() && received.requests > 0 {
+            Answer::Stream
+        } else {
+            match tokio::time::timeout(after, wait(true)).await {
+                Ok(answer) => answer,
+                Err(_) => wait(false).await,
+            }
         };
         waiting.left = true;
         Ok(match answer {
@@ -185,7 +194,7 @@ impl Server {
     fn get(&self, parts: &Parts) -> Result<Response, Refused> {
         check_accepts_stream(&parts.headers)?;
         let session = self.named(&parts.headers)?.ok_or_else(nameless)?;
-        let primed = primed(&parts.headers);
+        let primed = primed(&session, &parts.headers);
         let last = match only(&parts.headers, &LAST_EVENT)? {
             None => None,
             Some(last) => Some(last.to_str().ok().and_then(event_id).ok_or_else(|| {
@@ -271,8 +280,9 @@ async fn collect(mut body: Body, most: usize) -> Result<Option<Bytes>, axum::Err
 }
 
 /// Whether the client expects streams to begin with an event that carries nothing but its id.
-fn primed(headers: &HeaderMap) -> bool {
-    text(headers, &VERSION).is_some_and(|version| version >= PRIMED_SINCE)
+fn primed(session: &Shared, headers: &HeaderMap) -> bool {
+    // What was agreed on, and what the request says of itself: a client that lags in one of them still knows it.
+    session.version().into_iter().chain(text(headers, &VERSION)).any(|version| version >= PRIMED_SINCE)
 }
 
 fn is_result(kind: MessageKind) -> bool {

@@ -205,6 +205,10 @@ impl Outlet for Way {
         self.0.streams().settled(origin)
     }
 
+    fn hang_up(&mut self, origin: Origin) -> Option<Waker> {
+        self.0.streams().hang_up(origin)
+    }
+
     fn waiting(&self) -> usize {
         self.0.streams().waiting()
     }
