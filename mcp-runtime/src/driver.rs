@@ -91,6 +91,13 @@ pub trait Endpoint: Send + Sync + 'static {
         let _ = (request, result);
     }
 
+    /// What is to be said to a request that the peer makes while the beginning of the session is said once more, before
+    /// [`renewed`](Self::renewed): it is no part of the session yet.
+    fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
+        let _ = message;
+        None
+    }
+
     /// Takes the next bytes of the incoming stream, in pieces of any size.
     ///
     /// It takes all of them, always: the reader never waits for a slow consumer.

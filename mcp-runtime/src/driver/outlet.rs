@@ -112,6 +112,18 @@ pub trait Outlet: Send + fmt::Debug {
     /// A request that came in under this name has been answered, or never will be.
     fn settled(&mut self, origin: Origin) -> Option<Waker>;
 
+    /// Nobody waits for the reply to this request of this side any more: it has come, or the request was taken back, or
+    /// it has failed.
+    fn not_awaited(&mut self, id: i64) -> Option<Waker> {
+        let _ = id;
+        None
+    }
+
+    /// The session is over: nobody waits for any reply any more.
+    fn none_awaited(&mut self) -> Vec<Waker> {
+        Vec::new()
+    }
+
     /// Whoever works on a request that came in under this name wants the connection to end on which its answer is
     /// awaited: the answer is still a while, and the peer can come back for it. Nothing is done about it where there is
     /// no such connection.

@@ -48,6 +48,10 @@ impl<E: Endpoint + ?Sized> Endpoint for Arc<E> {
         (**self).renewed(request, result);
     }
 
+    fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
+        (**self).answer_aside(message)
+    }
+
     fn receive(&self, bytes: &[u8], now: Instant) {
         (**self).receive(bytes, now);
     }

@@ -15,7 +15,7 @@ use super::names::announced;
 use super::trace::Outcome;
 use super::unfit::version_at;
 use crate::error::{Error, Reason, Renewal};
-use crate::jsonrpc::{Envelope, parse};
+use crate::jsonrpc::{Envelope, RpcError, parse, write};
 use crate::report::Report;
 use crate::typed::{Announced, Resumed};
 
@@ -103,6 +103,24 @@ impl Engine {
         self.agreed.clone()
     }
 
+    /// What is said to a request that the peer makes before the session is begun anew, and that is no part of it: one
+    /// that is answered without anybody's doing is answered, any other is refused. To anything else nothing is said.
+    pub(crate) fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
+        let Ok(Envelope::Request { id, method, params }) = parse(message, self.options.max_depth) else {
+            return None;
+        };
+        let read = self.read_as(Direction::Receive, true, &method, params);
+        let mut answer = Vec::new();
+        if read.and_then(|read| self.message(read)).is_some_and(|table| table.answered) {
+            write::result(&mut answer, &id, "{}");
+        } else {
+            let error = RpcError::busy("the session is being begun: ask again later");
+            write::error(&mut answer, Some(&id), &error);
+        }
+        answer.pop_if(|last| *last == b'\n');
+        Some(answer)
+    }
+
     /// The peer has lost the session, and its beginning was said once more: this request, which got this result.
     pub(crate) fn renewed(&mut self, request: &[u8], result: &[u8]) {
         if self.closed().is_some() {
@@ -123,6 +141,7 @@ impl Engine {
         self.forget_asked();
         for id in &lost {
             self.trace_over(Direction::Send, id, Outcome::Lost);
+            self.not_awaited(id);
             if let RequestId::Number(number) = id {
                 self.complete(*number, Err(Error::SessionRenewed));
             }

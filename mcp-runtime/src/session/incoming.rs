@@ -297,12 +297,14 @@ impl Engine {
                 if let Some(copy) = self.checker.copy_of(Direction::Send, id) {
                     self.copy_ended(copy, Error::NotPermitted(violation.clone()));
                 }
+                self.not_awaited(id);
                 return self.refused(None, violation);
             }
         };
         self.accepted(&mut step, message, outcome.as_ref().ok().copied(), true);
         let became = outcome.as_ref().map_or_else(|error| Outcome::Error(error.code), |_| Outcome::Result);
         self.trace_over(Direction::Send, id, became);
+        self.not_awaited(id);
         if step.kind.is_dropped() {
             return;
         }

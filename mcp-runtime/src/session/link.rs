@@ -175,6 +175,10 @@ impl Endpoint for Link {
         self.with(|engine| engine.renewed(request, result));
     }
 
+    fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
+        self.with(|engine| engine.answer_aside(message))
+    }
+
     fn receive(&self, bytes: &[u8], now: Instant) {
         self.with(|engine| engine.receive(bytes, now));
     }

@@ -162,6 +162,23 @@ impl Engine {
         }
     }
 
+    /// Nobody waits for the reply to a request of this side any more.
+    pub(super) fn not_awaited(&mut self, id: &RequestId) {
+        if let (Some(outlet), RequestId::Number(id)) = (&mut self.messages.outlet, id)
+            && let Some(waker) = outlet.not_awaited(*id)
+        {
+            self.effects.wake(waker);
+        }
+    }
+
+    /// Nobody waits for any reply any more.
+    pub(super) fn none_awaited(&mut self) {
+        let Some(outlet) = &mut self.messages.outlet else { return };
+        for waker in outlet.none_awaited() {
+            self.effects.wake(waker);
+        }
+    }
+
     /// Has the transport end the connection on which the peer waits for the answer to a request.
     pub(crate) fn hang_up(&mut self, request: &RequestId) {
         if let Some(origin) = self.owed.get(request).and_then(|owed| owed.origin)
@@ -234,6 +251,7 @@ impl Engine {
             return;
         }
         self.trace_over(Direction::Send, &name, Outcome::Lost);
+        self.not_awaited(&name);
         if self.calls.contains_key(&id) {
             self.complete(id, Err(error));
         } else if !self.debt_paid(&name)

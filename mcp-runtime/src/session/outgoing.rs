@@ -144,6 +144,10 @@ impl Engine {
             write::notification(&mut self.output, &table.method, params);
             let kind = MessageKind::Notification { place: self.place(step.kind) };
             self.appended(kind, self.messages.about());
+            if let About::Request(id) = about {
+                // It takes the request back.
+                self.not_awaited(id);
+            }
         }
         Ok(step)
     }

@@ -17,13 +17,14 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::error::HttpError;
+use super::message::Message;
 use super::options::ClientOptions;
 use super::provider::AnyProvider;
 use super::renewal::Beginning;
+use super::running::{Over, Requests};
 use super::{HttpClient, posting};
-use crate::driver::{Endpoint, MessageKind, Origin, Outgoing, Outlet};
+use crate::driver::{Endpoint, Origin, Outgoing, Outlet};
 use crate::error::{Error, Reason};
-use crate::jsonrpc::asked;
 use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 
@@ -32,64 +33,6 @@ const EITHER: &str = "application/json, text/event-stream";
 
 const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
 const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
-
-/// A message to be posted.
-#[derive(Clone, Debug)]
-pub(super) struct Message {
-    pub(super) text: Arc<[u8]>,
-    pub(super) kind: MessageKind,
-    /// How often the session had been begun anew when this was said.
-    renewals: u64,
-    asks: Asks,
-}
-
-/// The requests in a message.
-#[derive(Clone, Debug)]
-enum Asks {
-    Nothing,
-    One(i64),
-    Several(Arc<[i64]>),
-}
-
-impl Message {
-    fn new(outgoing: &Outgoing<'_>) -> Message {
-        let Outgoing { message: text, kind, renewals, .. } = *outgoing;
-        let asks = match kind {
-            MessageKind::Request { id, .. } => Asks::One(id),
-            MessageKind::Several => Asks::Several(asked(text).into()),
-            _ => Asks::Nothing,
-        };
-        Message { text: text.into(), kind, renewals, asks }
-    }
-
-    /// The ids of the requests in it.
-    pub(super) fn asks(&self) -> &[i64] {
-        match &self.asks {
-            Asks::Nothing => &[],
-            Asks::One(id) => std::slice::from_ref(id),
-            Asks::Several(ids) => ids,
-        }
-    }
-
-    /// Whether somebody waits for a reply to it.
-    pub(super) fn is_awaited(&self, endpoint: &dyn Endpoint) -> bool {
-        self.asks().iter().any(|id| endpoint.awaits(*id))
-    }
-
-    pub(super) fn is_step(&self) -> bool {
-        match self.kind {
-            MessageKind::Request { place, .. }
-            | MessageKind::Notification { place }
-            | MessageKind::Result { place } => place.is_step(),
-            MessageKind::Error | MessageKind::Batch | MessageKind::Several => false,
-        }
-    }
-
-    /// Whether it means nothing in a session that was begun anew so often.
-    pub(super) fn is_lost(&self, generation: u64) -> bool {
-        self.kind.is_bound() && self.renewals < generation
-    }
-}
 
 /// The session, as the server knows it.
 #[derive(Clone, Debug, Default)]
@@ -105,6 +48,8 @@ pub(super) struct Identity {
 pub(super) struct State {
     pub(super) identity: Identity,
     pub(super) beginning: Beginning,
+    /// What may end each request of this side.
+    pub(super) requests: Requests,
     /// The server has begun to answer the first message, so it has named the session; or it needs none.
     pub(super) opened: bool,
     /// The version that was agreed on is known.
@@ -135,6 +80,8 @@ pub(super) struct Conversation {
     tasks: Mutex<JoinSet<()>>,
     queued: Notify,
     opened: Notify,
+    /// The server has taken a message.
+    pub(super) went_through: Notify,
     /// The server has answered the request for the stream of what it says unasked, or cannot be asked.
     pub(super) listened: Notify,
     /// Held by whoever begins the session anew.
@@ -168,6 +115,7 @@ impl Conversation {
             tasks: Mutex::new(JoinSet::new()),
             queued: Notify::new(),
             opened: Notify::new(),
+            went_through: Notify::new(),
             listened: Notify::new(),
             renewing: tokio::sync::Mutex::new(()),
             generations: watch::Sender::new(0),
@@ -190,46 +138,66 @@ impl Conversation {
         tasks.spawn_on(task, &self.runtime);
     }
 
-    /// A request with the head that all have, but for the session.
-    pub(super) fn request(&self, method: Method) -> reqwest::RequestBuilder {
-        let accepts = match method {
-            Method::GET => EVENT_STREAM,
-            _ => EITHER,
-        };
-        let request = self.client.request(method.clone(), self.url.clone()).headers(self.headers.clone());
-        let request = request.header(ACCEPT, HeaderValue::from_static(accepts));
-        match method {
-            Method::POST => request.header(CONTENT_TYPE, HeaderValue::from_static(JSON)),
-            _ => request,
+    /// A request with its head, which names the session.
+    pub(super) fn request(&self, method: Method, identity: &Identity) -> reqwest::RequestBuilder {
+        let accepts = if method == Method::GET { EVENT_STREAM } else { EITHER };
+        let posts = method == Method::POST;
+        let mut request = reqwest::Request::new(method, self.url.clone());
+        let headers = request.headers_mut();
+        headers.clone_from(&self.headers);
+        headers.insert(ACCEPT, HeaderValue::from_static(accepts));
+        if posts {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         }
-    }
-
-    /// Adds what names the session.
-    pub(super) fn named(request: reqwest::RequestBuilder, identity: &Identity) -> reqwest::RequestBuilder {
-        let mut headers = HeaderMap::new();
         if let Some(id) = &identity.id {
             headers.insert(SESSION, id.clone());
         }
         if let Some(version) = &identity.version {
             headers.insert(VERSION, version.clone());
         }
-        request.headers(headers)
+        reqwest::RequestBuilder::from_parts(self.client.clone(), request)
     }
 
-    /// The session, as it is to be named in the next request.
-    pub(super) async fn identity(&self) -> Result<Identity, Error> {
-        let mut identity = self.state().identity.clone();
-        if let Some(provider) = &self.provider {
-            let id = provider.name().await.map_err(Error::SessionProvider)?;
-            let id = HeaderValue::from_str(&id).map_err(|error| Error::SessionProvider(Arc::new(error)))?;
-            identity.id = Some(id);
+    /// The session, as it is to be named in the next request. That a message is made in it counts from this call on.
+    pub(super) fn identity(
+        &self,
+        message: Option<&Message>,
+    ) -> impl Future<Output = Result<Identity, Error>> + Send {
+        let mut identity = {
+            let mut state = self.state();
+            state.requests.made_here(message.map_or(&[], Message::asks));
+            state.identity.clone()
+        };
+        let provider = self.provider.clone();
+        async move {
+            if let Some(provider) = provider {
+                let id = provider.name().await.map_err(Error::SessionProvider)?;
+                let id =
+                    HeaderValue::from_str(&id).map_err(|error| Error::SessionProvider(Arc::new(error)))?;
+                identity.id = Some(secret(id));
+            }
+            Ok(identity)
         }
-        Ok(identity)
     }
 
-    /// Hands a message of the server to the session.
-    pub(super) fn receive(&self, message: &[u8]) {
-        self.endpoint.receive_message(message, Origin(0), Instant::now().into_std());
+    /// Hands a message of the server to the session, unless it came in one that the server has lost meanwhile.
+    pub(super) fn receive(&self, message: &[u8], generation: u64) {
+        if self.state().identity.generation == generation {
+            self.endpoint.receive_message(message, Origin(0), Instant::now().into_std());
+        }
+    }
+
+    /// The session was begun anew. `tell` is called when nothing that came in the lost one is handed over any more.
+    pub(super) fn began_anew(&self, identity: Identity, tell: impl FnOnce()) {
+        let generation = identity.generation;
+        let wakers = {
+            let mut state = self.state();
+            state.identity = identity;
+            state.requests.all(Over::Renewed)
+        };
+        tell();
+        wakers.into_iter().for_each(Waker::wake);
+        self.generations.send_replace(generation);
     }
 
     /// A message was not delivered, or its reply will not come.
@@ -248,10 +216,18 @@ impl Conversation {
         }
     }
 
-    /// A message is no longer on its way.
-    pub(super) fn accepted(&self, message: &Message) {
+    /// So much of a message was taken.
+    pub(super) fn taken(&self, length: usize) {
         let mut state = self.state();
-        state.waiting = state.waiting.saturating_sub(message.text.len());
+        state.waiting = state.waiting.saturating_sub(length);
+        drop(state);
+        self.endpoint.wrote();
+    }
+
+    /// A message is no longer on its way, of which so much had not been taken.
+    pub(super) fn accepted(&self, message: &Message, rest: usize) {
+        let mut state = self.state();
+        state.waiting = state.waiting.saturating_sub(rest);
         let opens = !message.asks().is_empty() && !std::mem::replace(&mut state.opened, true);
         drop(state);
         if opens {
@@ -288,7 +264,6 @@ impl Conversation {
                 [] => {
                     let delivery = posting::deliver(self, &message);
                     if tokio::time::timeout(self.options.post_within, delivery).await.is_err() {
-                        self.accepted(&message);
                         self.fail(&message, not_delivered(HttpError::Late));
                     }
                     // Some servers lose what they say while nobody listens, even in the middle of a call. So what comes
@@ -336,7 +311,7 @@ impl Conversation {
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         drop(tasks);
         let Some(identity) = identity else { return };
-        let request = Conversation::named(self.request(Method::DELETE), &identity);
+        let request = self.request(Method::DELETE, &identity);
         // A server may not permit this, or be gone; either way there is nothing more to be done.
         match tokio::time::timeout(self.options.delete_within, request.send()).await {
             Ok(Ok(response)) => tracing::debug!(status = %response.status(), "the session was deleted"),
@@ -356,6 +331,12 @@ impl Conversation {
     }
 }
 
+/// The id of a session. Whoever knows it can speak in the session, so it is kept from logs.
+pub(super) fn secret(mut id: HeaderValue) -> HeaderValue {
+    id.set_sensitive(true);
+    id
+}
+
 /// The error for a message that was not delivered.
 pub(super) fn not_delivered(error: impl StdError + Send + Sync + 'static) -> Error {
     Error::NotDelivered(Arc::new(error))
@@ -367,11 +348,12 @@ pub(super) struct Way(pub(super) Arc<Conversation>);
 
 impl Outlet for Way {
     fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
-        let message = Message::new(&outgoing);
         let mut state = self.0.state();
         if state.over {
             return None;
         }
+        let message = Message::new(outgoing);
+        state.requests.made(message.asks());
         state.waiting = state.waiting.saturating_add(message.text.len());
         let beside = !message.asks().is_empty() && state.opened && !state.posting && state.queue.is_empty();
         if beside {
@@ -387,6 +369,14 @@ impl Outlet for Way {
 
     fn settled(&mut self, _: Origin) -> Option<Waker> {
         None
+    }
+
+    fn not_awaited(&mut self, id: i64) -> Option<Waker> {
+        self.0.state().requests.not_awaited(id)
+    }
+
+    fn none_awaited(&mut self) -> Vec<Waker> {
+        self.0.state().requests.all(Over::NotAwaited)
     }
 
     fn stepped(&mut self) {
