@@ -328,7 +328,12 @@ impl Copies {
     /// A copy is over, by a message in this direction. Its values are remembered, so that what is late for it can be
     /// told from what never was: the newest [`Limits::remembered`] of each key of a channel, and no more text than
     /// [`Limits::remembered_bytes`]. A value beyond that is one that nobody ever held.
-    pub(crate) fn end(&mut self, copy: CopyNumber, by: Direction, limits: &Limits) -> Option<(Running, Ended)> {
+    pub(crate) fn end(
+        &mut self,
+        copy: CopyNumber,
+        by: Direction,
+        limits: &Limits,
+    ) -> Option<(Running, Ended)> {
         let running = self.running.remove(&copy)?;
         let awaited = running.open.iter().any(|(asker, _)| *asker != by);
         let ended = Ended { by, from: running.state, awaited };

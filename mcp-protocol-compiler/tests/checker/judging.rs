@@ -35,6 +35,7 @@ pub(crate) struct Counts {
     pub(crate) late: u64,
     pub(crate) stale: u64,
     pub(crate) either: u64,
+    pub(crate) alone: u64,
     pub(crate) advised: u64,
     pub(crate) unclear: u64,
     pub(crate) estranged: u64,
@@ -236,6 +237,7 @@ impl Followed<'_> {
                 Err(what) => return Err(self.tell(seen, place, &what)),
             }
         }
+        counts.alone += pair.world.alone;
         Ok(())
     }
 
@@ -310,6 +312,7 @@ fn the_checker_is_sound_prompt_and_transparent() {
         counts.most_copies >= 2 && counts.advised > 100 && counts.late > 300 && counts.endings > 100,
         "{counts:?}"
     );
+    assert!(counts.alone > 20, "hardly anything stood alone: {counts:?}");
     assert!(counts.mistaken > 500 && counts.unclear * 100 < counts.messages, "{counts:?}");
     for kind in [
         "NotPermitted",

@@ -29,6 +29,8 @@ struct Draft<'r> {
     next: usize,
     /// Whether copies rest in some states.
     rests: bool,
+    /// Chooses the open keys, so that nothing else of a seed depends on them.
+    keys_random: Random,
 }
 
 /// What the states of one channel share.
@@ -68,6 +70,7 @@ pub(crate) fn write(random: &mut Random) -> String {
     let compatible = random.percent(35);
     let small = random.percent(60);
     let rests = random.percent(30);
+    let keys_random = random.fork();
     let mut draft = Draft {
         random,
         declarations: String::new(),
@@ -77,6 +80,7 @@ pub(crate) fn write(random: &mut Random) -> String {
         small,
         next: 0,
         rests,
+        keys_random,
     };
     let main = draft.top();
     let start = if gated { format!("!Init . ?Inited . ( {main} )") } else { main };
@@ -178,7 +182,10 @@ impl Draft<'_> {
         let start = format!("key {key} = ");
         match self.keys.find(&start) {
             Some(place) => self.keys.insert_str(place + start.len(), &format!("{message}.k | ")),
-            None => writeln!(self.keys, "{start}{message}.k").unwrap(),
+            None => {
+                let open = if self.keys_random.percent(35) { "open " } else { "" };
+                writeln!(self.keys, "{open}{start}{message}.k").unwrap();
+            }
         }
     }
 

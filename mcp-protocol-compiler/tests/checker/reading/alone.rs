@@ -39,17 +39,20 @@ impl Reading<'_> {
         }
     }
 
-    /// The steps that may stand alone where copies of some bodies can be opened.
-    pub(super) fn alone_beside(&self, bodies: &[Place]) -> Vec<(Place, Move)> {
+    /// The steps that may stand alone where copies can be opened, with these first steps.
+    pub(super) fn alone_beside(&self, openers: &[(Place, Move)]) -> Vec<(Place, Move)> {
         if self.alone.is_empty() {
             return Vec::new();
         }
-        let mut steps: Vec<(Direction, MessageIndex)> =
-            bodies.iter().flat_map(|body| self.later(*body)).collect();
-        steps.sort_unstable();
-        steps.dedup();
-        let places: Vec<Place> = steps.iter().filter_map(|step| self.alone.get(step).copied()).collect();
+        let later = openers.iter().map(|(_, step)| self.alphabet(step.next));
+        let mut places: Vec<Place> = later.flat_map(|later| self.alone_of(&later)).collect();
+        places.sort_unstable();
+        places.dedup();
         self.first_steps(&places)
+    }
+
+    fn alone_of(&self, steps: &HashSet<(Direction, MessageIndex)>) -> Vec<Place> {
+        steps.iter().filter_map(|step| self.alone.get(step).copied()).collect()
     }
 
     /// Whether a body is what a step is that stands alone.

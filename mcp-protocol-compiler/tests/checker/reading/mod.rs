@@ -368,13 +368,9 @@ impl<'a> Reading<'a> {
     pub(crate) fn openers(&self, program: &Program) -> Vec<(Place, Move)> {
         let running = self.first_steps(&program.stars).into_iter();
         let running = running.filter(|(_, step)| !program.rests[way(step.direction)]);
-        let mut openers: Vec<(Place, Move)> = running.collect();
-        let mut bodies = program.stars.clone();
-        for thread in &program.threads {
-            openers.extend(self.openers_at(thread));
-            self.branches(thread.at, &mut |_| {}, &mut bodies);
-        }
-        let alone = self.alone_beside(&bodies).into_iter();
+        let at_choices = program.threads.iter().flat_map(|thread| self.openers_at(thread));
+        let mut openers: Vec<(Place, Move)> = running.chain(at_choices).collect();
+        let alone = self.alone_beside(&openers).into_iter();
         openers.extend(alone.filter(|(_, step)| !program.rests[way(step.direction)]));
         openers
     }

@@ -102,6 +102,8 @@ pub(crate) struct World<'a> {
     refused: HashMap<(Direction, RequestId), bool>,
     tokens: HashSet<(Direction, RequestId)>,
     granted: HashMap<Side, Vec<GateIndex>>,
+    /// How many steps of copies stood alone.
+    pub(crate) alone: u64,
     /// The rules that the last message may have broken, with `None` where it broke none.
     advice: RefCell<HashSet<Option<String>>>,
 }
@@ -133,6 +135,7 @@ impl<'a> World<'a> {
             refused: HashMap::new(),
             tokens: HashSet::new(),
             granted: HashMap::new(),
+            alone: 0,
             advice: RefCell::default(),
         }
     }
@@ -286,6 +289,7 @@ impl<'a> World<'a> {
         let before = Config { programs: [copy.clone(), copy], inbox: Default::default() };
         let opener = item.id.clone().map(|id| (direction, id));
         let configs = self.sent(&HashSet::from([before]), &Item { opens: true, ..item });
+        self.alone += u64::from(alone);
         let keys = if alone { Vec::new() } else { event.keys.clone() };
         self.copies.push(Copy { body, configs, opener, keys, over: None, by: direction, known: false });
         let number = self.copies.len() - 1;
@@ -338,9 +342,12 @@ impl<'a> World<'a> {
             if !self.gates(event) {
                 return (Verdict::Wrong("NotNegotiated"), None);
             }
+            let known = self.copies[number].known || !self.stays(number, &item);
             self.copies[number].configs = after;
             self.main = awake;
             self.settle(number, direction);
+            // What leaves the copy where it is may stand alone, by who has not heard of the copy.
+            self.copies[number].known &= known;
             return (Verdict::Fine, Some(number));
         }
         let over = fitting.first().copied();
@@ -364,6 +371,16 @@ impl<'a> World<'a> {
             _ if event.keys.is_empty() => (Verdict::Wrong("NotPermitted|KeyMissing"), None),
             _ => (Verdict::Wrong("NotPermitted|UnknownKey"), None),
         }
+    }
+
+    /// Whether a message may leave its sender where it is.
+    fn stays(&self, number: usize, item: &Item) -> bool {
+        let mut programs =
+            self.copies[number].configs.iter().map(|config| &config.programs[index(item.direction)]);
+        programs.any(|program| {
+            let step = self.reading.step(program, item.direction, item.message, item.id.as_ref(), false);
+            step.as_ref() == Some(program)
+        })
     }
 
     /// Whether the keys of a message are all there and free.
