@@ -1,8 +1,8 @@
 //! Steps of copies whose key is open: what they are where no copy holds their value.
 //!
 //! In: the bodies of a role. Out: for each such step a body of its own, as if `*( ?Step . End )` stood beside the
-//! copies, or `*( !Step . ?reply . End )`. Refuses steps that open copies somewhere: for them the author has written
-//! where they may stand alone.
+//! copies, or `*( !Step . ?reply . End )`. Refuses to make one for steps that open copies somewhere: for them the
+//! author has written where they may stand alone.
 
 use std::collections::HashSet;
 
@@ -55,9 +55,20 @@ impl Reading<'_> {
         steps.iter().filter_map(|step| self.alone.get(step).copied()).collect()
     }
 
-    /// Whether a body is what a step is that stands alone.
+    /// Whether a body is what a step is that stands alone, be it written or not.
     pub(crate) fn is_alone(&self, body: Place) -> bool {
+        let keyed = |(_, message): &(Direction, MessageIndex)| {
+            !self.resolution.declarations.messages[usize::from(message.0)].table.keys.is_empty()
+        };
+        let stands_alone = |step: &(Direction, MessageIndex)| {
+            self.is_open(step.1) && self.bodies().any(|other| self.later(other).contains(step))
+        };
         self.alone.values().any(|alone| *alone == body)
+            || !self.later(body).iter().any(keyed)
+                && self
+                    .first_steps(&[body])
+                    .iter()
+                    .any(|(_, step)| stands_alone(&(step.direction, step.message)))
     }
 
     /// The requests and notifications that a copy may have after its first message.

@@ -310,6 +310,10 @@ impl<'a> World<'a> {
         let sender = |config: &Config| config.programs[index(direction)].rests[way(direction)];
         let awake: HashSet<Config> = self.main.iter().filter(|config| !sender(config)).cloned().collect();
         if awake.is_empty() && self.reading.is_of_copies(direction, event.message) {
+            // As a branch of a choice it stands alone also where copies rest.
+            if let Some(alone) = alone {
+                return self.open(event, item, alone);
+            }
             let opened = self.reading.body(direction, event.message);
             let opens = opened.is_some_and(|body| !self.reading.is_alone(body));
             return (Verdict::Wrong(if opens { "NotPermitted|CopiesRest" } else { "CopiesRest" }), None);
