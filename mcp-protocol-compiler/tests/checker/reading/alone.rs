@@ -57,18 +57,19 @@ impl Reading<'_> {
 
     /// Whether a body is what a step is that stands alone, be it written or not.
     pub(crate) fn is_alone(&self, body: Place) -> bool {
-        let keyed = |(_, message): &(Direction, MessageIndex)| {
-            !self.resolution.declarations.messages[usize::from(message.0)].table.keys.is_empty()
-        };
         let stands_alone = |step: &(Direction, MessageIndex)| {
             self.is_open(step.1) && self.bodies().any(|other| self.later(other).contains(step))
         };
+        let first = self.first_steps(&[body]);
         self.alone.values().any(|alone| *alone == body)
-            || !self.later(body).iter().any(keyed)
-                && self
-                    .first_steps(&[body])
-                    .iter()
-                    .any(|(_, step)| stands_alone(&(step.direction, step.message)))
+            || !self.is_keyed(body)
+                && first.iter().any(|(_, step)| stands_alone(&(step.direction, step.message)))
+    }
+
+    /// Whether keys tie the steps of a body together; what nothing follows holds no value.
+    pub(crate) fn is_keyed(&self, body: Place) -> bool {
+        let messages = &self.resolution.declarations.messages;
+        self.later(body).iter().any(|(_, message)| !messages[usize::from(message.0)].table.keys.is_empty())
     }
 
     /// The requests and notifications that a copy may have after its first message.

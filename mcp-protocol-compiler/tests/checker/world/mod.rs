@@ -276,11 +276,11 @@ impl<'a> World<'a> {
 
     /// A new copy, or something that stands alone and holds no value.
     fn open(&mut self, event: &Event, item: Item, (body, configs): Opening) -> (Verdict, Option<usize>) {
-        let (direction, alone) = (item.direction, self.reading.is_alone(body));
+        let (direction, keyed) = (item.direction, self.reading.is_keyed(body));
         if !self.gates(event) {
             return (Verdict::Wrong("NotNegotiated"), None);
         }
-        if !alone && let Err(kind) = self.free(event, body, None) {
+        if keyed && let Err(kind) = self.free(event, body, None) {
             return (Verdict::Wrong(kind), None);
         }
         // Who has opened a copy may read on now.
@@ -289,8 +289,8 @@ impl<'a> World<'a> {
         let before = Config { programs: [copy.clone(), copy], inbox: Default::default() };
         let opener = item.id.clone().map(|id| (direction, id));
         let configs = self.sent(&HashSet::from([before]), &Item { opens: true, ..item });
-        self.alone += u64::from(alone);
-        let keys = if alone { Vec::new() } else { event.keys.clone() };
+        self.alone += u64::from(self.reading.is_alone(body));
+        let keys = if keyed { event.keys.clone() } else { Vec::new() };
         self.copies.push(Copy { body, configs, opener, keys, over: None, by: direction, known: false });
         let number = self.copies.len() - 1;
         self.settle(number, direction);
