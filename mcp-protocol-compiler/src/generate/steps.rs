@@ -348,18 +348,18 @@ impl Generator<'_> {
     ) -> TokenStream {
         let (parameter, value) = self.argument(request, Scope::Top);
         let constant = self.constant(request);
-        let (copy, next) = self.copy_in(role, opening, target);
-        let error = &self.error;
-        let (output, map) = match self.is_empty(reply) {
-            true => (next, quote!(|((), session)| #copy::at(session))),
+        let next = self.copy_in(role, opening, target).1;
+        let (module, alias) = (ident(role_module(role.automaton.side)), self.call_alias(request));
+        let (output, method) = match self.is_empty(reply) {
+            true => (next, quote!(open_exchange_empty)),
             false => {
                 let payload = self.payload(reply, Scope::Top);
-                (quote!((#payload, #next)), quote!(|(result, session)| (result, #copy::at(session))))
+                (quote!((#payload, #next)), quote!(open_exchange))
             }
         };
         quote! {
-            pub async fn #name(&self, #parameter) -> Result<#output, #error> {
-                self.session.open_exchange(messages::#constant, #value).await.map(#map)
+            pub fn #name(&self, #parameter) -> #module::#alias<'_, #output> {
+                self.session.#method(messages::#constant, #value)
             }
         }
     }
