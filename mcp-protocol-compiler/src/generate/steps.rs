@@ -30,6 +30,14 @@ impl Generator<'_> {
             }
             What::Next(next) => self.next(role, next),
             What::Refuse { request, target } => self.refuse(role, *request, *target),
+            What::Cancelled { request } => {
+                let constant = self.constant(*request);
+                quote! {
+                    pub async fn #name(&self) {
+                        self.session.cancelled(messages::#constant).await;
+                    }
+                }
+            }
             What::Call(call) => {
                 let (parameter, value) = self.argument(call.request, Scope::Top);
                 let constant = self.constant(call.request);
@@ -109,6 +117,10 @@ impl Generator<'_> {
             What::Refuse { request, target } => {
                 format!("Sends {}; the {subject} {}.", self.refusal(*request), said(*target))
             }
+            What::Cancelled { request } => format!(
+                "Waits until the peer takes {} back, or the session is over; what is answered then, nobody reads.",
+                described(plan, *request)
+            ),
             What::Call(call) => {
                 format!("Sends {} and gives its reply; any number at once.", described(plan, call.request))
             }
@@ -139,7 +151,7 @@ impl Generator<'_> {
             What::Call(call) | What::Pages(call) => (Some(call.request), None),
             What::Open { message, .. } => (Some(*message), None),
             What::OpenExchange { request, .. } => (Some(*request), None),
-            What::Refuse { .. } | What::Split { .. } | What::Close => (None, None),
+            What::Refuse { .. } | What::Cancelled { .. } | What::Split { .. } | What::Close => (None, None),
         };
         match refusable {
             Some(back) if role.is_over(back) => {
@@ -203,8 +215,10 @@ impl Generator<'_> {
         let constant = self.constant(request);
         let result = self.answer(role, request, replies, Scope::Top);
         if here == target {
+            let cancellable = self.plan.message(request).is_some_and(|message| message.table.cancellable);
+            let cancellable = cancellable.then(|| quote!(, typed::Cancellable));
             return quote! {
-                pub fn #name(&mut self, #parameter) -> typed::Exchange<'_, #result> {
+                pub fn #name(&mut self, #parameter) -> typed::Exchange<'_, #result #cancellable> {
                     self.session.exchange_here(messages::#constant, #value)
                 }
             };

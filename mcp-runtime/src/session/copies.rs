@@ -166,6 +166,13 @@ impl Engine {
         inputs.iter().find(|input| takes(input)).map(|input| input.message)
     }
 
+    /// Whoever waits for an input of a copy looks again.
+    pub(super) fn wake_copy(&mut self, copy: CopyNumber) {
+        if let Some(seat) = self.copies.seats.get_mut(&copy) {
+            seat.waiting.wake(&mut self.effects);
+        }
+    }
+
     /// A copy was ended by something that is no input of its value.
     pub(super) fn copy_ended(&mut self, copy: CopyNumber, error: Error) {
         if let Some(seat) = self.copies.seats.get_mut(&copy) {

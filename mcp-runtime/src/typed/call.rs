@@ -93,14 +93,14 @@ enum Stage {
     Over,
 }
 
-/// What a call and its cancellers share.
-enum Cancelling {
-    /// The call was not written yet.
+/// What a call, or a linear request, shares with its cancellers.
+pub(super) enum Cancelling {
+    /// The request was not written yet.
     Unsent,
     /// It was, under this id.
     Sent(i64),
-    /// It was cancelled before it was written.
-    Early,
+    /// It was taken back, perhaps before it was written.
+    TakenBack,
 }
 
 impl<'a, T: ReadReply, C, G> Call<'a, T, C, G> {
@@ -260,7 +260,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         let polled = self.link.with(|engine| {
             // Locked inside of the engine's lock, always in this order, and never while other code runs.
             let mut cancelling = cancelling.map(locked);
-            if matches!(cancelling.as_deref(), Some(Cancelling::Early)) {
+            if matches!(cancelling.as_deref(), Some(Cancelling::TakenBack)) {
                 return Poll::Ready(Err(Error::Cancelled));
             }
             if engine.poll_room(context).is_pending() {
@@ -312,7 +312,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         let Stage::New(Ok(written)) = &self.stage else { return };
         let mut cancelling = self.cancelling.as_deref().map(locked);
         let asked = match cancelling.as_deref() {
-            Some(Cancelling::Early) => Err(Error::Cancelled),
+            Some(Cancelling::TakenBack) => Err(Error::Cancelled),
             _ => engine
                 .check_within(self.message, written, self.within.as_deref())
                 .map_err(Error::from)
@@ -373,10 +373,9 @@ impl<T, G> Call<'_, T, Cancellable, G> {
         let state = match self.stage {
             Stage::New(_) => Cancelling::Unsent,
             Stage::Running(id) => Cancelling::Sent(id),
-            Stage::Over => Cancelling::Early,
+            Stage::Over => Cancelling::TakenBack,
         };
-        let shared = self.cancelling.get_or_insert_with(|| Arc::new(Mutex::new(state)));
-        Canceller { link: self.link.clone(), shared: Arc::clone(shared) }
+        Canceller::of(&self.link, &mut self.cancelling, state)
     }
 }
 
@@ -460,6 +459,16 @@ pub struct Canceller {
 }
 
 impl Canceller {
+    /// One more canceller of something.
+    pub(super) fn of(
+        link: &Link,
+        shared: &mut Option<Arc<Mutex<Cancelling>>>,
+        state: Cancelling,
+    ) -> Canceller {
+        let shared = shared.get_or_insert_with(|| Arc::new(Mutex::new(state)));
+        Canceller { link: link.clone(), shared: Arc::clone(shared) }
+    }
+
     /// Takes the call back: it ends with [`Error::Cancelled`], unless its result has come already.
     pub fn cancel(&self) -> Result<(), Error> {
         self.cancel_raw(None)
@@ -478,14 +487,19 @@ impl Canceller {
         self.link.with(|engine| {
             let mut cancelling = locked(&self.shared);
             match *cancelling {
-                Cancelling::Sent(id) => engine.cancel(id, extra).map(drop),
+                Cancelling::Sent(id) => {
+                    if engine.cancel_awaited(id, extra)? {
+                        *cancelling = Cancelling::TakenBack;
+                    }
+                    Ok(())
+                }
                 Cancelling::Unsent => {
-                    *cancelling = Cancelling::Early;
+                    *cancelling = Cancelling::TakenBack;
                     // The call may wait for room.
                     engine.nudge();
                     Ok(())
                 }
-                Cancelling::Early => Ok(()),
+                Cancelling::TakenBack => Ok(()),
             }
         })
     }
@@ -497,7 +511,7 @@ impl fmt::Debug for Canceller {
     }
 }
 
-fn locked(cancelling: &Mutex<Cancelling>) -> MutexGuard<'_, Cancelling> {
+pub(super) fn locked(cancelling: &Mutex<Cancelling>) -> MutexGuard<'_, Cancelling> {
     cancelling.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
