@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
-use super::{Branch, Move, Node, Place, Reading};
+use super::{Branch, Move, Node, Place, Program, Reading};
 
 impl Reading<'_> {
     /// Writes down what each step is that may stand alone.
@@ -49,6 +49,19 @@ impl Reading<'_> {
         places.sort_unstable();
         places.dedup();
         self.first_steps(&places)
+    }
+
+    /// Whether a program may no longer send something that stands alone, once it has come to be another.
+    pub(crate) fn loses_alone(&self, before: &Program, after: &Program, own: Direction) -> bool {
+        if self.alone.is_empty() {
+            return false;
+        }
+        let sent = |program: &Program| -> HashSet<MessageIndex> {
+            let openers = self.openers(program).into_iter();
+            let own = openers.filter(|(body, step)| step.direction == own && self.is_alone(*body));
+            own.map(|(_, step)| step.message).collect()
+        };
+        !sent(before).is_subset(&sent(after))
     }
 
     fn alone_of(&self, steps: &HashSet<(Direction, MessageIndex)>) -> Vec<Place> {

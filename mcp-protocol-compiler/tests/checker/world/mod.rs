@@ -336,7 +336,7 @@ impl<'a> World<'a> {
                         if !late.is_empty() {
                             self.copies[before].configs = late;
                         }
-                        (if alone.is_some() { Verdict::Either } else { Verdict::Stale }, None)
+                        (self.stale(event, alone.is_some()), None)
                     }
                     // By who has not heard that the value is held.
                     (None, Some(alone)) if unheard => self.open(event, item, alone),
@@ -360,7 +360,7 @@ impl<'a> World<'a> {
                 let number = over.unwrap();
                 let after = self.sent(&self.copies[number].configs, &item);
                 if after.is_empty() {
-                    return (if alone.is_some() { Verdict::Either } else { Verdict::Stale }, None);
+                    return (self.stale(event, alone.is_some()), None);
                 }
                 // Too late is no excuse for what was never negotiated.
                 if !self.gates(event) {
@@ -374,6 +374,15 @@ impl<'a> World<'a> {
             _ if declared.is_empty() => (Verdict::Wrong("NotPermitted"), None),
             _ if event.keys.is_empty() => (Verdict::Wrong("NotPermitted|KeyMissing"), None),
             _ => (Verdict::Wrong("NotPermitted|UnknownKey"), None),
+        }
+    }
+
+    /// What to make of a message that is not late for the copy that it seems to be about.
+    fn stale(&self, event: &Event, alone: bool) -> Verdict {
+        match (alone, self.gates(event)) {
+            (false, _) => Verdict::Stale,
+            (true, true) => Verdict::Either,
+            (true, false) => Verdict::Wrong("NotNegotiated"),
         }
     }
 
