@@ -6,12 +6,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::task::{Context, Poll};
 
-use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
 use mcp_protocol_machine::{About, CopyNumber, Meant, RequestId, Step, StepKind};
 
 use super::arrivals::{LinearInput, Verdict};
 use super::engine::{Engine, Phase};
-use super::wakers::Waiting;
+use super::wakers::{Listener, OnProgress, Waiting};
 use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
 use crate::report::{Cause, Report};
@@ -30,6 +30,10 @@ pub(crate) struct CopySeat {
     opener: Option<(MessageIndex, i64)>,
     /// Whoever opened it works on something of this session: in another one it means nothing.
     bound: bool,
+    /// Whoever hears the reports on the request that opened it, once that has its reply.
+    listener: Option<Listener>,
+    /// What the last report of this side on the request that opened it said, once that has its reply.
+    progress: Option<f64>,
 }
 
 /// The seats of all copies.
@@ -167,6 +171,31 @@ impl Engine {
             None => &self.linear,
         };
         inputs.iter().find(|input| takes(input)).map(|input| input.message)
+    }
+
+    /// The request that opened a copy has its reply: from here on reports on it go there.
+    pub(crate) fn listen_to(&mut self, copy: CopyNumber, on_progress: OnProgress) {
+        let opener = self.copies.seats.get(&copy).and_then(|seat| seat.opener);
+        let name = opener.map(|(message, _)| self.name(message)).unwrap_or_default();
+        if let Some(seat) = self.copies.seats.get_mut(&copy) {
+            seat.listener = Some(Listener::new(on_progress, name));
+        }
+    }
+
+    /// A report has come on a request that has its reply.
+    pub(super) fn copy_reported(&mut self, id: i64, report: &str) {
+        let copy = self.checker.copy_of(Direction::Send, &RequestId::Number(id));
+        let seat = copy.and_then(|copy| self.copies.seats.get(&copy));
+        if let Some(listener) = seat.and_then(|seat| seat.listener.clone()) {
+            self.effects.tell(listener, report.into());
+        }
+    }
+
+    /// What the last report on the request of the peer said that opened a copy and has its reply.
+    pub(super) fn copy_progress(&mut self, id: &RequestId) -> Option<&mut Option<f64>> {
+        let copy = self.checker.copy_of(Direction::Receive, id)?;
+        let opens = self.checker.copy_opener(copy) == Some(id);
+        self.copies.seats.get_mut(&copy).filter(|_| opens).map(|seat| &mut seat.progress)
     }
 
     /// Whoever waits for an input of a copy looks again.
