@@ -89,6 +89,8 @@ pub(crate) struct Engine {
     pub(super) unfit: Option<Box<Error>>,
     /// The version that this side has asked for, if it has announced one.
     pub(super) requested: Option<Box<str>>,
+    /// The version of a session that was begun elsewhere.
+    pub(super) agreed: Option<Text>,
     /// How many session values there are.
     pub(super) values: usize,
 
@@ -230,6 +232,7 @@ impl Engine {
             came: 0,
             unfit: None,
             requested: None,
+            agreed: None,
             values: 0,
             output: Vec::new(),
             output_start: 0,
