@@ -2,10 +2,10 @@
 //!
 //! In: nothing. Out: the types of the syntax tree, every one with its [`Span`]. Refuses to hold meaning: names are
 //! text, nothing is resolved, a file with errors has a tree, too, with what could be read.
-//!
-//! A chain of actions is a list, not a nest, so that a protocol of a hundred thousand steps is as shallow as one
-//! of ten; only parentheses, `rec` and `*` nest, and the parser limits how deep.
 
+mod session;
+
+pub use self::session::{Action, Choice, Level, LevelDirection, Operator, Sequence, Tail};
 use crate::source::Span;
 
 /// A name or a word, and where it stands.
@@ -72,12 +72,14 @@ pub enum ItemKind {
     Request(Request),
     /// `notification …`
     Notification(Notification),
-    /// `capabilities client = Initialize.capabilities`
+    /// `capabilities client = Initialize.capabilities default elicitation.form`
     Capabilities {
         /// Whose: `client`, `server` or a role's name.
         role: Name,
         /// Where they are announced.
         field: MessageField,
+        /// `default elicitation.form | …`: what a capability with nothing in it announces as well.
+        defaults: Vec<JsonPath>,
     },
     /// `version = InitializeResult.protocolVersion`
     Version(MessageField),
@@ -214,14 +216,16 @@ pub enum Payload {
 pub enum Modifier {
     /// `as call_tool`
     As(Name),
-    /// `requires server.tools if …`
+    /// `requires server.tools if …`, `requires server.tools unless …`
     Requires {
         /// `client`, `server`, `peer`, `own` or a role's name.
         holder: Name,
         /// The path behind it.
         path: JsonPath,
-        /// `if …` after it.
+        /// `if …` after it, or `unless …`.
         condition: Option<Condition>,
+        /// Whether it is `unless`.
+        unless: bool,
         /// From `requires` on.
         span: Span,
     },
@@ -309,135 +313,4 @@ pub enum GroupMember {
     Name(Name),
     /// `replies G`: the replies of every request of that group.
     Replies(Name, Span),
-}
-
-/// One entry of `[should "L5" out, must "L8" in error -32002]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Level {
-    /// Whether it is `must` (else `should`).
-    pub must: bool,
-    /// The rule's name, without quotes.
-    pub rule: Option<Name>,
-    /// `out` or `in`, where the two differ.
-    pub direction: Option<LevelDirection>,
-    /// The code after `error`.
-    pub error: Option<i64>,
-    /// Where the entry stands.
-    pub span: Span,
-}
-
-/// Which messages a level speaks of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LevelDirection {
-    /// `out`: what this role sends.
-    Out,
-    /// `in`: what the peer sends.
-    In,
-}
-
-/// `seq ( ('⊕' seq)+ | ('&' seq)+ )?`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// The branches, at least one.
-    pub branches: Vec<Sequence>,
-    /// The operators between them (and the leading one, if written), in order; the checks refuse two kinds at one
-    /// level.
-    pub operators: Vec<(Operator, Span)>,
-    /// From the first to the last token.
-    pub span: Span,
-}
-
-impl Choice {
-    /// The operator that lets whoever acts first in these types choose among them; nothing if that is not one role.
-    pub fn chooser(parts: &[Choice]) -> Option<Operator> {
-        let mut signs = parts.iter().flat_map(|part| &part.branches).map(Sequence::sends_first);
-        let first = signs.next()??;
-        signs.all(|sign| sign == Some(first)).then_some(match first {
-            true => Operator::Internal,
-            false => Operator::External,
-        })
-    }
-}
-
-impl Sequence {
-    /// Whether the first action is `!M`, as far as this text alone tells.
-    fn sends_first(&self) -> Option<bool> {
-        match (self.actions.first(), &self.tail) {
-            (Some(action), _) => Some(action.send),
-            (None, Tail::Group(inner, _) | Tail::Recursion { body: inner, .. }) => {
-                // What is deeper is not worth a suggestion.
-                inner.branches.first()?.actions.first().map(|action| action.send)
-            }
-            _ => None,
-        }
-    }
-}
-
-/// The operator of a choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operator {
-    /// `⊕`, `(+)`: this role chooses.
-    Internal,
-    /// `&`: the peer chooses.
-    External,
-}
-
-/// `!A . ?B . … . atom`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sequence {
-    /// The actions in order, possibly none.
-    pub actions: Vec<Action>,
-    /// What stands at the end.
-    pub tail: Tail,
-    /// From the first to the last token.
-    pub span: Span,
-}
-
-/// `!M` or `?M`
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Action {
-    /// Whether it is `!` (else `?`).
-    pub send: bool,
-    /// The message, a group, or `reply`.
-    pub message: Name,
-    /// `[should "L5"]` after it.
-    pub levels: Vec<Level>,
-    /// From the sign on.
-    pub span: Span,
-}
-
-/// What a sequence ends in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Tail {
-    /// `End`
-    End(Span),
-    /// A definition or a recursion variable.
-    Name(Name),
-    /// `dual Name`
-    Dual {
-        /// The name.
-        name: Name,
-        /// From `dual` on.
-        span: Span,
-    },
-    /// `rec α . choice`
-    Recursion {
-        /// The variable.
-        variable: Name,
-        /// Its body: everything to the right.
-        body: Box<Choice>,
-        /// Whether the body is written in parentheses and ends with them, `rec α . ( … )`; the body then is one
-        /// branch whose tail is that [`Tail::Group`].
-        parenthesised: bool,
-        /// From `rec` on.
-        span: Span,
-    },
-    /// `( choice )`
-    Group(Box<Choice>, Span),
-    /// `( choice , choice , … )`
-    Parallel(Vec<Choice>, Span),
-    /// `* atom`
-    Replicated(Box<Tail>, Span),
-    /// Nothing could be read; an error has been reported.
-    Missing(Span),
 }

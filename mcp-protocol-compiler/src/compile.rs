@@ -71,12 +71,12 @@ pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> i
     let mut sources = SourceMap::new();
     let mut diagnostics = Vec::new();
     let files = load::load(entry, read, &mut sources, &mut diagnostics)?;
-    let unreadable = has_errors(&diagnostics);
-    let garbled_lines: HashSet<_> = diagnostics.iter().flat_map(|found| lines(found, &sources)).collect();
+    let garbled_lines: Option<HashSet<_>> = has_errors(&diagnostics)
+        .then(|| diagnostics.iter().flat_map(|found| lines(found, &sources)).collect());
     let resolution = resolve::resolve(&files, &mut diagnostics);
     let protocol = check(&resolution, settings, &mut diagnostics);
-    if unreadable {
-        without_consequences(&mut diagnostics, &sources, &garbled_lines);
+    if let Some(garbled_lines) = &garbled_lines {
+        without_consequences(&mut diagnostics, &sources, garbled_lines);
     }
     if has_errors(&diagnostics) {
         // What seems unused may only be waiting for something else to be mended.
@@ -154,7 +154,7 @@ fn check(resolution: &Resolution, settings: Settings, diagnostics: &mut Vec<Diag
     automaton::check_definitions(resolution, diagnostics);
     let build = |side: Side| {
         let mut found = Vec::new();
-        let role = resolution.roles.iter().find(|role| role.side == side)?;
+        let role = resolution.role(side)?;
         Some((automaton::build(resolution, role, &mut found), found))
     };
     let (mut client, mut from_client) = build(Side::Client).unzip();

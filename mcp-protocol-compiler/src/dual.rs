@@ -63,7 +63,7 @@ fn of(resolution: &Resolution, name: Option<&str>) -> Result<File, Undefined> {
         Some(name) => name,
         None => first(resolution).ok_or(Undefined::Nothing)?,
     };
-    let role = resolution.roles.iter().find(|role| role.name.text == start);
+    let role = resolution.role_named(start);
     let declared = resolution.definitions.iter().find(|definition| definition.name.text == start);
     let fallback = resolution.roles.first().map_or(Side::Client, |role| role.side);
     let side = match (role, declared) {
@@ -71,7 +71,7 @@ fn of(resolution: &Resolution, name: Option<&str>) -> Result<File, Undefined> {
         (None, Some(definition)) => definition.side.unwrap_or(fallback),
         (None, None) => return Err(Undefined::Unknown(start.to_owned(), names(resolution))),
     };
-    let other = resolution.roles.iter().find(|other| other.side != side);
+    let other = resolution.role(side.other());
     let mut items = Vec::new();
     let owner = match (other, role) {
         (Some(other), _) => Some(other.name.text.clone()),
@@ -83,7 +83,7 @@ fn of(resolution: &Resolution, name: Option<&str>) -> Result<File, Undefined> {
         let side = if side == Side::Client { RoleSide::Server } else { RoleSide::Client };
         items.push(item(ItemKind::Role { side, name: named(owner), body: None, compatible: None }));
     }
-    let own = resolution.roles.iter().find(|role| role.side == side).map(|role| role.name.text.as_str());
+    let own = resolution.role(side).map(|role| role.name.text.as_str());
     let other = other.map(|other| other.name.text.as_str());
     let mut flip =
         Flip { resolution, side, own, other, owner, reached: HashSet::new(), next: VecDeque::new() };

@@ -22,7 +22,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use crate::error::{Error, Reason};
-use crate::options::Report;
+use crate::report::Report;
 
 pub use input::Input;
 pub use outlet::{MessageKind, Origin, Outgoing, Outlet, Place, Received};

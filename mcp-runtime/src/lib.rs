@@ -15,6 +15,7 @@ pub mod driver;
 mod error;
 mod jsonrpc;
 mod options;
+mod report;
 mod revisions;
 mod session;
 pub mod transport;
@@ -25,7 +26,8 @@ pub use driver::{Outcome, Transport};
 pub use error::{Endless, Error, Mismatch, Overdue, Reason, Renewal, StepError};
 pub use jsonrpc::RpcError;
 pub use mcp_protocol_machine::{Capabilities, Capability, RequestId, Token, Violation, ViolationKind};
-pub use options::{Cause, Options, Rate, Report, answer_version};
+pub use options::{Options, Rate, answer_version};
+pub use report::{Cause, Report};
 pub use typed::{Resumed, batch};
 
 #[doc(hidden)]

@@ -1,17 +1,21 @@
-//! The settings of a session, and what it reports.
+//! The settings of a session.
 //!
-//! In: what the application wants other than the defaults. Out: [`Options`], read by the engine, and [`Report`]s,
-//! handed to the application. Refuses to print: what nobody asked for goes to `tracing` only.
+//! In: what the application wants other than the defaults. Out: [`Options`], read by the engine. Refuses nothing: a limit
+//! that makes no sense is the application's to see.
+
+mod rate;
+mod versions;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_protocol_machine::protocol::{Protocol, Text};
-use mcp_protocol_machine::{ProtocolRef, RequestId, Violation};
+use mcp_protocol_machine::protocol::Text;
 
-use crate::error::Error;
-use crate::jsonrpc::RpcError;
+pub use self::rate::Rate;
+use self::versions::Accepted;
+pub use self::versions::answer_version;
+use crate::report::Report;
 use crate::revisions::Revision;
 use crate::session::Patience;
 
@@ -89,18 +93,6 @@ pub struct Options {
     on_report: Option<OnReport>,
 }
 
-/// The versions that a session accepts of its peer.
-#[derive(Clone, Debug, Default)]
-enum Accepted {
-    /// The one of the protocol's file.
-    #[default]
-    Own,
-    /// These.
-    These(Vec<Text>),
-    /// Any.
-    Any,
-}
-
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -161,62 +153,8 @@ impl Options {
         self
     }
 
-    /// Speaks these versions of the protocol, where `version = …` in the protocol's file says which message announces
-    /// the one that governs. Without this it is the version of the file.
-    ///
-    /// Any other that the peer announces is [`Error::Version`](crate::Error::Version). A side that announces it itself
-    /// has to announce the one that it was asked for, if it is among these, and else any of these;
-    /// [`answer_version`](crate::answer_version) finds it.
-    #[must_use]
-    pub fn accept_versions<V: Into<String>>(mut self, versions: impl IntoIterator<Item = V>) -> Options {
-        let versions = versions.into_iter().map(|version| Text::Owned(version.into()));
-        self.accepted = Accepted::These(versions.collect());
-        self
-    }
-
-    /// Speaks these revisions of the protocol, too. Which one governs is decided by the version that is announced: from
-    /// then on nothing is sent or accepted that this revision does not have, by its messages, its capabilities and its
-    /// batches.
-    ///
-    /// The session is written once, against the protocol of its own file, which should be the revision that has most:
-    /// what only another one has cannot be said. Where [`accept_versions`](Self::accept_versions) does not say
-    /// otherwise, the versions that are accepted are those of these revisions and that of the file; the latest stands
-    /// last.
-    #[must_use]
-    pub fn revisions<P: Into<ProtocolRef>>(mut self, revisions: impl IntoIterator<Item = P>) -> Options {
-        self.revisions = revisions.into_iter().map(|revision| Revision::new(revision.into())).collect();
-        self
-    }
-
-    /// The tables of a protocol as another version governs it, if that is one of the revisions.
-    pub(crate) fn governed(&self, protocol: &Protocol, version: &str) -> Option<ProtocolRef> {
-        let revision = self.revisions.iter().find(|revision| revision.version() == Some(version));
-        revision.map(|revision| revision.governing(protocol))
-    }
-
-    /// Accepts whatever version the peer announces, and lets this side announce whichever it likes.
-    #[must_use]
-    pub fn accept_any_version(mut self) -> Options {
-        self.accepted = Accepted::Any;
-        self
-    }
-
     pub(crate) fn required(&self) -> &[Text] {
         &self.required
-    }
-
-    /// The versions that are accepted of the peer; nothing where any is.
-    pub(crate) fn accepted_versions(&self, protocol: &Protocol) -> Option<Vec<Text>> {
-        let own = || {
-            let mut versions: Vec<Text> = self.revisions.iter().filter_map(Revision::named).collect();
-            versions.extend(protocol.version.clone().filter(|version| !versions.contains(version)));
-            versions
-        };
-        match &self.accepted {
-            Accepted::Own => Some(own()).filter(|versions| !versions.is_empty()),
-            Accepted::These(versions) => Some(versions.clone()),
-            Accepted::Any => None,
-        }
     }
 
     /// Sets [`max_message_bytes`](Self::max_message_bytes).
@@ -382,15 +320,6 @@ impl Options {
     }
 }
 
-/// The version with which to answer a peer that asks for one: that one, if it is among those that this side speaks, else
-/// the latest of these, which stands last. Where none is given, any is spoken.
-pub fn answer_version<'v, V: AsRef<str>>(versions: &'v [V], requested: &'v str) -> &'v str {
-    match versions.last() {
-        Some(latest) if !versions.iter().any(|version| version.as_ref() == requested) => latest.as_ref(),
-        _ => requested,
-    }
-}
-
 impl fmt::Debug for Options {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -420,157 +349,5 @@ impl fmt::Debug for Options {
             .field("accepted", &self.accepted)
             .field("revisions", &self.revisions)
             .finish_non_exhaustive()
-    }
-}
-
-/// How often something may happen: so many times in so much time, and some of them at once.
-///
-/// ```
-/// # use std::time::Duration;
-/// # use mcp_runtime::{Options, Rate};
-/// let options = Options::new().request_rate(Rate::new(50, Duration::from_secs(1)).burst(200));
-/// # drop(options);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Rate {
-    /// How many times.
-    pub times: u32,
-    /// In how much time.
-    pub period: Duration,
-    /// How many of them may come at once, after a time in which there were none. At least one.
-    pub burst: u32,
-}
-
-impl Rate {
-    /// So many times in so much time, and as many at once.
-    pub const fn new(times: u32, period: Duration) -> Rate {
-        Rate { times, period, burst: times }
-    }
-
-    /// The same with another number that may come at once.
-    #[must_use]
-    pub const fn burst(mut self, burst: u32) -> Rate {
-        self.burst = burst;
-        self
-    }
-
-    /// The time from one to the next where they come evenly.
-    pub(crate) fn interval(self) -> Duration {
-        self.period / self.times.max(1)
-    }
-}
-
-/// Something that happened beside the steps and calls of the application: the session lives on.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Report {
-    /// The peer sent what the protocol does not permit. A request was answered with an error, anything else dropped.
-    Violation(Violation),
-    /// The peer sent what the protocol permits and advises against.
-    Advice(Violation),
-    /// The peer sent a line that is no message.
-    Malformed {
-        /// What is wrong with it; also the answer, if there was one.
-        error: RpcError,
-        /// Its id, if that could be read.
-        id: Option<RequestId>,
-    },
-    /// The peer sent an error that belongs to no request: it could not read something that this side sent.
-    Complaint {
-        /// What the peer said.
-        error: RpcError,
-    },
-    /// A notification or a reply could not be delivered; it is lost.
-    Undelivered {
-        /// Why.
-        problem: String,
-    },
-    /// The peer had lost the session, which was begun anew. What the peer had been asked to remember, such as
-    /// subscriptions, is gone; calls that were waiting for their replies have failed.
-    SessionRenewed,
-    /// The payload of a message does not have its type. A request was answered with an error, anything else dropped.
-    Undecodable {
-        /// The message, by its name in the `.session` file.
-        message: Text,
-        /// What the reader of the type said.
-        problem: String,
-    },
-    /// A handler panicked. A request was answered with an error, and the session lives on.
-    Panicked {
-        /// The message that it was working on, by its name in the `.session` file.
-        message: Text,
-        /// What the panic said, if that was text.
-        text: Option<String>,
-    },
-    /// The peer announced what this side cannot work with: a version that it does not accept, or less than it
-    /// requires.
-    Unfit {
-        /// [`Error::Version`] or [`Error::MissingCapabilities`].
-        error: Error,
-    },
-    /// A message was not worked on, through no fault of its own.
-    Dropped {
-        /// The message, by its name in the `.session` file.
-        message: Text,
-        /// Why.
-        cause: Cause,
-    },
-}
-
-/// Why a message was not worked on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Cause {
-    /// Too many were waiting already.
-    QueueFull,
-    /// Too many requests were unanswered already.
-    TooMany,
-    /// The peer made too many requests in too short a time.
-    TooFast,
-    /// Nobody takes `incoming`.
-    Unattended,
-    /// Whoever took it let go of it.
-    Abandoned,
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Report::Violation(violation) | Report::Advice(violation) => violation.fmt(formatter),
-            Report::Malformed { error, id: None } => write!(formatter, "malformed message: {error}"),
-            Report::Malformed { error, id: Some(id) } => {
-                write!(formatter, "malformed message with the id {id}: {error}")
-            }
-            Report::Complaint { error } => {
-                write!(formatter, "the peer could not read a message of this side: {error}")
-            }
-            Report::Undelivered { problem } => {
-                write!(formatter, "a message could not be delivered: {problem}")
-            }
-            Report::SessionRenewed => {
-                formatter.write_str("the peer had lost the session, which was begun anew")
-            }
-            Report::Undecodable { message, problem } => {
-                write!(formatter, "the payload of `{message}` does not have its type: {problem}")
-            }
-            Report::Panicked { message, text: None } => {
-                write!(formatter, "the handler of `{message}` panicked")
-            }
-            Report::Panicked { message, text: Some(text) } => {
-                write!(formatter, "the handler of `{message}` panicked: {text}")
-            }
-            Report::Unfit { error } => error.fmt(formatter),
-            Report::Dropped { message, cause } => {
-                write!(formatter, "`{message}` was dropped: ")?;
-                formatter.write_str(match cause {
-                    Cause::QueueFull => "too many messages are waiting",
-                    Cause::TooMany => "too many requests are unanswered",
-                    Cause::TooFast => "too many requests in too short a time",
-                    Cause::Unattended => "nobody takes incoming messages",
-                    Cause::Abandoned => "whoever took it let go of it",
-                })
-            }
-        }
     }
 }

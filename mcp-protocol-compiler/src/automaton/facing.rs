@@ -53,7 +53,7 @@ const DEPTH: usize = 4;
 /// Compares the text of one side's role with that of the other side's.
 pub fn compare(resolution: &Resolution, side: Side) -> Comparison {
     let lowered = |side: Side| {
-        let role = resolution.roles.iter().find(|role| role.side == side)?;
+        let role = resolution.role(side)?;
         // What is wrong in the text has been reported when the role was built.
         Some(lower::lower(resolution, &role.name, side, &mut Vec::new()))
     };

@@ -140,7 +140,7 @@ impl<'a> Lowering<'a> {
     /// A name that is no variable.
     fn named(&mut self, name: &Name, view: View, dual: bool) -> NodeId {
         // A role's type is read with that role's definitions, whoever reads it.
-        let role = self.resolution.roles.iter().find(|role| role.name.text == name.text);
+        let role = self.resolution.role_named(&name.text);
         let side = role.map_or(view.side, |role| role.side);
         match self.resolution.definition(&name.text, side) {
             Some(index) => self.definition(index, View { side, flipped: view.flipped != dual }),
@@ -148,7 +148,7 @@ impl<'a> Lowering<'a> {
                 // A role without a type has been reported where the role is declared.
                 if role.is_none() {
                     let mut diagnostic = declarations::undefined_definition(name, self.resolution, None);
-                    let other = self.resolution.roles.iter().find(|other| other.side != view.side);
+                    let other = self.resolution.role(view.side.other());
                     if let (true, Some(other)) = (dual, other) {
                         diagnostic.helps =
                             vec![format!("write `dual {}` for the other role's dual", other.name.text)];

@@ -12,12 +12,14 @@ mod answers;
 mod docs;
 mod handle;
 mod incoming;
+mod machine;
 pub mod names;
 mod payloads;
 pub(crate) mod plan;
 mod pretty;
 mod role;
 mod states;
+mod step_lines;
 mod steps;
 pub mod stubs;
 pub mod tables;
@@ -30,8 +32,8 @@ use crate::Compiled;
 use crate::diagnostic::Diagnostic;
 use crate::source::SourceMap;
 
+pub use machine::machine;
 pub use pretty::pretty;
-pub use tables::machine;
 
 /// What keeps a protocol from having a typed API, though its machine is sound.
 pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {

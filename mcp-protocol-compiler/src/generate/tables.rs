@@ -1,13 +1,12 @@
-//! The tables: the machine as data, and the same data as Rust constants.
+//! The tables as Rust constants.
 //!
-//! In: a [`Compiled`] protocol. Out: [`machine`], the tables as owned values, and `module`, the code that writes
-//! the same values as constants. Refuses to have two sources: the code is printed from the values.
+//! In: the tables as owned values, see [`machine`](super::machine). Out: the module that writes the same values as
+//! constants. Refuses to have two sources: the code is printed from the values.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{
-    Action, Advice, Announcement, Condition, Direction, Edge, Field, Gate, Holder, Key, KeyPlace, Kind,
+    Action, Announcement, Condition, Direction, Edge, Field, Gate, GateIndex, Holder, Key, KeyPlace, Kind,
     Level, List, Message, MessageIndex, MessageKey, Only, Origin, Path, Payload, Protocol, Reports,
     Requirement, Role, Side, State, StateIndex, StateKind, Strictness, Text,
 };
@@ -16,68 +15,6 @@ use quote::{ToTokens, format_ident, quote};
 
 use super::names::{constant, ident};
 use super::plan::role_module;
-use crate::Compiled;
-use crate::automaton::Automaton;
-
-/// The tables of a compiled protocol.
-pub fn machine(compiled: &Compiled) -> Protocol {
-    let declarations = &compiled.declarations;
-    Protocol {
-        name: declarations.name.as_ref().map(|name| name.text.clone()).unwrap_or_default().into(),
-        version: declarations.version.clone().map(Cow::Owned),
-        batch: declarations.batch,
-        messages: declarations.messages.iter().map(|message| message.table.clone()).collect(),
-        gates: declarations.gates.clone().into(),
-        keys: declarations.keys.iter().map(|key| key.table.clone()).collect(),
-        announcements: declarations.announcements.clone().into(),
-        version_field: declarations.version_field.clone(),
-        client: compiled.client.as_ref().map(role),
-        server: compiled.server.as_ref().map(role),
-    }
-}
-
-/// The tables of one role.
-pub fn role(automaton: &Automaton) -> Role {
-    let states = automaton.states.iter().map(|state| {
-        // A fork is no place of its own: whoever gets there is in its parts at once, which have these edges, too.
-        let fork = state.kind == StateKind::Fork;
-        let mut edges: Vec<Edge> = state
-            .edges
-            .iter()
-            .filter(|_| !fork)
-            .map(|edge| Edge {
-                direction: edge.direction,
-                message: edge.message,
-                action: edge.action,
-                origin: edge.origin,
-            })
-            .collect();
-        edges.sort_by_key(|edge| (edge.direction, edge.message));
-        let mut advice: Vec<Advice> = state
-            .edges
-            .iter()
-            .filter_map(|edge| {
-                let level = edge.level.clone()?;
-                Some(Advice { direction: edge.direction, message: edge.message, level })
-            })
-            .collect();
-        advice.sort_by_key(|advice| (advice.direction, advice.message));
-        State {
-            name: state.name.clone().into(),
-            kind: state.kind,
-            edges: edges.into(),
-            parts: state.parts.clone().into(),
-            may_close: state.may_close,
-            peer_may_close: state.peer_may_close,
-            reaches_end: state.reaches_end,
-            only: state.only,
-            outward: state.outward.clone(),
-            inward: state.inward.clone(),
-            advice: advice.into(),
-        }
-    });
-    Role { name: automaton.name.clone().into(), states: states.collect() }
-}
 
 /// The names by which the constants speak of messages and states.
 struct Names {
@@ -125,10 +62,12 @@ pub(super) fn module(protocol: &Protocol) -> TokenStream {
         let name = text(name);
         quote!(Key { name: #name, open: #open })
     });
-    let announcements = list(&protocol.announcements, |Announcement { side: who, field: place }| {
-        let (who, place) = (side(*who), field(place, &names));
-        quote!(Announcement { side: #who, field: #place })
-    });
+    let announcements =
+        list(&protocol.announcements, |Announcement { side: who, field: place, defaults }| {
+            let (who, place) = (side(*who), field(place, &names));
+            let defaults = list(defaults, gate);
+            quote!(Announcement { side: #who, field: #place, defaults: #defaults })
+        });
     let version_field = option(protocol.version_field.as_ref(), |place| field(place, &names));
     let mut roles = TokenStream::new();
     let mut role_name = |which: Side, role: Option<&Role>| {
@@ -306,9 +245,14 @@ fn requirement(requirement: &Requirement) -> TokenStream {
         Holder::Sender => quote!(Holder::Sender),
         Holder::Receiver => quote!(Holder::Receiver),
     };
-    let gate = Literal::u16_unsuffixed(requirement.gate.0);
+    let (gate, unless) = (gate(&requirement.gate), requirement.unless);
     let condition = option(requirement.condition.as_ref(), condition);
-    quote!(Requirement { holder: #holder, gate: GateIndex(#gate), condition: #condition })
+    quote!(Requirement { holder: #holder, gate: #gate, condition: #condition, unless: #unless })
+}
+
+fn gate(index: &GateIndex) -> TokenStream {
+    let index = Literal::u16_unsuffixed(index.0);
+    quote!(GateIndex(#index))
 }
 
 fn condition(condition: &Condition) -> TokenStream {

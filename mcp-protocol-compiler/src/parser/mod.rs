@@ -10,8 +10,10 @@ use crate::lexer::Kind;
 use crate::source::{FileId, SourceMap, Span};
 
 mod cursor;
+mod group;
 mod item;
 mod message;
+mod modifiers;
 mod path;
 mod session;
 mod tail;

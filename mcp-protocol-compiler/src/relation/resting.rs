@@ -62,8 +62,10 @@ pub(super) fn races(walk: &Walk<'_, '_>, messages: &[Message], most: usize) -> V
     }
     for index in walk.all().filter(|index| walk.extent(*index).is_some_and(|extent| extent != Extent::Body)) {
         for both in shared(walk, index) {
-            if found.len() < most
-                && let Some(race) = race(walk, index, &both, messages)
+            if found.len() == most {
+                return found;
+            }
+            if let Some(race) = race(walk, index, &both, messages)
                 && told.insert(both.event())
             {
                 found.push(race);

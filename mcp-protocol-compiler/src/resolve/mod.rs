@@ -14,6 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
 mod bare;
+mod defaults;
 pub(crate) mod garbled;
 mod groups;
 mod items;
@@ -24,6 +25,7 @@ mod payload;
 
 pub use load::LoadedFile;
 pub use messages::level;
+pub(crate) use messages::path;
 pub(crate) use payload::is_primitive;
 
 /// All that is declared, after imports.
@@ -221,9 +223,19 @@ impl Resolution {
         self.compared.get() <= MOST_COMPARED
     }
 
+    /// The role of a side, if there is one.
+    pub fn role(&self, side: Side) -> Option<&Role> {
+        self.roles.iter().find(|role| role.side == side)
+    }
+
+    /// The role with a name, if there is one.
+    pub fn role_named(&self, name: &str) -> Option<&Role> {
+        self.roles.iter().find(|role| role.name.text == name)
+    }
+
     /// Whether a name is that of a role.
     pub fn is_role(&self, name: &str) -> bool {
-        self.roles.iter().any(|role| role.name.text == name)
+        self.role_named(name).is_some()
     }
 
     /// The definition that a name means for a side: its own before the common one.

@@ -5,7 +5,8 @@
 
 use std::fmt;
 
-use super::{Details, Expected, List, ViolationKind, name};
+use super::sentence::{List, name};
+use super::{Details, Expected, ViolationKind};
 use crate::protocol::{Direction, Strictness};
 
 /// A violation line by line.

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::{DirectOutput, End, Endpoint, Origin, Outcome, Outlet, Output, Received};
 use crate::error::{Error, Reason};
-use crate::options::Report;
+use crate::report::Report;
 
 impl<E: Endpoint + ?Sized> Endpoint for Arc<E> {
     fn offer_direct_output(&self, output: Box<dyn DirectOutput>) {

@@ -12,7 +12,7 @@ use mcp_protocol_machine::{CopyNumber, RequestId, Token};
 use super::engine::{Engine, Phase};
 use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
-use crate::options::{Cause, Report};
+use crate::report::{Cause, Report};
 
 /// A replicated input.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use super::engine::{Engine, Phase};
 use super::wakers::Waiting;
 use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
-use crate::options::{Cause, Report};
+use crate::report::{Cause, Report};
 
 /// How many queues of the longest permitted length all copies may fill together.
 const TOGETHER: usize = 64;

@@ -20,7 +20,7 @@ use super::trace::Outcome;
 use crate::driver::MessageKind;
 use crate::error::{Error, Reason};
 use crate::jsonrpc::{Envelope, Line, Malformed, RpcError, is_batch, parse};
-use crate::options::{Cause, Report};
+use crate::report::{Cause, Report};
 
 impl Engine {
     /// Takes the next bytes.

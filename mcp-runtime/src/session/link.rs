@@ -17,7 +17,8 @@ use super::engine::Engine;
 use super::trace::Tracer;
 use crate::driver::{DirectOutput, End, Endpoint, Origin, Outcome, Outlet, Output, Received};
 use crate::error::{Error, Reason};
-use crate::options::{Options, Report};
+use crate::options::Options;
+use crate::report::Report;
 
 /// One session, shared by its values, calls, handlers and its transport.
 #[derive(Clone)]

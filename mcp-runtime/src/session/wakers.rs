@@ -7,7 +7,8 @@ use std::task::{Context, Waker};
 
 use tracing::Span;
 
-use crate::options::{Options, Report};
+use crate::options::Options;
+use crate::report::Report;
 
 /// Tasks that wait for the same thing.
 #[derive(Debug, Default)]

@@ -12,7 +12,7 @@ use std::task::Poll;
 use mcp_protocol_machine::protocol::MessageIndex;
 
 use crate::jsonrpc::RpcError;
-use crate::options::Report;
+use crate::report::Report;
 use crate::session::Link;
 
 /// Runs a handler. If it panics, that is reported, and what a request is to be answered with is given.

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::desk;
 use crate::driver::{Endpoint, Output};
-use crate::options::{Options, Report};
+use crate::options::Options;
+use crate::report::Report;
 use crate::session::{Arrived, Engine, LinearInput, Link, Sent, Verdict};
 
 /// One side: its engine, its clock, its reports.

@@ -5,19 +5,20 @@
 
 use std::sync::Arc;
 
+use reqwest::header::HeaderValue;
 use reqwest::{Method, StatusCode};
 
 use super::conversation::Conversation;
 use super::events::Events;
-use super::posting::form;
+use super::posting::has_form;
 use super::renewal::renew;
 use crate::error::{Error, Reason};
-use crate::options::Report;
+use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, LAST_EVENT_ID};
 
 /// Keeps the stream open.
 pub(super) async fn listen(conversation: &Arc<Conversation>) {
-    let mut last: Option<String> = None;
+    let mut last: Option<HeaderValue> = None;
     let mut retry = None;
     let mut failures: usize = 0;
     let mut generation = None;
@@ -36,13 +37,15 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
             // Another session knows nothing of this one's events.
             last = None;
         }
-        let mut request = Conversation::named(conversation.request(Method::GET), &identity);
+        let mut request = conversation.request(Method::GET, &identity);
         if let Some(last) = &last {
             request = request.header(LAST_EVENT_ID, last);
         }
-        match request.send().await {
+        let answer = request.send().await;
+        conversation.listened.notify_one();
+        match answer {
             Ok(response) if response.status().is_success() => {
-                if !form(&response).eq_ignore_ascii_case(EVENT_STREAM) {
+                if !has_form(&response, EVENT_STREAM) {
                     return;
                 }
                 let mut events = Events::new(conversation.options.max_message_bytes);
@@ -51,7 +54,6 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                 retry = events.retry.or(retry);
                 failures = if came { 0 } else { failures.saturating_add(1) };
             }
-            Ok(response) if response.status() == StatusCode::METHOD_NOT_ALLOWED => return,
             Ok(response) if last.is_some() && response.status() == StatusCode::BAD_REQUEST => last = None,
             Ok(response)
                 if identity.id.is_some()

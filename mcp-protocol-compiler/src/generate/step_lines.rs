@@ -1,0 +1,111 @@
+//! What the documentation of a step says.
+//!
+//! In: one [`Method`] of the plan. Out: its lines: what it sends or waits for, how the session goes on, what a refusal
+//! does, which capabilities it needs, and where in the `.session` file it comes from.
+
+use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
+
+use super::Generator;
+use super::docs::{described, link, links, needs, type_of};
+use super::plan::{Method, Role, StatePlan, What};
+use super::types::Scope;
+
+impl Generator<'_> {
+    /// The lines above one method of a state.
+    pub(super) fn method_lines(
+        &self,
+        role: &Role<'_>,
+        state: &StatePlan<'_>,
+        method: &Method,
+    ) -> Vec<String> {
+        let plan = &self.plan;
+        let subject = if role.copy.is_some() { "copy" } else { "session" };
+        let said = |target: StateIndex| match target == state.index {
+            _ if role.is_over(target) => "is over".to_owned(),
+            true => format!("stays {}", link(role.state_name(target), Scope::Top)),
+            false => format!("goes on as {}", link(role.state_name(target), Scope::Top)),
+        };
+        let mut lines = vec![match &method.what {
+            What::Send { message, target } => {
+                format!("Sends {}; the {subject} {}.", described(plan, *message), said(*target))
+            }
+            What::Exchange { request, target, .. } => {
+                format!(
+                    "Sends {} and waits for its reply; the {subject} {}.",
+                    described(plan, *request),
+                    said(*target)
+                )
+            }
+            What::Choose { request, .. } => {
+                format!(
+                    "Sends {} and waits for its reply, which says how the session goes on.",
+                    described(plan, *request)
+                )
+            }
+            What::Receive { message, target, .. } => {
+                format!("Waits for {}; the {subject} {}.", described(plan, *message), said(*target))
+            }
+            What::Next(_) => "Waits for whatever the peer sends next.".into(),
+            What::Refuse { request, target } => {
+                format!("Sends {}; the {subject} {}.", self.refusal(*request), said(*target))
+            }
+            What::Cancelled { request } => format!(
+                "Waits until the peer takes {} back, or the session is over; what is answered then, nobody reads.",
+                described(plan, *request)
+            ),
+            What::Call(call) => {
+                format!("Sends {} and gives its reply; any number at once.", described(plan, call.request))
+            }
+            What::Pages(call) => format!(
+                "Sends {} for page after page of its result, as they are asked for.",
+                described(plan, call.request)
+            ),
+            What::Notify { message } => format!("Sends {}.", described(plan, *message)),
+            What::Open { message, opening } => format!(
+                "Sends {}, which opens a copy; it is {}.",
+                described(plan, *message),
+                link(role.state_name(opening.start), Scope::Top)
+            ),
+            What::OpenExchange { request, target, .. } => format!(
+                "Sends {}, which opens a copy, and waits for its reply; the copy is {}.",
+                described(plan, *request),
+                link(role.state_name(*target), Scope::Top)
+            ),
+            What::Split { .. } => "Gives each channel a value of its own.".into(),
+            What::Close => "Closes the session; awaiting the result waits until all is drained.".into(),
+        }];
+        let (message, refusable) = match &method.what {
+            What::Send { message, .. } | What::Notify { message } => (Some(*message), None),
+            What::Exchange { request, refused, .. } => (Some(*request), *refused),
+            What::Choose { request, .. } => (Some(*request), Some(state.index)),
+            What::Receive { refused, .. } => (None, *refused),
+            What::Next(next) => (None, next.refused),
+            What::Call(call) | What::Pages(call) => (Some(call.request), None),
+            What::Open { message, .. } => (Some(*message), None),
+            What::OpenExchange { request, .. } => (Some(*request), None),
+            What::Refuse { .. } | What::Cancelled { .. } | What::Split { .. } | What::Close => (None, None),
+        };
+        match refusable {
+            Some(back) if role.is_over(back) => {
+                lines.push(format!("If the peer refuses, the {subject} is over, too."));
+            }
+            Some(back) => {
+                let back = link(role.state_name(back), Scope::Top);
+                lines.push(format!("If the peer refuses, the {subject} is {back}."));
+            }
+            None => {}
+        }
+        lines.extend(message.and_then(|message| needs(plan, message, role.automaton.side)));
+        let place = self.docs.place(method.span);
+        let states = role.states_with(&method.name, |states| links(states.iter().copied(), Scope::Top));
+        lines.push(String::new());
+        lines.push(format!("`{}`, {place}; in {states}.", type_of(plan, role, &method.what)));
+        let written = message.and_then(|message| plan.message(message)).map(|message| &message.documentation);
+        super::docs::after(written.map_or(&[], Vec::as_slice), lines)
+    }
+
+    fn refusal(&self, request: MessageIndex) -> String {
+        let method = self.plan.message(request).map_or("", |message| &message.table.method);
+        format!("an error in reply to `{method}`")
+    }
+}

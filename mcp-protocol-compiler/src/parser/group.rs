@@ -1,0 +1,111 @@
+//! Groups and keys: what lists alternatives.
+//!
+//! In: tokens from the name of a group or a key on. Out: the item, or nothing if too little of it could be read. Refuses
+//! to ask whether the members exist.
+
+use super::MALFORMED_DECLARATION;
+use super::cursor::Parser;
+use crate::ast::{GroupMember, GroupOperator, ItemKind, KeyField, Name};
+use crate::diagnostic::{Diagnostic, shorten};
+use crate::lexer::Kind;
+use crate::source::Span;
+
+impl Parser<'_> {
+    pub(super) fn group_behind_word(&mut self) -> Option<ItemKind> {
+        let name = self.name("the group", "write `group Name = Message | Message`")?;
+        self.group_named(name)
+    }
+
+    pub(super) fn group_named(&mut self, name: Name) -> Option<ItemKind> {
+        let operator = match self.kind() {
+            Kind::PlusEquals => GroupOperator::Add,
+            Kind::MinusEquals => GroupOperator::Remove,
+            _ => GroupOperator::Define,
+        };
+        match operator {
+            GroupOperator::Define => {
+                self.equals("write `group Name = Message | Message`, or `+=` or `-=`")?;
+            }
+            GroupOperator::Add | GroupOperator::Remove => {
+                self.bump();
+            }
+        }
+        let members = self.alternatives(Self::group_member)?;
+        Some(ItemKind::Group { name, operator, members })
+    }
+
+    fn group_member(&mut self) -> Option<GroupMember> {
+        if let Some(word) = self.eat_word("replies") {
+            let group = self.name("a request or a group", "write `replies Group`")?;
+            let span = word.to(group.span);
+            return Some(GroupMember::Replies(group, span));
+        }
+        if matches!(self.word(), "reply" | "answers")
+            && self.kind_at(1) == Kind::Word
+            && !self.token_at(1).starts_line
+        {
+            let group = shorten(self.word_at(1));
+            let message = format!("{} where `replies` is meant", self.found());
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
+            self.report(finding.help(format!("write `replies {group}`")));
+            let word = self.bump();
+            let group = self.name("a request or a group", "write `replies Group`")?;
+            let span = word.to(group.span);
+            return Some(GroupMember::Replies(group, span));
+        }
+        if self.at_item() {
+            self.expected(
+                MALFORMED_DECLARATION,
+                "a member of the group",
+                "write the name of a message or a group",
+            );
+            return None;
+        }
+        Some(GroupMember::Name(self.name("a message or a group", "write `group Name = Message | Message`")?))
+    }
+
+    pub(super) fn key_behind_word(&mut self, open: Option<Span>) -> Option<ItemKind> {
+        let name = self.name("the key", "write `key name = Message.path | Message.path`")?;
+        self.equals("write `key name = Message.path | Message.path`")?;
+        let fields = self.alternatives(Self::key_field)?;
+        Some(ItemKind::Key { open, name, fields })
+    }
+
+    fn key_field(&mut self) -> Option<KeyField> {
+        if self.word() == "id" && self.kind_at(1) != Kind::Dot {
+            self.bump();
+            if self.eat_word("of").is_none() {
+                self.expected(MALFORMED_DECLARATION, "`of`", "write `id of Message`");
+                return None;
+            }
+            return Some(KeyField::Id(self.name("a message", "write `id of Message`")?));
+        }
+        Some(KeyField::Field(self.message_field("Message.path")?))
+    }
+
+    /// One or more, separated by `|`, which may also stand before the first.
+    pub(super) fn alternatives<T>(&mut self, one: fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        self.eat(Kind::Bar);
+        let mut all = vec![one(self)?];
+        loop {
+            let starts_line = self.token().starts_line;
+            match self.kind() {
+                Kind::Bar => {
+                    self.bump();
+                }
+                Kind::Comma | Kind::Ampersand | Kind::Internal => {
+                    let message = format!("{} where `|` is meant", self.found());
+                    let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
+                    self.report(finding.help("write `|`"));
+                    self.bump();
+                }
+                Kind::Word if !starts_line && !self.at_item() => {
+                    let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`|` is missing");
+                    self.report(finding.label("before this").help("write `|` between alternatives"));
+                }
+                _ => return Some(all),
+            }
+            all.push(one(self)?);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! One message, and all that binds it to the wire.
+//!
+//! In: a declaration of the `.session` file. Out: its name, its method, what it carries, and what ties it to others: the
+//! capabilities it needs, the request it answers, cancels or reports on, the keys of its copy.
+
+use std::borrow::Cow;
+
+use super::{GateIndex, KeyIndex, Level, List, MessageIndex, Path, Side, Text};
+
+/// One message and all that binds it to the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The name in the `.session` file; a refusal is named after its request, `InitializeError`.
+    pub name: Text,
+    /// Request, notification, reply or refusal.
+    pub kind: Kind,
+    /// The JSON-RPC method; a reply and a refusal have their request's.
+    pub method: Text,
+    /// What stands in `params` or `result`.
+    pub payload: Payload,
+    /// The condition on the payload that tells this message from others of the same method.
+    pub condition: Option<Condition>,
+    /// The capabilities that must have been announced, all of them.
+    pub requires: List<Requirement>,
+    /// Whether the runtime answers by itself, with an empty result.
+    pub answered: bool,
+    /// Whether the side that sent this request may take it back.
+    pub cancellable: bool,
+    /// This notification takes back the running request whose id is at this path.
+    pub cancels: Option<Path>,
+    /// This notification belongs to the running request that carries the same token.
+    pub reports: Option<Reports>,
+    /// The values in this message that tell which running copy it belongs to.
+    pub keys: List<MessageKey>,
+    /// How bad it is to send this message where it is refused, if the declaration says so.
+    pub level: Option<Level>,
+}
+
+impl Message {
+    /// A request without modifiers.
+    pub const fn request(name: &'static str, method: &'static str, payload: Payload) -> Message {
+        Message::plain(name, Kind::Request, method, payload)
+    }
+
+    /// A notification without modifiers.
+    pub const fn notification(name: &'static str, method: &'static str, payload: Payload) -> Message {
+        Message::plain(name, Kind::Notification, method, payload)
+    }
+
+    /// A reply without modifiers.
+    pub const fn reply(
+        name: &'static str,
+        request: MessageIndex,
+        method: &'static str,
+        payload: Payload,
+    ) -> Message {
+        Message::plain(name, Kind::Reply { request }, method, payload)
+    }
+
+    /// A refusal without modifiers.
+    pub const fn refusal(name: &'static str, request: MessageIndex, method: &'static str) -> Message {
+        Message::plain(name, Kind::Refusal { request }, method, Payload::None)
+    }
+
+    /// A message without modifiers. Constants in generated code are shorter for it.
+    const fn plain(name: &'static str, kind: Kind, method: &'static str, payload: Payload) -> Message {
+        Message {
+            name: Cow::Borrowed(name),
+            kind,
+            method: Cow::Borrowed(method),
+            payload,
+            condition: None,
+            requires: Cow::Borrowed(&[]),
+            answered: false,
+            cancellable: false,
+            cancels: None,
+            reports: None,
+            keys: Cow::Borrowed(&[]),
+            level: None,
+        }
+    }
+}
+
+/// What a message is on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Has a method and an id, expects one reply.
+    Request,
+    /// Has a method and no id.
+    Notification,
+    /// A result; tied to its request by the id.
+    Reply {
+        /// The request it answers.
+        request: MessageIndex,
+    },
+    /// An error in place of a result.
+    Refusal {
+        /// The request it refuses.
+        request: MessageIndex,
+    },
+}
+
+/// What a message carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Payload {
+    /// Nothing: `params` is left out and ignored, `result` is `{}`.
+    None,
+    /// The literal `null`.
+    Null,
+    /// A value that must be there.
+    Required,
+    /// A value that may be absent.
+    Optional,
+}
+
+/// `if PATH` or `if PATH = "literal"`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Condition {
+    /// Where to look in the payload.
+    pub path: Path,
+    /// The text that must be there; `None` asks only for something that is neither `false` nor `null`.
+    pub literal: Option<Text>,
+}
+
+/// One capability that a message needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requirement {
+    /// Whose announcement is asked.
+    pub holder: Holder,
+    /// The path in it: the gates of `client.x`, `peer.x` and `own.x` are one gate.
+    pub gate: GateIndex,
+    /// The capability is needed only where the payload fits this, or does not.
+    pub condition: Option<Condition>,
+    /// `unless` in place of `if`: the capability is needed where the payload does not fit the condition.
+    pub unless: bool,
+}
+
+impl Requirement {
+    /// Whether the capability is needed for a payload, of which `applies` says which conditions it fits.
+    pub fn is_needed(&self, applies: impl Fn(&Condition) -> bool) -> bool {
+        self.condition.as_ref().is_none_or(|condition| applies(condition) != self.unless)
+    }
+
+    /// When the capability is needed, in the words of the `.session` file: `if mode = "url"`. Nothing if always.
+    pub fn when(&self) -> Option<String> {
+        let condition = self.condition.as_ref()?;
+        Some(if self.unless { format!("unless {}", condition.test()) } else { condition.to_string() })
+    }
+}
+
+/// Whose announcement a gate asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Holder {
+    /// That of one side, whoever sends.
+    Side(Side),
+    /// That of whoever sends the message, `own.x`.
+    Sender,
+    /// That of whoever receives the message, `peer.x`.
+    Receiver,
+}
+
+/// A capability: granted iff the path exists in the announcement and is neither `false` nor `null`, or if it is a
+/// [default](super::Announcement::defaults).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// The path in the announced capabilities.
+    pub path: Path,
+}
+
+/// A value by which later messages of a copy find it: `key uri = Subscribe.uri | Updated.uri`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The name after `key`.
+    pub name: Text,
+    /// `open key`: a message whose value nobody holds passes alone.
+    pub open: bool,
+}
+
+/// Where one message carries a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageKey {
+    /// Which key.
+    pub key: KeyIndex,
+    /// Where its value is.
+    pub place: KeyPlace,
+}
+
+/// Where the value of a key is in a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyPlace {
+    /// At a path in the payload.
+    Path(Path),
+    /// `id of M`: it is the id of the envelope.
+    Id,
+}
+
+/// `reports F of P | Q`: the notification belongs to the request that carries at `P` or `Q` the value at `F`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reports {
+    /// Where the notification carries the token.
+    pub token: Path,
+    /// Where a request carries it.
+    pub of: List<Path>,
+}

@@ -1,0 +1,72 @@
+//! Why a payload does not go with its message.
+//!
+//! In: a payload that this side was about to send. Out: a [`Mismatch`], told before anything is written.
+
+use std::fmt;
+
+use mcp_protocol_machine::protocol::{Condition, Text};
+
+use super::either;
+
+/// Why a payload does not go with its message.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Mismatch {
+    /// It does not fit the condition of the message.
+    Lacks(Condition),
+    /// It fits the condition of another message, as which the peer would read it.
+    ReadAs {
+        /// The other message, by its name in the `.session` file.
+        message: Text,
+        /// Its condition.
+        condition: Condition,
+    },
+    /// It is the result of a request, and fits the condition of none of its replies.
+    FitsNone(Vec<Condition>),
+    /// It announces another version of the protocol than this side has to.
+    Version {
+        /// What it announces, if it announces any.
+        announced: Option<String>,
+        /// What it may announce: the version that was asked for, or where this side does not speak that, those which
+        /// it speaks.
+        versions: Vec<String>,
+    },
+    /// It reports no more progress than the report before it did.
+    NotMore {
+        /// What was reported before.
+        before: f64,
+        /// What it reports.
+        now: f64,
+    },
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Mismatch::Lacks(condition) => {
+                write!(formatter, "does not have what tells the message from others: `{condition}`")
+            }
+            Mismatch::ReadAs { message, condition } => {
+                write!(formatter, "would be read as `{message}`, because of what it holds: `{condition}`")
+            }
+            Mismatch::Version { announced, versions } => {
+                formatter.write_str("announces ")?;
+                match announced {
+                    Some(announced) => write!(formatter, "version `{announced}`")?,
+                    None => formatter.write_str("no version")?,
+                }
+                write!(formatter, ", and has to announce {}", either(versions))
+            }
+            Mismatch::NotMore { before, now } => {
+                write!(formatter, "reports the progress {now} after {before}: each report must say more")
+            }
+            Mismatch::FitsNone(conditions) => {
+                formatter.write_str("is the result of no kind that there is")?;
+                for (place, condition) in conditions.iter().enumerate() {
+                    write!(formatter, "{} `{condition}`", if place == 0 { ":" } else { " or" })?;
+                }
+                Ok(())
+            }
+        }
+    }
+}

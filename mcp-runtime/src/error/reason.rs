@@ -1,0 +1,112 @@
+//! What ends a session, and why a lost one is not begun anew.
+//!
+//! In: ends of the transport, errors of the step that a session ended with. Out: a [`Reason`], which every call that was
+//! waiting gets.
+
+use std::io;
+use std::process::ExitStatus;
+use std::sync::Arc;
+
+use mcp_protocol_machine::TableError;
+
+use super::Error;
+use crate::driver::{End, Outcome};
+use crate::jsonrpc::RpcError;
+
+/// What ended a session that this side did not close.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The peer closed the connection in order.
+    #[error("the peer closed the connection")]
+    PeerClosed,
+    /// Reading or writing failed.
+    #[error("the connection failed: {0}")]
+    Failed(#[source] Arc<io::Error>),
+    /// The peer is a child process, and it has exited.
+    #[error("the peer's process has ended ({0})")]
+    Exited(ExitStatus),
+    /// The peer did not take what was written for it.
+    #[error("the peer does not read: {0} bytes were waiting for it")]
+    OutputFull(usize),
+    /// The peer sent more steps of a linear channel than this side has room for.
+    #[error("the peer runs ahead: {0} messages were waiting to be taken")]
+    InputFull(usize),
+    /// The peer has lost the session, and it could not be begun anew.
+    #[error("the peer does not know the session any more: {0}")]
+    SessionInvalid(Renewal),
+    /// The transport was dropped, perhaps with the tokio runtime that it ran on.
+    #[error("the transport was dropped")]
+    TransportDropped,
+    /// The session was started outside of a tokio runtime.
+    #[error("there is no tokio runtime to carry the session: start it inside of one")]
+    NoRuntime,
+    /// The tables of the protocol cannot be followed.
+    #[error("the protocol cannot be followed: {0}")]
+    Protocol(TableError),
+}
+
+/// Why a session that the peer has lost was not begun anew.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Renewal {
+    /// This side does not own the session, so it is not its to begin.
+    #[error("it belongs to somebody else, who must begin another")]
+    NotOurs,
+    /// What was said so far cannot be said once more as it was: too much, or something was chosen.
+    #[error("its beginning cannot be repeated")]
+    NotRepeatable,
+    /// The peer refused the beginning when it was repeated.
+    #[error("the peer refused to begin it anew: {0}")]
+    Refused(RpcError),
+    /// The peer answered with another version of the protocol.
+    #[error("the peer now speaks version `{now}`, and spoke `{before}` before")]
+    OtherVersion {
+        /// The version that was agreed on.
+        before: String,
+        /// The version that the peer answered with.
+        now: String,
+    },
+    /// The peer forgot the session anew at once.
+    #[error("the peer lost it again at once")]
+    LostAgain,
+    /// The beginning could not be delivered.
+    #[error("its beginning could not be delivered: {0}")]
+    NotDelivered(#[source] Arc<dyn std::error::Error + Send + Sync>),
+}
+
+impl From<Error> for Reason {
+    /// What a session ends with where this happens to one of its steps.
+    fn from(error: Error) -> Reason {
+        match error {
+            Error::Disconnected { reason } => reason,
+            Error::SessionInvalid => Reason::SessionInvalid(Renewal::NotOurs),
+            Error::Closed => Reason::PeerClosed,
+            Error::NotDelivered(error) | Error::SessionProvider(error) => {
+                Reason::Failed(Arc::new(io::Error::other(error)))
+            }
+            error => Reason::Failed(Arc::new(io::Error::other(error))),
+        }
+    }
+}
+
+impl From<End> for Reason {
+    fn from(end: End) -> Reason {
+        match end {
+            End::Eof | End::GaveUp => Reason::PeerClosed,
+            End::Failed(error) => Reason::Failed(Arc::new(error)),
+            End::Exited(status) => Reason::Exited(status),
+        }
+    }
+}
+
+impl From<&Outcome> for Reason {
+    fn from(outcome: &Outcome) -> Reason {
+        match outcome {
+            Outcome::Closed => Reason::PeerClosed,
+            Outcome::Dropped => Reason::TransportDropped,
+            Outcome::Failed(error) => Reason::Failed(Arc::clone(error)),
+            Outcome::Exited { status, .. } => Reason::Exited(*status),
+        }
+    }
+}

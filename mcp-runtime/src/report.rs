@@ -1,0 +1,127 @@
+//! What a session reports beside its steps and calls.
+//!
+//! In: what the engine noticed and lived on after. Out: [`Report`]s, which
+//! [`Options::on_report`](crate::Options::on_report) hands to the application. Refuses to print: what nobody asked for
+//! goes to `tracing` only.
+
+use std::fmt;
+
+use mcp_protocol_machine::protocol::Text;
+use mcp_protocol_machine::{RequestId, Violation};
+
+use crate::error::Error;
+use crate::jsonrpc::RpcError;
+
+/// Something that happened beside the steps and calls of the application: the session lives on.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Report {
+    /// The peer sent what the protocol does not permit. A request was answered with an error, anything else dropped.
+    Violation(Violation),
+    /// The peer sent what the protocol permits and advises against.
+    Advice(Violation),
+    /// The peer sent a line that is no message.
+    Malformed {
+        /// What is wrong with it; also the answer, if there was one.
+        error: RpcError,
+        /// Its id, if that could be read.
+        id: Option<RequestId>,
+    },
+    /// The peer sent an error that belongs to no request: it could not read something that this side sent.
+    Complaint {
+        /// What the peer said.
+        error: RpcError,
+    },
+    /// A notification or a reply could not be delivered; it is lost.
+    Undelivered {
+        /// Why.
+        problem: String,
+    },
+    /// The peer had lost the session, which was begun anew. What the peer had been asked to remember, such as
+    /// subscriptions, is gone; calls that were waiting for their replies have failed.
+    SessionRenewed,
+    /// The payload of a message does not have its type. A request was answered with an error, anything else dropped.
+    Undecodable {
+        /// The message, by its name in the `.session` file.
+        message: Text,
+        /// What the reader of the type said.
+        problem: String,
+    },
+    /// A handler panicked. A request was answered with an error, and the session lives on.
+    Panicked {
+        /// The message that it was working on, by its name in the `.session` file.
+        message: Text,
+        /// What the panic said, if that was text.
+        text: Option<String>,
+    },
+    /// The peer announced what this side cannot work with: a version that it does not accept, or less than it
+    /// requires.
+    Unfit {
+        /// [`Error::Version`] or [`Error::MissingCapabilities`].
+        error: Error,
+    },
+    /// A message was not worked on, through no fault of its own.
+    Dropped {
+        /// The message, by its name in the `.session` file.
+        message: Text,
+        /// Why.
+        cause: Cause,
+    },
+}
+
+/// Why a message was not worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Cause {
+    /// Too many were waiting already.
+    QueueFull,
+    /// Too many requests were unanswered already.
+    TooMany,
+    /// The peer made too many requests in too short a time.
+    TooFast,
+    /// Nobody takes `incoming`.
+    Unattended,
+    /// Whoever took it let go of it.
+    Abandoned,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Report::Violation(violation) | Report::Advice(violation) => violation.fmt(formatter),
+            Report::Malformed { error, id: None } => write!(formatter, "malformed message: {error}"),
+            Report::Malformed { error, id: Some(id) } => {
+                write!(formatter, "malformed message with the id {id}: {error}")
+            }
+            Report::Complaint { error } => {
+                write!(formatter, "the peer could not read a message of this side: {error}")
+            }
+            Report::Undelivered { problem } => {
+                write!(formatter, "a message could not be delivered: {problem}")
+            }
+            Report::SessionRenewed => {
+                formatter.write_str("the peer had lost the session, which was begun anew")
+            }
+            Report::Undecodable { message, problem } => {
+                write!(formatter, "the payload of `{message}` does not have its type: {problem}")
+            }
+            Report::Panicked { message, text: None } => {
+                write!(formatter, "the handler of `{message}` panicked")
+            }
+            Report::Panicked { message, text: Some(text) } => {
+                write!(formatter, "the handler of `{message}` panicked: {text}")
+            }
+            Report::Unfit { error } => error.fmt(formatter),
+            Report::Dropped { message, cause } => {
+                write!(formatter, "`{message}` was dropped: ")?;
+                formatter.write_str(match cause {
+                    Cause::QueueFull => "too many messages are waiting",
+                    Cause::TooMany => "too many requests are unanswered",
+                    Cause::TooFast => "too many requests in too short a time",
+                    Cause::Unattended => "nobody takes incoming messages",
+                    Cause::Abandoned => "whoever took it let go of it",
+                })
+            }
+        }
+    }
+}
