@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use crate::copies::CopyNumber;
+use crate::copies::{CopyNumber, Ended};
 use crate::hash::IdTable;
 use crate::memory::{Recent, Used};
 use crate::protocol::{MessageIndex, StateIndex};
@@ -133,8 +133,8 @@ pub(crate) struct Opened {
     pub(crate) request: MessageIndex,
     /// The channel of the copy.
     pub(crate) channel: u32,
-    /// The state that the copy was in.
-    pub(crate) state: StateIndex,
+    /// How the copy came to its end.
+    pub(crate) ended: Ended,
 }
 
 /// Where an id stands.
@@ -308,11 +308,11 @@ impl Exchanges {
         self.past.insert(id, Over { why: Past::Cancelled, opened: None }, limits);
     }
 
-    /// The same for the request that opened a copy of a channel, which was in a state: the late reply may carry values
-    /// of keys, which are those of a copy that is over.
-    pub(crate) fn cancel_opener(&mut self, id: &RequestId, channel: u32, state: StateIndex, limits: &Limits) {
+    /// The same for the request that opened a copy of a channel: the late reply may carry values of keys, which are
+    /// those of a copy that is over.
+    pub(crate) fn cancel_opener(&mut self, id: &RequestId, channel: u32, ended: Ended, limits: &Limits) {
         let exchange = self.running.get(id);
-        let opened = exchange.map(|exchange| Opened { request: exchange.message, channel, state });
+        let opened = exchange.map(|exchange| Opened { request: exchange.message, channel, ended });
         self.finish(id);
         self.past.insert(id, Over { why: Past::Cancelled, opened }, limits);
     }

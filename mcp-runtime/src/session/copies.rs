@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::task::{Context, Poll};
 
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
-use mcp_protocol_machine::{About, CopyNumber, Meant, RequestId, StepKind};
+use mcp_protocol_machine::{About, CopyNumber, Meant, RequestId, Step, StepKind};
 
 use super::arrivals::{LinearInput, Verdict};
 use super::engine::{Engine, Phase};
@@ -57,9 +57,32 @@ impl Engine {
         } else {
             (None, self.tell(message, written, About::Nothing, Meant::New)?)
         };
+        self.seat_opened(&step, id)
+    }
+
+    /// The same by a call: its reply is the call's.
+    pub(crate) fn call_copy(
+        &mut self,
+        message: MessageIndex,
+        written: &str,
+        progress: bool,
+    ) -> Result<(i64, CopyNumber, StateIndex), Error> {
+        let (id, step) = self.ask(message, written, progress, true, Meant::New)?;
+        let opened = self.seat_opened(&step, Some((message, id)));
+        if opened.is_err() {
+            self.let_go(id);
+        }
+        opened.map(|(copy, state)| (id, copy, state))
+    }
+
+    fn seat_opened(
+        &mut self,
+        step: &Step,
+        opener: Option<(MessageIndex, i64)>,
+    ) -> Result<(CopyNumber, StateIndex), Error> {
         match (step.copy, step.kind) {
             (Some(copy), StepKind::Spawned { state }) => {
-                self.seat_copy(copy, id);
+                self.seat_copy(copy, opener);
                 Ok((copy, state))
             }
             // The tables say that this opens no copy of its own; generated code never asks for that.
@@ -141,6 +164,13 @@ impl Engine {
             None => &self.linear,
         };
         inputs.iter().find(|input| takes(input)).map(|input| input.message)
+    }
+
+    /// Whoever waits for an input of a copy looks again.
+    pub(super) fn wake_copy(&mut self, copy: CopyNumber) {
+        if let Some(seat) = self.copies.seats.get_mut(&copy) {
+            seat.waiting.wake(&mut self.effects);
+        }
     }
 
     /// A copy was ended by something that is no input of its value.

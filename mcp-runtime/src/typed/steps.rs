@@ -68,6 +68,13 @@ impl Session {
         Ok(())
     }
 
+    /// Waits until the peer takes back a request that this value owes an answer to, or the session is over. Answering
+    /// it moves the value on as ever; nobody reads the answer.
+    pub async fn cancelled(&self, request: MessageIndex) {
+        let open = self.open.iter().find(|(open, _)| *open == request).map(|(_, id)| id);
+        poll_fn(|context| self.seat.link.with(|engine| engine.poll_cancelled(context, open))).await;
+    }
+
     pub(crate) async fn put(
         &mut self,
         message: MessageIndex,
