@@ -344,6 +344,24 @@ impl Copies {
         Some((running, ended))
     }
 
+    /// Whether nothing was said in a copy but the request that opened it, which one side has sent.
+    pub(crate) fn is_as_opened(&self, copy: CopyNumber, by: Direction, id: &RequestId) -> bool {
+        self.running.get(&copy).is_some_and(|running| {
+            let opener = running.opener.as_ref();
+            opener.is_some_and(|(asker, opener)| *asker == by && opener == id)
+                && self.starts(running.state).is_some()
+                && running.open.is_empty()
+                && !running.known
+        })
+    }
+
+    /// Forgets everything but the copies that go on. Numbers are still not used twice.
+    pub(crate) fn renew(&mut self, goes_on: impl Fn(&Running) -> bool) {
+        self.running.retain(|_, running| goes_on(running));
+        self.holders.retain(|_, copy| self.running.contains_key(copy));
+        self.past.clear();
+    }
+
     /// A copy is known to be over before its values are: what holds none that goes on is over with it. Whoever gave it
     /// the value of a copy before knew of the end of that one.
     pub(crate) fn retire(

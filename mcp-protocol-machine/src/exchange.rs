@@ -327,6 +327,36 @@ impl Exchanges {
         self.past.remove(id).is_some()
     }
 
+    /// Forgets everything but the exchanges that go on, which are kept as they are. Gives the requests whose replies
+    /// will not come.
+    pub(crate) fn renew(
+        &mut self,
+        goes_on: impl Fn(&RequestId, &Exchange) -> bool,
+        limits: &Limits,
+    ) -> Vec<RequestId> {
+        let before = std::mem::take(self);
+        let mut lost = Vec::new();
+        for (id, exchange) in before.running {
+            if !goes_on(&id, &exchange) {
+                lost.extend(Some(id).filter(|_| !exchange.answered));
+                continue;
+            }
+            self.used.insert(&id, limits);
+            if let Some(token) = &exchange.token {
+                self.used_tokens.insert(token, limits);
+                if before.tokens.get(token) == Some(&id) {
+                    self.tokens.insert(token.clone(), id.clone());
+                }
+            }
+            self.answered += usize::from(exchange.answered);
+            self.running.insert(id, exchange);
+        }
+        self.linear = before.linear;
+        self.linear.retain(|(_, id)| self.running.contains_key(id));
+        lost.sort_unstable();
+        lost
+    }
+
     #[cfg(test)]
     pub(crate) fn remembered(&self) -> usize {
         [&self.used, &self.used_tokens]

@@ -7,7 +7,7 @@
 use std::task::{Context, Poll};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
-use mcp_protocol_machine::{CopyNumber, RequestId};
+use mcp_protocol_machine::{Awaiting, CopyNumber, RequestId};
 
 use super::engine::{Engine, Phase};
 use crate::error::Error;
@@ -63,6 +63,16 @@ impl Engine {
         self.debts.swap_remove(place);
         self.linear_waiting.wake(&mut self.effects);
         true
+    }
+
+    /// The peer has lost the session: what the checker does not wait for any more will not come.
+    pub(super) fn forget_debts(&mut self) {
+        let checker = &self.checker;
+        self.debts.retain(|id| {
+            let id = RequestId::Number(*id);
+            matches!(checker.awaiting(Direction::Receive, &id), Awaiting::Request(_))
+        });
+        self.linear_waiting.wake(&mut self.effects);
     }
 
     /// Waits until a debt is paid.

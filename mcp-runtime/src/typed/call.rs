@@ -25,7 +25,7 @@ use super::timer::now;
 use crate::error::{Error, Overdue};
 use crate::jsonrpc::write;
 use crate::report::Report;
-use crate::session::{AlarmKey, Answer, Engine, Link, Patience, Sent};
+use crate::session::{AlarmKey, Answer, Engine, Link, OnProgress, Patience, Sent};
 
 /// Marks calls that the protocol allows to be taken back.
 #[derive(Clone, Copy, Debug)]
@@ -40,9 +40,6 @@ type Shape<T, C, G> = fn() -> (T, C, G);
 
 /// Reads what a call gives from its answer, and from the value of the copy that it opened, if it opens one.
 type Read<T> = fn(&Answer, Option<Session>) -> Result<T, serde_json::Error>;
-
-/// What is called with each report on a call.
-type OnProgress = Box<dyn FnMut(&str) -> Result<(), serde_json::Error> + Send>;
 
 /// A request that runs beside the linear channels. Sent when it is first polled; `T` is its result, `C` says whether
 /// it can be cancelled, `G` is what the peer reports on it.
@@ -219,6 +216,9 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
     }
 
     /// Asks for reports, and calls `on_progress` with each of them while the call is polled, before its result.
+    ///
+    /// Where the call opens a copy with steps of its own, reports may come as long as the copy goes on, and its value
+    /// lives: after the result they are handed over as they come in, by whatever task reads them.
     pub fn on_progress(mut self, mut on_progress: impl FnMut(G) + Send + 'static) -> Self
     where
         G: DeserializeOwned,
@@ -339,8 +339,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
     /// A report came that is not what it should be.
     pub(super) fn unreadable_report(&self, error: &serde_json::Error) {
         let message = self.link.with(|engine| engine.name(self.message));
-        let problem = format!("a report on it could not be read: {error}");
-        self.link.report(&Report::Undecodable { message, problem });
+        self.link.report(&Report::unreadable(message, error));
     }
 
     fn progress_came(&mut self, raw: &str) {
@@ -385,7 +384,23 @@ impl<T, C, G> Future for Call<'_, T, C, G> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let call = self.get_mut();
         loop {
-            let sent = match call.poll_written_then(context, |engine, id| engine.poll_call(context, id)) {
+            let mut listener = match call.opens {
+                Opens::Opened(copy, _) => call.on_progress.take().map(|on_progress| (copy, on_progress)),
+                Opens::Nothing | Opens::Copy => None,
+            };
+            let polled = call.poll_written_then(context, |engine, id| {
+                let polled = engine.poll_call(context, id);
+                if matches!(polled, Poll::Ready(Sent::Done(Ok(_))))
+                    && let Some((copy, on_progress)) = listener.take()
+                {
+                    engine.listen_to(copy, on_progress);
+                }
+                polled
+            });
+            if let Some((_, on_progress)) = listener {
+                call.on_progress = Some(on_progress);
+            }
+            let sent = match polled {
                 Poll::Ready(Ok(sent)) => sent,
                 Poll::Ready(Err(error)) => Poll::Ready(Sent::Done(Err(error))),
                 Poll::Pending => Poll::Pending,

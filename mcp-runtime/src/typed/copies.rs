@@ -100,6 +100,9 @@ impl Session {
 
     /// Answers whatever this value owes an answer to with an error, and lets go of it.
     pub fn decline(mut self, error: RpcError) {
+        if self.seat.copy_over().is_some() {
+            return;
+        }
         for (_, id) in std::mem::take(&mut self.open) {
             // If the session is over, there is nobody to tell.
             let _ = self.seat.link.with(|engine| engine.reply_error(&id, &error));
