@@ -1,8 +1,8 @@
-// A server with the TypeScript SDK 2: `server.mjs stdio` or `server.mjs http [MANNER]`. Over HTTP it takes a free port of
-// the loopback, and prints first its address, and then a line for each stream that is taken up again and each session that is
-// deleted. The manner is `plain`; `json`, which answers every request with JSON and nothing about it; `stateless`, which
-// has no sessions; or `resumable`, which keeps what it has sent, and can be made to cut the stream and to forget its
-// sessions.
+// A server with the TypeScript SDK 2: `server.mjs stdio` or `server.mjs http [MANNER]`. Over HTTP it takes a free port
+// of the loopback, and prints first its address, and then a line for each stream that is taken up again and each session
+// that is deleted. The manner is `plain`; `json`, which answers every request with JSON and nothing about it;
+// `stateless`, which has no sessions; or `resumable`, which keeps what it has sent, and can be made to cut the stream
+// and to forget its sessions.
 import { createServer } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';

@@ -1,8 +1,8 @@
 """A server with the Python SDK: `server.py stdio` or `server.py http [MANNER]`.
 
 Over HTTP it takes a free port of the loopback, and prints first its address, and then a line for each stream that is
-taken up again and each session that is deleted. The manner is `plain`; `json`, which answers every request with JSON and
-nothing about it; `stateless`, which has no sessions; or `resumable`, which keeps what it has sent, and can be made to
+taken up again and each session that is deleted. The manner is `plain`; `json`, which answers every request with JSON
+and nothing about it; `stateless`, which has no sessions; or `resumable`, which keeps what it has sent, and can be made to
 cut the stream and to forget its sessions.
 """
 

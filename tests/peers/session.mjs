@@ -1,5 +1,6 @@
 // The session that a client of either TypeScript SDK plays, with any server that has the tools of `server.mjs`. The SDK
-// itself is the caller's: what differs between the two, and how to reach the server, is in `client.mjs` and `client2.mjs`.
+// itself is the caller's: what differs between the two, and how to reach the server, is in `client.mjs` and
+// `client2.mjs`.
 
 /** What the client answers when the server asks. */
 export const answers = {
