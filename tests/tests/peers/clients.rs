@@ -143,7 +143,7 @@ async fn over_http(clients: &[Client], between: Option<Cutter>) {
     serving.abort();
 }
 
-/// Stands between clients and a server, and cuts the connection that carries the first report on a call, in the middle
+/// Stands between clients and a server, and cuts the connection that carries the second report on a call, in the middle
 /// of the report. Knows whether it has done so.
 #[derive(Default)]
 struct Cutter(Arc<AtomicBool>);
@@ -165,7 +165,7 @@ impl Cutter {
 
 /// Carries what both sides say, until one of them is done, or the connection is cut.
 async fn carry(client: TcpStream, server: TcpStream, cut: Arc<AtomicBool>) {
-    const REPORT: &[u8] = br#""progress":1"#;
+    const REPORT: &[u8] = br#""progress":2"#;
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
     let asking = tokio::spawn(async move { tokio::io::copy(&mut from_client, &mut to_server).await });
