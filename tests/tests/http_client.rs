@@ -9,6 +9,8 @@ mod calling;
 mod desk;
 #[path = "http/fake.rs"]
 mod fake;
+#[path = "http/listening.rs"]
+mod listening;
 #[path = "http/lost.rs"]
 mod lost;
 #[path = "http/providers.rs"]

@@ -164,6 +164,16 @@ impl Engine {
         }
     }
 
+    /// Has the transport end the connection on which the peer waits for the answer to a request.
+    pub(crate) fn hang_up(&mut self, request: &RequestId) {
+        if let Some(origin) = self.owed.get(request).and_then(|owed| owed.origin)
+            && let Some(outlet) = &mut self.messages.outlet
+            && let Some(waker) = outlet.hang_up(origin)
+        {
+            self.effects.wake(waker);
+        }
+    }
+
     /// Takes one whole message, or a batch.
     pub(crate) fn receive_message(&mut self, message: &[u8], origin: Origin, now: Instant) -> Received {
         self.now = Some(now);

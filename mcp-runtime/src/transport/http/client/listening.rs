@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use reqwest::header::HeaderValue;
 use reqwest::{Method, StatusCode};
 
 use super::conversation::Conversation;
@@ -17,7 +18,7 @@ use crate::transport::http::{EVENT_STREAM, LAST_EVENT_ID};
 
 /// Keeps the stream open.
 pub(super) async fn listen(conversation: &Arc<Conversation>) {
-    let mut last: Option<String> = None;
+    let mut last: Option<HeaderValue> = None;
     let mut retry = None;
     let mut failures: usize = 0;
     let mut generation = None;
@@ -40,7 +41,9 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
         if let Some(last) = &last {
             request = request.header(LAST_EVENT_ID, last);
         }
-        match request.send().await {
+        let answer = request.send().await;
+        conversation.listened.notify_one();
+        match answer {
             Ok(response) if response.status().is_success() => {
                 if !form(&response).eq_ignore_ascii_case(EVENT_STREAM) {
                     return;

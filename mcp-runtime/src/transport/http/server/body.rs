@@ -4,8 +4,8 @@
 //! where it was. Refuses to be silent for long: a comment from time to time shows both sides that the other is there.
 
 use std::convert::Infallible;
-use std::fmt::Write as _;
 use std::future::Future;
+use std::io::Write as _;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -45,7 +45,7 @@ pub(super) struct Events {
     place: Place,
     get: bool,
     /// What comes before the events.
-    opening: Option<Bytes>,
+    opening: Vec<u8>,
     silence: Option<Pin<Box<Sleep>>>,
     ended: bool,
 }
@@ -53,21 +53,21 @@ pub(super) struct Events {
 impl Events {
     pub(super) fn new(shared: Arc<Shared>, place: Place, get: bool, primed: bool) -> Events {
         let retry = shared.options.retry.as_millis();
-        let mut opening = format!("retry: {retry}\n");
+        let mut opening = format!("retry: {retry}\n").into_bytes();
         if place.next == 0 {
             // Whoever loses the connection before the first event can name the stream nevertheless.
             let _ = writeln!(opening, "id: {}{}", letter(get), place.stream);
             // Older clients take an event without data for a broken message.
             if primed {
-                opening.push_str("data:\n");
+                opening.extend_from_slice(b"data:\n");
             }
         }
-        opening.push('\n');
-        Events { shared, place, get, opening: Some(opening.into()), silence: None, ended: false }
+        opening.push(b'\n');
+        Events { shared, place, get, opening, silence: None, ended: false }
     }
 
     fn poll_events(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let mut frame = self.opening.take().map(|opening| opening.to_vec()).unwrap_or_default();
+        let mut frame = std::mem::take(&mut self.opening);
         let mut took = false;
         {
             let mut streams = self.shared.streams();
@@ -76,10 +76,9 @@ impl Events {
                     Poll::Ready(Next::Event(number, event)) => {
                         took = true;
                         self.place.next = number.saturating_add(1);
-                        let mut head = String::new();
+                        // A vector takes everything that is written to it.
                         let _ =
-                            write!(head, "id: {}{}-{number}\ndata: ", letter(self.get), self.place.stream);
-                        frame.extend_from_slice(head.as_bytes());
+                            write!(frame, "id: {}{}-{number}\ndata: ", letter(self.get), self.place.stream);
                         frame.extend_from_slice(&event.message);
                         frame.extend_from_slice(b"\n\n");
                     }
