@@ -52,6 +52,7 @@ export async function play(client, heard, callTool) {
   const held = call('hold', {}, { signal: enough.signal, onprogress: () => enough.abort('seen enough') });
   seen.held = await held.then(() => 'answered', () => 'cancelled');
   seen.taken_back = await call('taken_back', {});
+  seen.hung_up = await call('hang_up', {});
 
   const uri = 'desk://note';
   seen.note = (await client.readResource({ uri })).contents[0].text;
