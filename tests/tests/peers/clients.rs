@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use axum::extract::Request;
+use axum::http::{Method, StatusCode};
 use axum::middleware::{Next, from_fn};
 use mcp_runtime::transport::http::{HttpServer, ServerOptions};
 use serde_json::{Value, json};
@@ -113,12 +114,19 @@ async fn over_http(clients: &[Client], between: Option<Cutter>) {
         None => address,
     };
     let url = format!("http://{address}/mcp");
-    // How often a client has asked for the rest of a stream.
-    let returned = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&returned);
+    // The streams that clients have opened with GET: those for what is said unasked, and the rests of others.
+    let (opened, resumed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let counters = (Arc::clone(&opened), Arc::clone(&resumed));
     let count = from_fn(move |request: Request, next: Next| {
-        count.fetch_add(usize::from(request.headers().contains_key("last-event-id")), Ordering::SeqCst);
-        next.run(request)
+        let again = request.headers().contains_key("last-event-id");
+        let counter = Arc::clone(if again { &counters.1 } else { &counters.0 });
+        let get = request.method() == Method::GET;
+        async move {
+            let response = next.run(request).await;
+            // Who comes back for a call that was taken back is given no stream.
+            counter.fetch_add(usize::from(get && response.status() == StatusCode::OK), Ordering::SeqCst);
+            response
+        }
     });
     let router = axum::Router::new().route("/mcp", server.method_router()).layer(count);
     let serving = server.clone();
@@ -153,7 +161,8 @@ async fn over_http(clients: &[Client], between: Option<Cutter>) {
     let hung_up = clients.iter().filter(|client| client.revision == "2025-11-25").count();
     let cut = between.iter().filter(|Cutter(cut)| cut.load(Ordering::SeqCst)).count();
     assert_eq!(cut, usize::from(between.is_some()));
-    assert_eq!(returned.load(Ordering::SeqCst), hung_up + cut);
+    let counted = (opened.load(Ordering::SeqCst), resumed.load(Ordering::SeqCst));
+    assert_eq!(counted, (clients.len(), hung_up + cut));
     serving.abort();
 }
 
