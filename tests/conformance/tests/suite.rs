@@ -4,14 +4,14 @@
 //! checks passed, compared by name and number with `expected.rs`, so that one that fails, and one that is no longer run,
 //! are noticed alike. Where the suite is not installed the tests say so and pass, unless `CI` is set in the environment.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, clippy::print_stderr)]
-
 #[path = "suite/expected.rs"]
 mod expected;
 #[path = "suite/results.rs"]
 mod results;
 #[path = "suite/running.rs"]
 mod running;
+#[path = "suite/session.rs"]
+mod session;
 
 use expected::{NEXT_CLIENT, NEXT_SERVER, Row, SINCE_REVISION, STABLE_CLIENT, STABLE_PENDING, STABLE_SERVER};
 use results::Results;
