@@ -6,12 +6,14 @@ use std::time::Instant;
 use crate::checker;
 use crate::contest::{Contestant, InProcess, Plan};
 use crate::floor::{Blocking, Floor};
+use crate::http::{self, OverHttp};
 use crate::measure::{Figures, resident, stay_on_one_core};
 use crate::ours::Ours;
 use crate::ours_checked::OursChecked;
 use crate::ours_mcp::OursMcp;
 use crate::payload::Tool;
 use crate::rival::Rival;
+use crate::rival_http::Tuned;
 
 /// Where the server is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +26,28 @@ pub enum Place {
     Sessions,
     /// In the same process, and nothing is said.
     Idle,
+    /// In the same process, and asked over HTTP.
+    Http,
+    /// In a child process, and nothing is said over HTTP, nor open: the memory of the server.
+    HttpSession,
+    /// In a child process, with idle clients over HTTP: the memory of the server.
+    HttpServer,
+    /// In a child process, with idle clients over HTTP: the memory of the clients.
+    HttpClient,
     /// There is none: the checker judges messages that nobody writes.
     Nowhere,
+}
+
+impl Place {
+    /// Whether it is over HTTP.
+    fn is_http(self) -> bool {
+        matches!(self, Place::Http | Place::HttpSession | Place::HttpServer | Place::HttpClient)
+    }
+
+    /// Whether it is memory that is measured.
+    pub fn is_idle(self) -> bool {
+        matches!(self, Place::Idle | Place::HttpSession | Place::HttpServer | Place::HttpClient)
+    }
 }
 
 /// What is measured of each contestant.
@@ -46,9 +68,18 @@ pub struct Case {
     pub contestants: &'static [&'static str],
 }
 
+impl Case {
+    /// Whether instructions are counted: where all of the work is done in one process, and one call at a time.
+    pub fn is_counted(&self) -> bool {
+        matches!(self.place, Place::Duplex | Place::Http) && self.in_flight == 1
+    }
+}
+
 const ALL: &[&str] = &["floor", "ours", "ours-mcp", "rmcp"];
 const WITH_BLOCKING: &[&str] = &["floor", "blocking", "ours", "ours-mcp", "rmcp"];
 const DUPLEX: &[&str] = &["floor", "ours", "ours-checked", "ours-mcp", "rmcp"];
+const HTTP: &[&str] = &["floor", "ours", "ours-mcp", "rmcp", "rmcp-tuned"];
+const HTTP_SESSIONS: &[&str] = &["ours", "ours-mcp", "rmcp"];
 const JUDGED: &[&str] = &[checker::NOTIFICATION, checker::EXCHANGE, checker::CROWD];
 const ALONE: &[&str] = &["ours"];
 
@@ -73,6 +104,10 @@ pub const CASES: &[Case] = &[
     case("child, one at a time, 10 kB", Place::Child, Tool::Long, 1, 10_000, WITH_BLOCKING),
     case("child, 64 in flight", Place::Child, Tool::Echo, 64, 50_000, ALL),
     case("child, 64 in flight, 10 kB", Place::Child, Tool::Long, 64, 10_000, ALL),
+    case("http, one at a time", Place::Http, Tool::Echo, 1, 10_000, HTTP),
+    case("http, one at a time, 10 kB", Place::Http, Tool::Long, 1, 10_000, HTTP),
+    case("http, 64 in flight", Place::Http, Tool::Echo, 64, 10_000, HTTP),
+    case("http, 64 in flight, 10 kB", Place::Http, Tool::Long, 64, 10_000, HTTP),
     case("duplex, 1000 in flight", Place::Duplex, Tool::Echo, 1_000, 100_000, ALONE),
     case("duplex, 10000 in flight", Place::Duplex, Tool::Echo, 10_000, 100_000, ALONE),
     case("1 session on all cores", Place::Sessions, Tool::Echo, 1, 50_000, ALONE),
@@ -80,6 +115,16 @@ pub const CASES: &[Case] = &[
     case("8 sessions on all cores", Place::Sessions, Tool::Echo, 8, 50_000, ALONE),
     case("the checker alone, a message", Place::Nowhere, Tool::Echo, 1, 20_000_000, JUDGED),
     case("idle connection, memory an end", Place::Idle, Tool::Echo, 1, 500, ALL),
+    case(
+        "idle http session, nothing open, the server",
+        Place::HttpSession,
+        Tool::Echo,
+        1,
+        2_000,
+        HTTP_SESSIONS,
+    ),
+    case("idle http client, the server", Place::HttpServer, Tool::Echo, 1, 2_000, HTTP),
+    case("idle http client, the client", Place::HttpClient, Tool::Echo, 1, 2_000, HTTP),
 ];
 
 /// Serves the parent process over standard streams.
@@ -99,6 +144,20 @@ pub fn serve(who: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Serves the parent process over HTTP.
+pub fn listen(who: &str) -> ExitCode {
+    let runtime = runtime();
+    match who {
+        "floor" => runtime.block_on(http::listen::<Floor>()),
+        "ours" => runtime.block_on(http::listen::<Ours>()),
+        "ours-mcp" => runtime.block_on(http::listen::<OursMcp>()),
+        "rmcp" => runtime.block_on(http::listen::<Rival>()),
+        "rmcp-tuned" => runtime.block_on(http::listen::<Tuned>()),
+        _ => return unknown(who),
+    }
+    ExitCode::SUCCESS
+}
+
 /// Measures one case for one contestant, and prints the figures as JSON.
 pub fn run(case: &str, who: &str, calls: &str) -> ExitCode {
     let Some(case) = CASES.iter().find(|known| known.name == case) else { return unknown(case) };
@@ -111,6 +170,10 @@ pub fn run(case: &str, who: &str, calls: &str) -> ExitCode {
         kind if case.place == Place::Nowhere => match checker::measure(kind, case.calls) {
             Some(figures) => figures,
             None => return unknown(kind),
+        },
+        who if case.place.is_http() => match measure_http(case, who) {
+            Some(figures) => figures,
+            None => return unknown(who),
         },
         "floor" => measure::<Floor>(case),
         "blocking" if case.place == Place::Child => runtime().block_on(Blocking::child(plan(case))).figures(),
@@ -137,6 +200,20 @@ fn plan(case: Case) -> Plan {
     Plan { tool: case.tool, in_flight: case.in_flight, calls: case.calls }
 }
 
+fn measure_http(case: Case, who: &str) -> Option<Figures> {
+    fn over_http<C: OverHttp>(case: Case, who: &str) -> Figures {
+        runtime().block_on(http::measure::<C>(case, who, plan(case)))
+    }
+    Some(match who {
+        "floor" => over_http::<Floor>(case, who),
+        "ours" => over_http::<Ours>(case, who),
+        "ours-mcp" => over_http::<OursMcp>(case, who),
+        "rmcp" => over_http::<Rival>(case, who),
+        "rmcp-tuned" => over_http::<Tuned>(case, who),
+        _ => return None,
+    })
+}
+
 fn measure<C: InProcess>(case: Case) -> Figures {
     let plan = plan(case);
     if case.place == Place::Sessions {
@@ -146,16 +223,16 @@ fn measure<C: InProcess>(case: Case) -> Figures {
         match case.place {
             Place::Duplex => C::duplex(plan).await.figures(),
             Place::Child => C::child(plan).await.figures(),
-            // They have no use for this runtime.
-            Place::Sessions | Place::Nowhere => Figures::memory(0.0),
             Place::Idle => {
                 // The first connections pay for what all of them share.
                 let _warm = C::idle(10).await;
-                let before = resident();
+                let before = resident("self");
                 let kept = C::idle(case.calls).await;
-                let after = resident();
+                let after = resident("self");
                 Figures::memory(after.saturating_sub(before) as f64 / (2 * kept.len()) as f64)
             }
+            // They are measured elsewhere.
+            _ => Figures::memory(0.0),
         }
     })
 }

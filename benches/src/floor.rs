@@ -33,20 +33,23 @@ struct Reply<'a> {
     result: Told,
 }
 
-fn write_request(id: usize, tool: Tool, into: &mut Vec<u8>) {
+/// Writes a request, as a line.
+pub fn write_request(id: usize, tool: Tool, into: &mut Vec<u8>) {
     let request = Request { jsonrpc: "2.0", id, method: "tools/call", params: Call::of(tool) };
     serde_json::to_writer(&mut *into, &request).expect("a request can be written");
     into.push(b'\n');
 }
 
-fn answer(line: &str, into: &mut Vec<u8>) {
+/// Answers a request, which is a line.
+pub fn answer(line: &str, into: &mut Vec<u8>) {
     let request: Request<'_> = serde_json::from_str(line).expect("a request comes in");
     let reply = Reply { jsonrpc: "2.0", id: request.id, result: Told::by(request.params) };
     serde_json::to_writer(&mut *into, &reply).expect("a reply can be written");
     into.push(b'\n');
 }
 
-fn read_reply(line: &str, tool: Tool) -> usize {
+/// Reads a reply to a call of that tool, and gives its id.
+pub fn read_reply(line: &str, tool: Tool) -> usize {
     let reply: Reply<'_> = serde_json::from_str(line).expect("a reply comes in");
     assert_eq!(reply.result.length(), tool.length());
     reply.id

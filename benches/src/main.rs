@@ -8,6 +8,8 @@ mod cases;
 mod checker;
 mod contest;
 mod floor;
+mod floor_http;
+mod http;
 mod measure;
 mod ours;
 mod ours_checked;
@@ -15,6 +17,7 @@ mod ours_mcp;
 pub mod payload;
 mod report;
 mod rival;
+mod rival_http;
 
 use std::process::ExitCode;
 
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
         [] => report::all(report::Effort::Full),
         ["--quick"] => report::all(report::Effort::Quick),
         ["serve", who] => cases::serve(who),
+        ["serve", who, "http"] => cases::listen(who),
         ["run", case, who, calls] => cases::run(case, who, calls),
         _ => {
             eprintln!("usage: session-benches [--quick]");

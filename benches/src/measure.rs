@@ -36,9 +36,9 @@ pub fn allocations() -> u64 {
     ALLOCATIONS.load(Ordering::Relaxed)
 }
 
-/// The resident memory of this process in bytes, or 0 where the system does not tell.
-pub fn resident() -> u64 {
-    let Ok(text) = std::fs::read_to_string("/proc/self/statm") else { return 0 };
+/// The resident memory of a process in bytes, by its id, or `self`; 0 where the system does not tell.
+pub fn resident(process: &str) -> u64 {
+    let Ok(text) = std::fs::read_to_string(format!("/proc/{process}/statm")) else { return 0 };
     let pages: u64 = text.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
     pages * 4096
 }
@@ -67,7 +67,7 @@ pub struct Figures {
     pub p99: f64,
     /// Allocations a call, of every end that lives in the measuring process.
     pub allocations: f64,
-    /// Resident memory an end, in bytes, where that is what was measured.
+    /// Resident memory of an end, or a session, in bytes, where that is what was measured.
     pub memory: f64,
 }
 

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use echo::{Active, Caller, Start, Teller, server};
+use mcp_runtime::transport::http::{HttpClient, HttpServer, ServerOptions};
 use mcp_runtime::{Options, RpcError, transport};
+use tokio::net::TcpListener;
 
 use crate::contest::{Contestant, Done, InProcess, Plan, drive, itself};
-use crate::payload::{Call, Hello, Told};
+use crate::http::OverHttp;
+use crate::payload::{Call, Hello, Told, Tool};
 
 pub mod echo {
     mcp_runtime::protocol!("src/echo.session");
@@ -76,9 +79,31 @@ impl InProcess for Ours {
             let (near, far) = transport::duplex();
             tokio::spawn(serve(Teller::new(far)));
             let session = greet(Caller::new(near)).await;
-            session.call_tool(Call::of(crate::payload::Tool::Echo)).await.expect("a call succeeds");
+            session.call_tool(Call::of(Tool::Echo)).await.expect("a call succeeds");
             kept.push(Box::new(session));
         }
         kept
+    }
+}
+
+fn over_http(url: &str) -> Caller<Start> {
+    Caller::new(HttpClient::new(url).expect("the address is one"))
+}
+
+impl OverHttp for Ours {
+    async fn serve_http(listener: TcpListener) {
+        let server = HttpServer::new(ServerOptions::default(), |transport| serve(Teller::new(transport)));
+        let router = axum::Router::new().route("/mcp", server.method_router());
+        server.serve(listener, router, std::future::pending()).await.expect("the listener lasts");
+    }
+
+    async fn call_http(url: String, plan: Plan) -> Done {
+        call(greet(over_http(&url)).await, plan).await
+    }
+
+    async fn rest_http(url: String) -> Box<dyn Send> {
+        let session = greet(over_http(&url)).await;
+        session.call_tool(Call::of(Tool::Echo)).await.expect("a call succeeds");
+        Box::new(session)
     }
 }

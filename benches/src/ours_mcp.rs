@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpServer, Uninit, server};
+use mcp_runtime::transport::http::{HttpClient, HttpServer, ServerOptions};
 use mcp_runtime::{RpcError, transport};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 use tower_mcp_types::protocol::{CallToolParams, CallToolResult, InitializeParams, InitializeResult};
 
 use crate::contest::{Contestant, Done, InProcess, Plan, drive, itself};
+use crate::http::OverHttp;
 use crate::payload::{Tool, said};
 
 /// A typed session of the shipped protocol.
@@ -98,5 +101,27 @@ impl InProcess for OursMcp {
             kept.push(Box::new(session));
         }
         kept
+    }
+}
+
+fn over_http(url: &str) -> McpClient<Uninit> {
+    McpClient::new(HttpClient::new(url).expect("the address is one"))
+}
+
+impl OverHttp for OursMcp {
+    async fn serve_http(listener: TcpListener) {
+        let server = HttpServer::new(ServerOptions::default(), |transport| serve(McpServer::new(transport)));
+        let router = axum::Router::new().route("/mcp", server.method_router());
+        server.serve(listener, router, std::future::pending()).await.expect("the listener lasts");
+    }
+
+    async fn call_http(url: String, plan: Plan) -> Done {
+        call(greet(over_http(&url)).await, plan).await
+    }
+
+    async fn rest_http(url: String) -> Box<dyn Send> {
+        let session = greet(over_http(&url)).await;
+        session.call_tool(call_of(Tool::Echo)).await.expect("a call succeeds");
+        Box::new(session)
     }
 }

@@ -31,7 +31,7 @@ pub fn all(effort: Effort) -> ExitCode {
         };
         let instructions: Vec<Option<f64>> = results
             .iter()
-            .map(|(who, _)| (counter && case.place == Place::Duplex && case.in_flight == 1).then_some(*who))
+            .map(|(who, _)| (counter && case.is_counted()).then_some(*who))
             .map(|who| instructions(case, who?, effort))
             .collect();
         print(case, &results, &instructions);
@@ -43,6 +43,7 @@ pub fn all(effort: Effort) -> ExitCode {
 fn measured<'a>(case: &Case, effort: Effort) -> Result<Vec<(&'a str, Option<Figures>)>, String> {
     let (rounds, calls) = match effort {
         Effort::Full => (5, case.calls),
+        Effort::Quick if case.place.is_idle() => (1, case.calls / 10),
         Effort::Quick => (1, case.calls / 100),
     };
     let mut best: Vec<(&str, Option<Figures>)> = case.contestants.iter().map(|who| (*who, None)).collect();
@@ -113,7 +114,7 @@ fn collected(case: &Case, who: &str, calls: usize) -> Option<f64> {
 fn print(case: &Case, results: &[(&str, Option<Figures>)], instructions: &[Option<f64>]) {
     let floor = results.first().and_then(|(_, figures)| figures.as_ref());
     let floor_instructions = instructions.first().copied().flatten();
-    if case.place == Place::Idle {
+    if case.place.is_idle() {
         for (who, figures) in results {
             if let (Some(figures), Some(floor)) = (figures, floor) {
                 println!(

@@ -16,7 +16,8 @@ use crate::payload::{Tool, said};
 /// A session of `rmcp`.
 pub struct Rival;
 
-struct Desk;
+/// The server.
+pub struct Desk;
 
 impl ServerHandler for Desk {
     fn get_info(&self) -> ServerConfig {
@@ -34,7 +35,8 @@ impl ServerHandler for Desk {
     }
 }
 
-fn call_of(tool: Tool) -> CallToolRequestParams {
+/// The call that a bench makes.
+pub fn call_of(tool: Tool) -> CallToolRequestParams {
     let mut arguments = JsonObject::new();
     arguments.insert("text".to_owned(), "hello".into());
     CallToolRequestParams::new(tool.name()).with_arguments(arguments)
@@ -44,7 +46,8 @@ fn length(result: &CallToolResult) -> usize {
     result.content.first().and_then(|content| content.as_text()).map_or(0, |text| text.text.len())
 }
 
-async fn call(session: RunningService<RoleClient, ()>, plan: Plan) -> Done {
+/// Makes the calls of a plan.
+pub async fn call(session: RunningService<RoleClient, ()>, plan: Plan) -> Done {
     let peer = Arc::new(session.peer().clone());
     let params = call_of(plan.tool);
     let done = drive(plan, move || {

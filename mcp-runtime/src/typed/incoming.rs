@@ -5,6 +5,7 @@
 //! error, a notification is reported, and the consumer hears of neither.
 
 use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::task::Poll;
 
 use mcp_protocol_machine::protocol::{Message, MessageIndex};
@@ -85,7 +86,7 @@ impl IncomingQueue {
                         &mut notifications
                     };
                     if alone {
-                        begin(tasks, dispatch(arrival)).await;
+                        begin(tasks, Box::pin(dispatch(arrival))).await;
                     } else {
                         tasks.spawn(dispatch(arrival));
                     }
@@ -106,9 +107,9 @@ impl IncomingQueue {
     }
 }
 
-/// Runs a handler as far as it comes, and gives it a task of its own if it has to wait.
-async fn begin(tasks: &mut JoinSet<()>, handler: impl Future<Output = ()> + Send + 'static) {
-    let mut handler = Box::pin(handler);
+/// Runs a handler as far as it comes, and gives it a task of its own if it has to wait. It comes in a box, for whoever
+/// waits for messages would else keep room for a handler, which is large, while there is none.
+async fn begin(tasks: &mut JoinSet<()>, mut handler: Pin<Box<impl Future<Output = ()> + Send + 'static>>) {
     let done = poll_fn(|context| Poll::Ready(handler.as_mut().poll(context).is_ready())).await;
     if !done {
         tasks.spawn(handler);

@@ -151,7 +151,7 @@ async fn serving(answer: impl Fn(&fake::Asked) -> axum::response::Response + Sen
     .await
 }
 
-fn cause(error: &Error) -> &HttpError {
+pub fn cause(error: &Error) -> &HttpError {
     match error {
         Error::NotDelivered(cause) => cause.downcast_ref().unwrap(),
         other => panic!("{other:?}"),

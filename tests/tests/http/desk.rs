@@ -14,7 +14,7 @@ use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use mcp_protocols::mcp_2025_03_26::{McpError, McpServer, server};
 use mcp_runtime::transport::http::{HttpServer, HttpSession, ListenOptions, ServerOptions};
-use mcp_runtime::{Options, RpcError};
+use mcp_runtime::{Options, RpcError, batch};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
@@ -60,7 +60,7 @@ pub struct Gates {
     pub hold: Arc<Semaphore>,
     /// How many calls of it have begun.
     pub holding: Arc<AtomicUsize>,
-    /// A permit has each session that waits for one tell that its tools have changed.
+    /// A permit has each session that waits for one tell that its tools have changed. Closing it closes all sessions.
     pub announce: Arc<Semaphore>,
     /// A permit lets one `initialize` be answered. There are as many as anybody needs.
     pub greet: Arc<Semaphore>,
@@ -167,13 +167,7 @@ impl Desk {
             stream.set_nodelay(true).unwrap();
             return Wire::over(stream);
         }
-        let (near, far) = tokio::io::duplex(16 * 1024);
-        let service = TowerToHyperService::new(self.router.clone());
-        // How it ends is for the client to see.
-        tokio::spawn(async move {
-            drop(http1::Builder::new().serve_connection(TokioIo::new(far), service).await);
-        });
-        Wire::over(near)
+        connect(&self.router)
     }
 
     /// One request over a connection of its own.
@@ -215,10 +209,21 @@ impl Desk {
     }
 }
 
+/// A connection within this process.
+pub fn connect(router: &axum::Router) -> Wire {
+    let (near, far) = tokio::io::duplex(16 * 1024);
+    let service = TowerToHyperService::new(router.clone());
+    // How it ends is for the client to see.
+    tokio::spawn(async move {
+        drop(http1::Builder::new().serve_connection(TokioIo::new(far), service).await);
+    });
+    Wire::over(near)
+}
+
 pub fn initialize(id: i64) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": {
         "protocolVersion": "2025-03-26",
-        "capabilities": { "roots": {} },
+        "capabilities": { "roots": { "listChanged": true } },
         "clientInfo": { "name": "wire", "version": "1" },
     } })
 }
@@ -239,7 +244,8 @@ pub fn call(id: i64, tool: &str) -> Value {
 
 /// One session, from its beginning to its end.
 async fn session(transport: HttpSession, gates: Gates) -> Result<(), McpError> {
-    let session = McpServer::with_options(transport, Options::default());
+    // What is on its way is little, so that a test need not say much until somebody has to wait.
+    let session = McpServer::with_options(transport, Options::default().output_high_water(64 * 1024));
     let tools = Tools { gates: gates.clone() };
     let serving = tokio::spawn(session.incoming().serve(tools));
     let shaken = async {
@@ -251,8 +257,15 @@ async fn session(transport: HttpSession, gates: Gates) -> Result<(), McpError> {
         let session = session.send_initialize_result(hello(&params.protocol_version)).await?;
         session.recv_initialized().await
     };
-    let session = shaken.await;
-    if let Ok(session) = &session {
+    let session = match shaken.await {
+        Ok(session) => session,
+        Err(error) => {
+            serving.await.unwrap();
+            return Err(error);
+        }
+    };
+    let closed = {
+        let session = &session;
         let announcing = async {
             while let Ok(permit) = gates.announce.acquire().await {
                 permit.forget();
@@ -262,12 +275,15 @@ async fn session(transport: HttpSession, gates: Gates) -> Result<(), McpError> {
             }
         };
         tokio::select! {
-            () = announcing => {}
-            () = session.ended() => {}
+            () = announcing => gates.announce.is_closed(),
+            () = session.ended() => false,
         }
+    };
+    if closed {
+        session.close().await?;
     }
     serving.await.unwrap();
-    session.map(drop)
+    Ok(())
 }
 
 fn hello(version: &str) -> InitializeResult {
@@ -339,6 +355,18 @@ impl server::Handler for Tools {
                 }
                 context.hang_up();
                 Ok(CallToolResult::text("left"))
+            }
+            "hold_and_ask_twice" => {
+                self.gates.hold.acquire().await.unwrap().forget();
+                let peer = context.peer();
+                let said = match batch((peer.list_roots(None), peer.ping())).await.unwrap() {
+                    (roots, ping) => match tokio::join!(roots, ping) {
+                        (Ok(_), Ok(_)) => "both".to_owned(),
+                        (roots, ping) => format!("{roots:?}, {ping:?}"),
+                    },
+                };
+                self.gates.said.lock().unwrap().push(said.clone());
+                Ok(CallToolResult::text(said))
             }
             other => Err(RpcError::invalid_params(format!("no tool is called `{other}`"))),
         }

@@ -46,11 +46,21 @@ impl Fake {
     pub async fn holding(
         answer: impl Fn(&Asked, usize) -> Option<Response> + Send + Sync + 'static,
     ) -> (Fake, UnboundedReceiver<Asked>) {
+        Fake::waiting(answer, |_| async {}).await
+    }
+
+    /// The same where some answers take their time.
+    pub async fn waiting<F: Future<Output = ()> + Send + 'static>(
+        answer: impl Fn(&Asked, usize) -> Option<Response> + Send + Sync + 'static,
+        wait: impl Fn(&Asked) -> F + Send + Sync + 'static,
+    ) -> (Fake, UnboundedReceiver<Asked>) {
         let (tell, told) = mpsc::unbounded_channel();
+        let wait = Arc::new(wait);
         let seen: Arc<Mutex<Vec<Asked>>> = Arc::default();
         let (kept, answer) = (Arc::clone(&seen), Arc::new(answer));
         let endpoint = axum::routing::any(move |method: Method, headers: HeaderMap, body: Bytes| {
             let (kept, answer, tell) = (Arc::clone(&kept), Arc::clone(&answer), tell.clone());
+            let wait = Arc::clone(&wait);
             async move {
                 let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
                 let asked = Asked { method, headers, body };
@@ -59,9 +69,10 @@ impl Fake {
                     kept.push(asked.clone());
                     kept.iter().filter(|other| other.what() == asked.what()).count() - 1
                 };
-                let answer = answer(&asked, before);
+                let (answer, wait) = (answer(&asked, before), wait(&asked));
                 // The test may not want to know.
                 let _ = tell.send(asked);
+                wait.await;
                 match answer {
                     Some(answer) => answer,
                     None => std::future::pending().await,

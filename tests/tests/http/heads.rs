@@ -157,6 +157,10 @@ async fn bodies_have_a_limit() {
         let id = desk.ready().await;
         let long = json!({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x".repeat(2000)}});
         assert_eq!(status(&desk, Ask::post(&long).session(&id)).await, 413);
+        // Of one that says that it is too long nothing is waited for.
+        let mut wire = desk.wire().await;
+        wire.send(&Ask::post("").session(&id).with("content-length", "1001").head()).await;
+        assert_eq!(wire.head().await.unwrap().status, 413);
         // Nobody has said how long this one is.
         let mut wire = desk.wire().await;
         wire.send(&Ask::post("").session(&id).pieces().head()).await;

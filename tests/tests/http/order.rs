@@ -102,9 +102,11 @@ async fn a_request_on_a_session_that_is_being_deleted() {
             assert_eq!(desk.ask(&ask.session(&id)).await.head.status, 404);
         }
         // What was running has come to an end, too: the call, the stream, and the session's code.
+        let begun = tokio::time::Instant::now();
         assert_eq!(held.answer().await.head.status, 410);
         let mut stream = stream;
         assert_eq!(stream.message().await, None);
+        assert_eq!(begun.elapsed().as_secs(), 0, "at once");
         desk.gates.hold.add_permits(1);
         desk.next_end().await.unwrap();
         assert_eq!(desk.server.sessions(), 0);
@@ -223,9 +225,9 @@ async fn a_client_that_goes_away_before_it_knows_its_session_leaves_nothing_behi
         settle().await;
         assert_eq!(desk.server.sessions(), 1);
         drop(wire);
-        desk.next_end().await.unwrap_err();
         settle().await;
         assert_eq!((desk.server.sessions(), desk.running()), (0, 0));
+        desk.next_end().await.unwrap_err();
     })
     .await;
 }

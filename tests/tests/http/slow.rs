@@ -1,10 +1,11 @@
 //! Clients that are slow, break off, or are gone. Where the clock matters it is the test's own, which goes on when
 //! nobody has anything to do.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_runtime::Error;
-use mcp_runtime::transport::http::{ListenOptions, ServerOptions};
+use mcp_runtime::transport::http::{HttpServer, HttpSession, ListenOptions, ServerOptions};
 use tokio::time::Instant;
 
 use super::desk::{Desk, call, guarded, initialize, list, settle};
@@ -41,6 +42,28 @@ async fn connections_without_end_do_not_keep_others_out() {
         }
         // This one waits until they have been shown out.
         assert_eq!(desk.ask(&Ask::post(initialize(0))).await.head.status, 200);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn connections_have_a_limit() {
+    guarded(async {
+        let listen = ListenOptions::default().max_connections(1);
+        let mut desk = Desk::listening_with(ServerOptions::default(), listen).await;
+        let mut first = desk.wire().await;
+        assert_eq!(first.ask(&Ask::get()).await.head.status, 400);
+        // The second one has something to say, and is not listened to while the first is there.
+        let mut second = desk.wire().await;
+        second.send(&Ask::post(initialize(0)).text()).await;
+        for _ in 0..50 {
+            assert_eq!(first.ask(&Ask::get()).await.head.status, 400);
+            assert_eq!(desk.server.sessions(), 0);
+        }
+        drop(first);
+        assert_eq!(second.answer().await.head.status, 200);
+        drop(second);
+        drop(desk.stop());
     })
     .await;
 }
@@ -116,6 +139,31 @@ async fn a_body_that_is_cut_short_is_nobody_s_message() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_session_that_nobody_takes_on_is_refused_after_a_while() {
+    guarded(async {
+        // Whoever is given the transports has forgotten about them.
+        let kept: Arc<Mutex<Vec<HttpSession>>> = Arc::default();
+        let keeping = Arc::clone(&kept);
+        let server = HttpServer::new(ServerOptions::default(), move |transport| {
+            keeping.lock().unwrap().push(transport);
+            std::future::pending()
+        });
+        let router = axum::Router::new().route("/mcp", server.method_router());
+        let mut wire = super::desk::connect(&router);
+        let begun = Instant::now();
+        assert_eq!(wire.ask(&Ask::post(initialize(0))).await.head.status, 503);
+        assert_eq!((begun.elapsed().as_secs(), server.sessions()), (60, 0));
+        // One who drops his lets go of the client at once.
+        let server = HttpServer::new(ServerOptions::default(), |_| async {});
+        let router = axum::Router::new().route("/mcp", server.method_router());
+        let begun = Instant::now();
+        assert_eq!(super::desk::connect(&router).ask(&Ask::post(initialize(0))).await.head.status, 503);
+        assert_eq!((begun.elapsed().as_secs(), server.sessions()), (0, 0));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_session_that_nobody_uses_comes_to_its_end() {
     guarded(async {
         let mut desk = Desk::start();
@@ -129,6 +177,36 @@ async fn a_session_that_nobody_uses_comes_to_its_end() {
         settle().await;
         assert_eq!((desk.server.sessions(), desk.running()), (0, 0));
         assert_eq!(desk.ask(&Ask::post(list(2)).session(&id)).await.head.status, 404);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_shorter_patience_counts_from_the_second_message_on() {
+    guarded(async {
+        let mut desk = Desk::with(ServerOptions::default().idle_after(Duration::from_secs(10)));
+        desk.open().await;
+        let begun = Instant::now();
+        desk.next_end().await.unwrap_err();
+        assert_eq!(begun.elapsed().as_secs(), 60);
+        desk.ready().await;
+        let begun = Instant::now();
+        desk.next_end().await.unwrap();
+        assert_eq!(begun.elapsed().as_secs(), 10);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_the_server_s_own_code_ends_is_not_there_any_more() {
+    guarded(async {
+        let mut desk = Desk::start();
+        let id = desk.ready().await;
+        desk.gates.announce.close();
+        desk.next_end().await.unwrap();
+        settle().await;
+        assert_eq!((desk.server.sessions(), desk.running()), (0, 0));
+        assert_eq!(desk.ask(&Ask::post(list(1)).session(&id)).await.head.status, 404);
     })
     .await;
 }
@@ -158,7 +236,6 @@ async fn a_session_is_in_use_as_long_as_a_stream_is_read() {
         while begun.elapsed() < Duration::from_secs(4 * 30 * 60) {
             stream.wire.piece().await.unwrap();
         }
-        assert_eq!(desk.ask(&Ask::post(list(1)).session(&id)).await.head.status, 200);
         // From here on nobody reads.
         let begun = Instant::now();
         drop(stream);
@@ -198,19 +275,49 @@ async fn a_server_that_stops_begins_nothing_and_does_not_wait_for_ever() {
         held.send(&Ask::post(call(1, "hold")).session(&id).text()).await;
         settle().await;
         let server = desk.server.clone();
-        let stopping = tokio::spawn(async move { server.shutdown(Duration::from_secs(5)).await });
+        let stopping = tokio::spawn(async move { server.shutdown(Duration::from_secs(2)).await });
         settle().await;
         let refused = desk.ask(&Ask::post(initialize(0))).await;
         assert_eq!((refused.head.status, refused.head.get("retry-after")), (503, Some("1")));
         assert_eq!(desk.ask(&Ask::post(list(2)).session(&id)).await.head.status, 404);
         // The call is never done, so after its time the session ends all the same, and whoever waits hears of that.
         assert!(!stopping.await.unwrap(), "not everything has come to its end");
-        let left = held.stream_or_answer().await;
-        assert!(left.is_none_or(|answer| answer.head.status == 410), "an end, or the word that it is one");
+        assert_eq!(held.answer().await.head.status, 410);
         // Handlers are nobody's to break off: the session's code is over when this one is.
         desk.gates.hold.add_permits(1);
         desk.next_end().await.unwrap();
         assert_eq!(desk.server.sessions(), 0);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_late_misses_nothing() {
+    guarded(async {
+        let desk = Desk::with(ServerOptions::default().replay_bytes(10_000_000));
+        let id = desk.ready().await;
+        let mut stream = desk.wire().await.stream(&Ask::get().session(&id)).await;
+        // More than anybody keeps for it: the session's code waits.
+        desk.gates.announce.add_permits(10_000);
+        settle().await;
+        assert!(desk.gates.announce.available_permits() > 0);
+        let mut last = String::new();
+        for _ in 0..10_000 {
+            last = stream.message().await.unwrap().id;
+        }
+        assert_eq!(desk.gates.announce.available_permits(), 0);
+        // The same once more. Now it leaves while some of it lies where nobody has taken it.
+        desk.gates.announce.add_permits(10_000);
+        settle().await;
+        assert!(desk.gates.announce.available_permits() > 0);
+        drop(stream);
+        let ask = Ask::get().session(&id).with("last-event-id", &last);
+        let mut resumed = desk.wire().await.stream(&ask).await;
+        for _ in 0..10_000 {
+            resumed.message().await.unwrap();
+        }
+        let more = tokio::time::timeout(Duration::from_millis(1), resumed.message()).await;
+        assert!(more.is_err(), "nothing comes twice");
     })
     .await;
 }
@@ -227,7 +334,7 @@ async fn a_client_that_reads_nothing_does_not_make_the_server_grow() {
         settle().await;
         let left = desk.gates.announce.available_permits();
         assert!(left > 100_000, "somebody has to wait: {left}");
-        settle().await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(desk.gates.announce.available_permits(), left);
         drop(stream);
         assert_eq!(desk.ask(&Ask::method("DELETE").session(&id)).await.head.status, 204);

@@ -272,6 +272,47 @@ async fn a_question_that_nobody_hears_fails_and_one_that_waits_is_answered() {
         settle().await;
         let said = desk.gates.said();
         assert!(said.len() == 1 && said[0].contains("opened no stream"), "{said:?}");
+        // The same of several questions at once.
+        let mut wire = desk.wire().await;
+        wire.send(&Ask::post(call(2, "hold_and_ask_twice")).session(&id).text()).await;
+        settle().await;
+        drop(wire);
+        settle().await;
+        desk.gates.hold.add_permits(1);
+        settle().await;
+        let said = desk.gates.said();
+        assert!(said.len() == 2 && said[1].matches("opened no stream").count() == 2, "{said:?}");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_said_to_somebody_who_is_leaving_is_on_the_next_stream_and_his_answer_is_not() {
+    guarded(async {
+        let desk = Desk::start();
+        let id = desk.ready().await;
+        let mut wire = desk.wire().await;
+        wire.send(&Ask::post(call(1, "hold_and_ask_twice")).session(&id).text()).await;
+        let mut other = desk.wire().await;
+        other.send(&Ask::post(call(2, "hold")).session(&id).text()).await;
+        settle().await;
+        // The question is asked in the moment in which the connection ends.
+        desk.gates.hold.add_permits(2);
+        drop(wire);
+        drop(other);
+        let mut stream = desk.wire().await.stream(&Ask::get().session(&id)).await;
+        let asked = stream.message().await.unwrap().json();
+        assert_eq!((&asked[0]["method"], &asked[1]["method"]), (&json!("roots/list"), &json!("ping")));
+        let answer = json!([
+            {"jsonrpc":"2.0","id":asked[0]["id"],"result":{"roots":[]}},
+            {"jsonrpc":"2.0","id":asked[1]["id"],"result":{}},
+        ]);
+        assert_eq!(desk.ask(&Ask::post(&answer).session(&id)).await.head.status, 202);
+        settle().await;
+        assert_eq!(desk.gates.said(), ["both"]);
+        // Answers are nobody's now, and on no stream that was opened for what is said unasked.
+        desk.gates.announce.add_permits(1);
+        assert_eq!(stream.message().await.unwrap().json()["method"], "notifications/tools/list_changed");
     })
     .await;
 }
@@ -315,6 +356,12 @@ async fn an_event_id_opens_nothing_but_its_own_stream() {
                 "{guess}"
             );
         }
+        // As one of another kind it is the id of no stream, also in its own session.
+        let ask = Ask::get().session(&id).with("last-event-id", &format!("g{}", &event.id[1..]));
+        let mut anew = desk.wire().await.stream(&ask).await;
+        assert!(anew.next().await.unwrap().id.starts_with('g'));
+        drop(anew);
+        settle().await;
         // In its own session an id gives what is behind it on that stream, and not what another one has.
         desk.gates.announce.add_permits(1);
         desk.gates.hold.add_permits(2);
@@ -342,7 +389,9 @@ async fn whoever_comes_back_takes_over_from_the_connection_that_nobody_reads() {
         assert_eq!(after.message().await.unwrap().json()["params"]["progress"], 2.0);
         assert_eq!(after.message().await.unwrap().json()["id"], 1);
         assert_eq!(after.next().await, None);
+        let begun = tokio::time::Instant::now();
         assert_eq!(before.message().await, None, "of two connections one has the rest");
+        assert_eq!(begun.elapsed().as_secs(), 0, "and the other ends at once");
     })
     .await;
 }

@@ -186,21 +186,6 @@ impl Wire {
         self.answer().await
     }
 
-    /// Reads a whole answer, be it a stream; `None` if the connection ends in it.
-    pub async fn stream_or_answer(&mut self) -> Option<Answer> {
-        let head = self.head().await?;
-        let mut body = String::new();
-        if head.is_stream() {
-            while let Some(piece) = self.piece().await {
-                body.push_str(&piece);
-            }
-            return Some(Answer { head, body }).filter(|answer| answer.body.contains("data:"));
-        }
-        let length = head.get("content-length").unwrap().parse().unwrap();
-        body = self.exactly(length).await?;
-        Some(Answer { head, body })
-    }
-
     /// Reads a whole answer.
     pub async fn answer(&mut self) -> Answer {
         let head = self.head().await.expect("an answer");

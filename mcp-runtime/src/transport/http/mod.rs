@@ -10,6 +10,8 @@
 
 #[cfg(feature = "http-client")]
 pub mod client;
+#[cfg(any(feature = "http-client", feature = "http-server"))]
+mod pieces;
 #[cfg(feature = "http-server")]
 pub mod server;
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
+use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tokio::runtime::Handle;
@@ -36,7 +37,7 @@ const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
 /// A message to be posted.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
-    pub(super) text: Arc<[u8]>,
+    pub(super) text: Bytes,
     pub(super) kind: MessageKind,
     asks: Asks,
 }
@@ -56,7 +57,7 @@ impl Message {
             MessageKind::Several => Asks::Several(asked(text).into()),
             _ => Asks::Nothing,
         };
-        Message { text: text.into(), kind, asks }
+        Message { text: Bytes::copy_from_slice(text), kind, asks }
     }
 
     /// The ids of the requests in it.
@@ -181,30 +182,24 @@ impl Conversation {
         tasks.spawn_on(task, &self.runtime);
     }
 
-    /// A request with the head that all have, but for the session.
-    pub(super) fn request(&self, method: Method) -> reqwest::RequestBuilder {
-        let accepts = match method {
-            Method::GET => EVENT_STREAM,
-            _ => EITHER,
-        };
-        let request = self.client.request(method.clone(), self.url.clone()).headers(self.headers.clone());
-        let request = request.header(ACCEPT, HeaderValue::from_static(accepts));
-        match method {
-            Method::POST => request.header(CONTENT_TYPE, HeaderValue::from_static(JSON)),
-            _ => request,
+    /// A request with its head, which names the session.
+    pub(super) fn request(&self, method: Method, identity: &Identity) -> reqwest::RequestBuilder {
+        let accepts = if method == Method::GET { EVENT_STREAM } else { EITHER };
+        let posts = method == Method::POST;
+        let mut request = reqwest::Request::new(method, self.url.clone());
+        let headers = request.headers_mut();
+        headers.clone_from(&self.headers);
+        headers.insert(ACCEPT, HeaderValue::from_static(accepts));
+        if posts {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         }
-    }
-
-    /// Adds what names the session.
-    pub(super) fn named(request: reqwest::RequestBuilder, identity: &Identity) -> reqwest::RequestBuilder {
-        let mut headers = HeaderMap::new();
         if let Some(id) = &identity.id {
             headers.insert(SESSION, id.clone());
         }
         if let Some(version) = &identity.version {
             headers.insert(VERSION, version.clone());
         }
-        request.headers(headers)
+        reqwest::RequestBuilder::from_parts(self.client.clone(), request)
     }
 
     /// The session, as it is to be named in the next request.
@@ -239,10 +234,18 @@ impl Conversation {
         }
     }
 
-    /// A message is no longer on its way.
-    pub(super) fn accepted(&self, message: &Message) {
+    /// So much of a message was taken.
+    pub(super) fn taken(&self, length: usize) {
         let mut state = self.state();
-        state.waiting = state.waiting.saturating_sub(message.text.len());
+        state.waiting = state.waiting.saturating_sub(length);
+        drop(state);
+        self.endpoint.wrote();
+    }
+
+    /// A message is no longer on its way, of which so much had not been taken.
+    pub(super) fn accepted(&self, message: &Message, rest: usize) {
+        let mut state = self.state();
+        state.waiting = state.waiting.saturating_sub(rest);
         let opens = !message.asks().is_empty() && !std::mem::replace(&mut state.opened, true);
         drop(state);
         if opens {
@@ -279,7 +282,6 @@ impl Conversation {
                 [] => {
                     let delivery = posting::deliver(self, &message);
                     if tokio::time::timeout(self.options.post_within, delivery).await.is_err() {
-                        self.accepted(&message);
                         self.fail(&message, not_delivered(HttpError::Late));
                     }
                     // Some servers lose what they say while nobody listens, even in the middle of a call. So what comes
@@ -327,7 +329,7 @@ impl Conversation {
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         drop(tasks);
         let Some(identity) = identity else { return };
-        let request = Conversation::named(self.request(Method::DELETE), &identity);
+        let request = self.request(Method::DELETE, &identity);
         // A server may not permit this, or be gone; either way there is nothing more to be done.
         match tokio::time::timeout(self.options.delete_within, request.send()).await {
             Ok(Ok(response)) => tracing::debug!(status = %response.status(), "the session was deleted"),

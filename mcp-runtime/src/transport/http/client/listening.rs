@@ -10,7 +10,7 @@ use reqwest::{Method, StatusCode};
 
 use super::conversation::Conversation;
 use super::events::Events;
-use super::posting::form;
+use super::posting::has_form;
 use super::renewal::renew;
 use crate::error::{Error, Reason};
 use crate::report::Report;
@@ -37,7 +37,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
             // Another session knows nothing of this one's events.
             last = None;
         }
-        let mut request = Conversation::named(conversation.request(Method::GET), &identity);
+        let mut request = conversation.request(Method::GET, &identity);
         if let Some(last) = &last {
             request = request.header(LAST_EVENT_ID, last);
         }
@@ -45,7 +45,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
         conversation.listened.notify_one();
         match answer {
             Ok(response) if response.status().is_success() => {
-                if !form(&response).eq_ignore_ascii_case(EVENT_STREAM) {
+                if !has_form(&response, EVENT_STREAM) {
                     return;
                 }
                 let mut events = Events::new(conversation.options.max_message_bytes);
@@ -54,7 +54,6 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                 retry = events.retry.or(retry);
                 failures = if came { 0 } else { failures.saturating_add(1) };
             }
-            Ok(response) if response.status() == StatusCode::METHOD_NOT_ALLOWED => return,
             Ok(response) if last.is_some() && response.status() == StatusCode::BAD_REQUEST => last = None,
             Ok(response)
                 if identity.id.is_some()

@@ -6,15 +6,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
-use reqwest::{Method, Response, StatusCode};
+use reqwest::{Body, Method, Response, StatusCode};
 
 use super::conversation::{Conversation, Identity, Message, not_delivered};
 use super::error::HttpError;
 use super::events::Events;
 use super::renewal::renew;
+use super::sending::{LONG, Sending, Taken};
 use crate::error::{Error, Reason, Renewal};
 use crate::jsonrpc::{Envelope, parse, path};
+use crate::transport::http::pieces::Pieces;
 use crate::transport::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, SESSION_ID};
 
 /// How much of what a server says with a failure is kept.
@@ -25,15 +28,15 @@ const LOOK: Duration = Duration::from_secs(30);
 
 /// Delivers one message, and its answer.
 pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message) {
-    let mut accepted = Accepted { conversation, message: Some(message) };
+    let mut accepted = Accepted { conversation, message: Some(message), taken: None };
     let mut again = false;
     loop {
         let identity = match conversation.identity().await {
             Ok(identity) => identity,
             Err(error) => return conversation.fail(message, error),
         };
-        let request = Conversation::named(conversation.request(Method::POST), &identity);
-        let response = match request.body(message.text.to_vec()).send().await {
+        let request = conversation.request(Method::POST, &identity);
+        let response = match request.body(accepted.body(message)).send().await {
             Ok(response) => response,
             Err(error) => return conversation.fail(message, not_delivered(HttpError::from(error))),
         };
@@ -67,14 +70,30 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
 
 /// Says once that a message is no longer on its way, at the latest when nobody delivers it any more.
 struct Accepted<'a> {
-    conversation: &'a Conversation,
+    conversation: &'a Arc<Conversation>,
     message: Option<&'a Message>,
+    /// How much of it the connection has taken already, where that is counted.
+    taken: Option<Arc<Taken>>,
 }
 
 impl Accepted<'_> {
+    /// The message as the body of a request.
+    fn body(&mut self, message: &Message) -> Body {
+        if message.text.len() < LONG {
+            return message.text.clone().into();
+        }
+        // Only the first attempt to send it counts.
+        let first = self.taken.is_none();
+        let taken = Arc::clone(self.taken.get_or_insert_default());
+        let conversation = Arc::clone(self.conversation);
+        let taken = first.then_some(taken);
+        Body::wrap(Sending { conversation, rest: message.text.clone(), taken })
+    }
+
     fn tell(&mut self) {
         if let Some(message) = self.message.take() {
-            self.conversation.accepted(message);
+            let taken = self.taken.as_ref().map_or(0, |taken| taken.all());
+            self.conversation.accepted(message, message.text.len().saturating_sub(taken));
         }
     }
 }
@@ -103,14 +122,13 @@ async fn answered(
         // It is the first message, whose answer has named the session.
         identity.id.clone_from(&conversation.state().identity.id);
     }
-    let form = form(&response);
     if status == StatusCode::ACCEPTED || status == StatusCode::NO_CONTENT {
         return Err(not_delivered(HttpError::NoReply));
     }
-    if form.eq_ignore_ascii_case(JSON) {
+    if has_form(&response, JSON) {
         let body = whole(response, conversation.options.max_message_bytes).await.map_err(not_delivered)?;
         hand_over(conversation, message, &body);
-    } else if form.eq_ignore_ascii_case(EVENT_STREAM) {
+    } else if has_form(&response, EVENT_STREAM) {
         let mut generations = conversation.generations.subscribe();
         let lost = async {
             // The sender lives as long as the conversation.
@@ -121,7 +139,7 @@ async fn answered(
             () = lost => return Err(not_delivered(HttpError::Renewed)),
         }
     } else {
-        return Err(not_delivered(HttpError::Form(form)));
+        return Err(not_delivered(HttpError::Form(form(&response).to_owned())));
     }
     if message.is_awaited(&*conversation.endpoint) { Err(not_delivered(HttpError::NoReply)) } else { Ok(()) }
 }
@@ -160,27 +178,31 @@ fn note_session(conversation: &Conversation, response: &Response) {
 }
 
 /// The form of an answer, without its parameters.
-pub(super) fn form(response: &Response) -> String {
+pub(super) fn form(response: &Response) -> &str {
     let form = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    form.split(';').next().unwrap_or_default().trim().to_owned()
+    form.split(';').next().unwrap_or_default().trim()
+}
+
+/// Whether that is the form of an answer.
+pub(super) fn has_form(response: &Response, expected: &str) -> bool {
+    form(response).eq_ignore_ascii_case(expected)
 }
 
 /// Reads an answer to its end.
-pub(super) async fn whole(mut response: Response, most: usize) -> Result<Vec<u8>, HttpError> {
-    let mut body = Vec::new();
+pub(super) async fn whole(mut response: Response, most: usize) -> Result<Bytes, HttpError> {
+    let mut pieces = Pieces::default();
     while let Some(piece) = response.chunk().await? {
-        if body.len().saturating_add(piece.len()) > most {
+        if !pieces.add(piece, most) {
             return Err(HttpError::TooLong(most));
         }
-        body.extend_from_slice(&piece);
     }
-    Ok(body)
+    Ok(pieces.whole())
 }
 
 /// Reads why a message was refused. If it is an error for the request itself, the session gets it.
 async fn refused(conversation: &Conversation, message: &Message, response: Response) -> Result<(), Error> {
     let status = response.status();
-    let is_json = form(&response).eq_ignore_ascii_case(JSON);
+    let is_json = has_form(&response, JSON);
     let most = if is_json { conversation.options.max_message_bytes } else { SAID };
     let body = beginning(response, most).await;
     if let (true, [id]) = (is_json, message.asks()) {
@@ -247,11 +269,9 @@ async fn stream(
         };
         tokio::time::sleep(conversation.pause(retry, failures.saturating_sub(1))).await;
         // Event ids mean something in the session that they came in only.
-        let request = Conversation::named(conversation.request(Method::GET), identity);
+        let request = conversation.request(Method::GET, identity);
         match request.header(LAST_EVENT_ID, last).send().await {
-            Ok(resumed)
-                if resumed.status().is_success() && form(&resumed).eq_ignore_ascii_case(EVENT_STREAM) =>
-            {
+            Ok(resumed) if resumed.status().is_success() && has_form(&resumed, EVENT_STREAM) => {
                 response = Some(resumed);
             }
             Ok(resumed) => {

@@ -7,13 +7,14 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::HeaderValue;
 
 use super::conversation::{Conversation, Identity, Message, not_delivered};
 use super::error::HttpError;
 use super::events::Events;
-use super::posting::{beginning, failure, form, version, whole};
+use super::posting::{beginning, failure, form, has_form, version, whole};
 use crate::driver::{MessageKind, Place};
 use crate::error::{Error, Renewal};
 use crate::jsonrpc::{Envelope, parse};
@@ -67,16 +68,17 @@ pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> Result
         if state.identity.generation > lost {
             return Ok(());
         }
-        if state.beginning.chosen || state.beginning.said.is_empty() {
+        // Where something was chosen, nothing of it is kept.
+        if state.beginning.said.is_empty() {
             return Err(Renewal::NotRepeatable);
         }
         (state.beginning.said.clone(), state.beginning.version.clone())
     };
     let mut identity = Identity::default();
-    let mut renewed: Option<(Message, Vec<u8>)> = None;
+    let mut renewed: Option<(Message, Bytes)> = None;
     for message in said {
-        let request = Conversation::named(conversation.request(Method::POST), &identity);
-        let response = request.body(message.text.to_vec()).send().await;
+        let request = conversation.request(Method::POST, &identity);
+        let response = request.body(message.text.clone()).send().await;
         let response = response.map_err(|error| undelivered(error.into()))?;
         let status = response.status();
         if identity.id.is_some() && conversation.options.unknown_session.contains(&status.as_u16()) {
@@ -132,14 +134,13 @@ async fn reply(
     conversation: &Conversation,
     id: i64,
     mut response: reqwest::Response,
-) -> Result<Vec<u8>, HttpError> {
+) -> Result<Bytes, HttpError> {
     let most = conversation.options.max_message_bytes;
-    let form = form(&response);
-    if form.eq_ignore_ascii_case(JSON) {
+    if has_form(&response, JSON) {
         return whole(response, most).await;
     }
-    if !form.eq_ignore_ascii_case(EVENT_STREAM) {
-        return Err(HttpError::Form(form));
+    if !has_form(&response, EVENT_STREAM) {
+        return Err(HttpError::Form(form(&response).to_owned()));
     }
     let own = mcp_protocol_machine::RequestId::Number(id);
     let mut events = Events::new(most);
@@ -147,7 +148,7 @@ async fn reply(
     while let Some(piece) = response.chunk().await? {
         events.feed(&piece, |data| match parse(data, usize::MAX) {
             Ok(Envelope::Result { id, .. } | Envelope::Error { id, .. }) if id == own => {
-                reply = Some(data.to_vec());
+                reply = Some(Bytes::copy_from_slice(data));
             }
             _ => {}
         })?;

@@ -44,7 +44,7 @@ pub(super) struct Events {
     shared: Arc<Shared>,
     place: Place,
     get: bool,
-    /// What comes before the events.
+    /// What comes before the events, until it is sent.
     opening: Vec<u8>,
     silence: Option<Pin<Box<Sleep>>>,
     ended: bool,
@@ -76,7 +76,7 @@ impl Events {
                     Poll::Ready(Next::Event(number, event)) => {
                         took = true;
                         self.place.next = number.saturating_add(1);
-                        // A vector takes everything that is written to it.
+                        // A vector takes whatever is written.
                         let _ =
                             write!(frame, "id: {}{}-{number}\ndata: ", letter(self.get), self.place.stream);
                         frame.extend_from_slice(&event.message);

@@ -24,6 +24,7 @@ use super::session::Shared;
 use super::streams::{Answer, Ending, Place, Resumed};
 use crate::driver::MessageKind;
 use crate::jsonrpc::{Envelope, RpcError, parse, write};
+use crate::transport::http::pieces::Pieces;
 use crate::transport::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 
 const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
@@ -87,7 +88,8 @@ impl Server {
         let session = self.open()?;
         // Nobody else knows the session, so it goes with whoever waits for it.
         let mut orphan = Orphan { session: &session, known: false };
-        if !poll_fn(|context| session.poll_attached(context)).await {
+        let attached = poll_fn(|context| session.poll_attached(context));
+        if !tokio::time::timeout(self.options.opening_within, attached).await.unwrap_or(false) {
             return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "the session was not taken on"));
         }
         let (mut answer, opened) = self.deliver(&session, &message, &parts.headers).await?;
@@ -264,22 +266,14 @@ impl Drop for Orphan<'_> {
 
 /// Reads a body to its end; `None` if it is longer than that.
 async fn collect(mut body: Body, most: usize) -> Result<Option<Bytes>, axum::Error> {
-    let mut whole = Bytes::new();
-    let mut several: Option<Vec<u8>> = None;
+    let mut pieces = Pieces::default();
     while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
         let Ok(piece) = frame?.into_data() else { continue };
-        let before = several.as_ref().map_or(whole.len(), Vec::len);
-        if before.saturating_add(piece.len()) > most {
+        if !pieces.add(piece, most) {
             return Ok(None);
         }
-        // Most bodies come in one piece, which is taken as it is.
-        match &mut several {
-            Some(pieces) => pieces.extend_from_slice(&piece),
-            None if whole.is_empty() => whole = piece,
-            None => several = Some([&*whole, &*piece].concat()),
-        }
     }
-    Ok(Some(several.map_or(whole, Bytes::from)))
+    Ok(Some(pieces.whole()))
 }
 
 /// Whether the client expects streams to begin with an event that carries nothing but its id.

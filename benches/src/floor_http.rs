@@ -1,0 +1,69 @@
+//! The floor over HTTP: a bare axum handler and reqwest, and the JSON of each call. No sessions.
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::http::header::CONTENT_TYPE;
+use axum::routing::post;
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+
+use crate::contest::{Done, Plan, drive};
+use crate::floor::{Floor, answer, read_reply, write_request};
+use crate::http::OverHttp;
+use crate::payload::Tool;
+
+const JSON: (axum::http::HeaderName, &str) = (CONTENT_TYPE, "application/json");
+
+fn client() -> reqwest::Client {
+    reqwest::Client::builder().tcp_nodelay(true).build().expect("a client can be made")
+}
+
+fn text(body: &[u8]) -> &str {
+    std::str::from_utf8(body).expect("a body is text")
+}
+
+async fn call(client: &reqwest::Client, url: &str, id: usize, tool: Tool) -> usize {
+    let mut body = Vec::new();
+    write_request(id, tool, &mut body);
+    let request = client.post(url).header(JSON.0, JSON.1).body(body);
+    let response = request.send().await.expect("the server answers");
+    let body = response.bytes().await.expect("the answer has an end");
+    assert_eq!(read_reply(text(&body), tool), id);
+    tool.length()
+}
+
+impl OverHttp for Floor {
+    async fn serve_http(listener: TcpListener) {
+        let told = async |body: Bytes| {
+            let mut out = Vec::new();
+            answer(text(&body), &mut out);
+            ([JSON], out)
+        };
+        let silence = async || Body::from_stream(tokio_stream::pending::<Result<Bytes, Infallible>>());
+        let router = Router::new().route("/mcp", post(told).get(silence));
+        let listener = listener.tap_io(|stream| stream.set_nodelay(true).expect("a stream has the option"));
+        axum::serve(listener, router).await.expect("the listener lasts");
+    }
+
+    async fn call_http(url: String, plan: Plan) -> Done {
+        static LAST: AtomicUsize = AtomicUsize::new(0);
+        let client = client();
+        drive(plan, move || {
+            let (client, url) = (client.clone(), url.clone());
+            async move { call(&client, &url, LAST.fetch_add(1, Ordering::Relaxed), plan.tool).await }
+        })
+        .await
+    }
+
+    /// A connection that rests after a call, and one with a silent stream.
+    async fn rest_http(url: String) -> Box<dyn Send> {
+        let client = client();
+        call(&client, &url, 0, Tool::Echo).await;
+        let stream = client.get(&url).send().await.expect("the server answers");
+        call(&client, &url, 1, Tool::Echo).await;
+        Box::new((client, stream))
+    }
+}
