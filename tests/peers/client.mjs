@@ -1,21 +1,41 @@
-// The TypeScript SDK's client over HTTP: a session with the server at the address that is the first argument. Prints
-// what it got as JSON. Its model, which the server may ask, says "four".
+// The client of the TypeScript SDK 1: `client.mjs http URL` or `client.mjs stdio COMMAND…`. Prints what it saw of the
+// session as JSON.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { CreateMessageRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  LoggingMessageNotificationSchema,
+  ResourceUpdatedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { Heard, answers, play } from './session.mjs';
 
-const transport = new StreamableHTTPClientTransport(new URL(process.argv[2]));
-const client = new Client({ name: 'peer', version: '1.0.0' }, { capabilities: { sampling: {} } });
-client.setRequestHandler(CreateMessageRequestSchema, async () => ({
-  model: 'calculator',
-  role: 'assistant',
-  content: { type: 'text', text: 'four' },
-}));
+const [over, first, ...rest] = process.argv.slice(2);
+const transport =
+  over === 'http'
+    ? new StreamableHTTPClientTransport(new URL(first))
+    : new StdioClientTransport({ command: first, args: rest });
+const client = new Client(
+  { name: 'typescript-1', version: '1.0.0' },
+  { capabilities: { sampling: {}, elicitation: {} } },
+);
+const heard = new Heard();
+client.setRequestHandler(CreateMessageRequestSchema, answers.model);
+client.setRequestHandler(ElicitRequestSchema, answers.user);
+client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => heard.log(params));
+client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => heard.update(params));
+
+// The SDK keeps the revision that was agreed on to itself, but tells the transport.
+let revision;
+const tell = transport.setProtocolVersion?.bind(transport);
+transport.setProtocolVersion = (agreed) => {
+  revision = agreed;
+  tell?.(agreed);
+};
 await client.connect(transport);
-const tools = (await client.listTools()).tools.map((tool) => tool.name);
-const echo = await client.callTool({ name: 'echo', arguments: { message: 'grüße' } });
-const asked = await client.callTool({ name: 'ask_model', arguments: { question: 'two and two' } });
 const session = transport.sessionId;
-await transport.terminateSession();
+const seen = await play(client, heard, (params, options) => client.callTool(params, undefined, options));
+await transport.terminateSession?.();
 await client.close();
-console.log(JSON.stringify({ session, tools, echo: echo.content[0].text, asked: asked.content[0].text }));
+console.log(JSON.stringify({ session, revision, ...seen }));

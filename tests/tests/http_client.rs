@@ -9,8 +9,12 @@ mod calling;
 mod desk;
 #[path = "http/fake.rs"]
 mod fake;
+#[path = "http/listening.rs"]
+mod listening;
 #[path = "http/lost.rs"]
 mod lost;
+#[path = "http/mishaps.rs"]
+mod mishaps;
 #[path = "http/providers.rs"]
 mod providers;
 #[path = "http/proxy.rs"]
@@ -18,6 +22,11 @@ mod proxy;
 #[path = "http/wire.rs"]
 #[allow(dead_code, reason = "the tests of the server use the rest")]
 mod wire;
+
+/// A protocol with a choice behind its beginning.
+mod lamp {
+    mcp_runtime::protocol!("protocols/lamp.session");
+}
 
 use std::sync::{Arc, Mutex};
 

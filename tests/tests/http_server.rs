@@ -8,6 +8,8 @@ mod desk;
 #[path = "http/wire.rs"]
 mod wire;
 
+#[path = "http/hanging_up.rs"]
+mod hanging_up;
 #[path = "http/heads.rs"]
 mod heads;
 #[path = "http/order.rs"]

@@ -13,8 +13,8 @@
 )]
 #![allow(missing_docs, clippy::print_stderr)]
 
-#[path = "support/quickstart.rs"]
-mod quickstart;
+#[path = "support/example.rs"]
+mod example;
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -33,7 +33,7 @@ fn parent(language: &str, script: &str, options: &[&str]) -> Option<Output> {
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(script);
     let mut command = Command::new(language);
-    command.arg(script).args(options).arg(quickstart::program()).arg("--serve");
+    command.arg(script).args(options).arg(example::program("quickstart")).arg("--serve");
     Some(command.output().expect("the parent starts"))
 }
 

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "these are tests")]
 #![allow(missing_docs)]
 
-#[path = "support/quickstart.rs"]
-mod quickstart;
+#[path = "support/example.rs"]
+mod example;
 
 use std::process::{Command, Stdio};
 
@@ -17,7 +17,7 @@ struct Run {
 }
 
 fn run(arguments: &[&str]) -> Run {
-    let mut command = Command::new(quickstart::program());
+    let mut command = Command::new(example::program("quickstart"));
     let output = command.args(arguments).stdin(Stdio::null()).output().expect("the example starts");
     let text = |bytes| String::from_utf8(bytes).expect("the example prints text");
     Run { code: output.status.code(), output: text(output.stdout), errors: text(output.stderr) }
@@ -107,7 +107,7 @@ fn nobody_at_the_terminal_means_no() {
 
 #[test]
 fn another_server_by_its_command() {
-    let program = quickstart::program();
+    let program = example::program("quickstart");
     let run = run(&["--approve", "yes", program.to_str().unwrap(), "--serve"]);
     assert_eq!((run.code, run.errors.as_str()), (Some(0), ""));
     assert_eq!(states(&run.output), ["Uninit", "AwaitingResult", "AwaitingNotif", "Active", "closed"]);

@@ -13,10 +13,10 @@
 )]
 #![allow(missing_docs)]
 
+#[path = "support/example.rs"]
+mod example;
 #[path = "support/peer.rs"]
 mod peer;
-#[path = "support/quickstart.rs"]
-mod quickstart;
 #[path = "../examples/quickstart/server.rs"]
 #[allow(dead_code, reason = "the example's own entry is not used here")]
 mod server;

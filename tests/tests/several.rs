@@ -15,6 +15,8 @@ mod everything_server;
 mod governing;
 #[path = "several/guide.rs"]
 mod guide;
+#[path = "several/http.rs"]
+mod http;
 #[path = "replay/peer.rs"]
 mod peer;
 #[path = "several/tables.rs"]

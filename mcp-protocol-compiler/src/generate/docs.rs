@@ -139,7 +139,7 @@ pub(crate) fn needs(plan: &Plan<'_>, index: MessageIndex, sender: Side) -> Optio
             };
             let gate = plan.declarations.gates.get(usize::from(requirement.gate.0))?;
             let holder = super::plan::role_module(side);
-            let when = requirement.condition.as_ref().map(|condition| format!(" (`{condition}`)"));
+            let when = requirement.when().map(|when| format!(" (`{when}`)"));
             Some(format!("`{holder}.{}`{}", gate.path.join("."), when.unwrap_or_default()))
         })
         .collect();

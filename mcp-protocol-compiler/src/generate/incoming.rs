@@ -220,6 +220,12 @@ impl Generator<'_> {
                 pub fn is_cancelled(&self) -> bool {
                     self.context.is_cancelled()
                 }
+
+                /// Ends the connection on which the peer waits for the answer, where the transport has one for each
+                /// request and the peer can come back for the rest, as over HTTP. The request goes on.
+                pub fn hang_up(&self) {
+                    self.context.hang_up()
+                }
             }
         }
     }

@@ -144,7 +144,11 @@ impl Draft<'_> {
             return String::new();
         }
         let holders = ["client", "server", "peer", "own"];
-        let condition = if self.random.percent(40) { " if urgent" } else { "" };
+        let condition = match self.random.below(10) {
+            0..4 => " if urgent",
+            4..6 => " unless urgent",
+            _ => "",
+        };
         format!(" requires {}.g{}{condition}", holders[self.random.below(4)], self.random.below(3))
     }
 

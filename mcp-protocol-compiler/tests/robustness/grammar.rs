@@ -50,8 +50,13 @@ impl Choices<'_> {
         if !imports && !undeclared {
             self.messages();
         }
-        if self.rarely(4) {
-            self.put("capabilities client = R0.capabilities\ncapabilities server = A0.capabilities\n");
+        match self.below(4) {
+            3 => self.put("capabilities client = R0.capabilities\ncapabilities server = A0.capabilities\n"),
+            2 => self.put(
+                "capabilities client = R0.capabilities default roots.list\n\
+                 notification Gated \"gated\" requires client.roots.list if x\n",
+            ),
+            _ => {}
         }
         let compatible = if self.rarely(3) { " compatible" } else { "" };
         let _ = writeln!(self.out, "client C{compatible}");
@@ -110,6 +115,7 @@ impl Choices<'_> {
             2 => writeln!(self.out, " requires server.tools"),
             3 => writeln!(self.out, " as call{index}"),
             4 => writeln!(self.out, " [should \"rule\"]"),
+            5 => writeln!(self.out, " requires client.roots.list unless x"),
             _ => writeln!(self.out),
         };
     }

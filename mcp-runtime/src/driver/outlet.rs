@@ -59,6 +59,8 @@ pub enum MessageKind {
     Error,
     /// The replies to a batch, as a list.
     Batch,
+    /// Requests and notifications of this side, as a list. All of them stand beside the linear channels.
+    Several,
 }
 
 /// Where a message stands in its session.
@@ -93,6 +95,14 @@ pub trait Outlet: Send + fmt::Debug {
 
     /// A request that came in under this name has been answered, or never will be.
     fn settled(&mut self, origin: Origin) -> Option<Waker>;
+
+    /// Whoever works on a request that came in under this name wants the connection to end on which its answer is
+    /// awaited: the answer is still a while, and the peer can come back for it. Nothing is done about it where there is
+    /// no such connection.
+    fn hang_up(&mut self, origin: Origin) -> Option<Waker> {
+        let _ = origin;
+        None
+    }
 
     /// The peer has taken a step of a linear channel that is no reply.
     fn stepped(&mut self) {}

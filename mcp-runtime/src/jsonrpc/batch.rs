@@ -9,7 +9,12 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+use mcp_protocol_machine::RequestId;
+
 use super::RpcError;
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+use super::envelope::{Envelope, parse};
 use super::envelope::{Malformed, utf8};
 use super::scan::Scanner;
 
@@ -34,6 +39,16 @@ pub(crate) fn batch(line: &[u8], most: usize) -> Result<Vec<&RawValue>, Malforme
         };
         Malformed::from_sketch(error, Scanner::scan(line))
     })
+}
+
+/// The ids of the requests in a list that this side has written.
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+pub(crate) fn asked(list: &[u8]) -> Vec<i64> {
+    let id = |message: &RawValue| match parse(message.get().as_bytes(), usize::MAX) {
+        Ok(Envelope::Request { id: RequestId::Number(id), .. }) => Some(id),
+        _ => None,
+    };
+    batch(list, usize::MAX).unwrap_or_default().into_iter().filter_map(id).collect()
 }
 
 /// A list of at least one element and at most so many.

@@ -14,6 +14,8 @@ mod recognise;
 mod scan;
 pub(crate) mod write;
 
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+pub(crate) use batch::asked;
 pub(crate) use batch::{batch, is_batch};
 pub(crate) use envelope::{Envelope, Malformed, parse, undecodable};
 pub use error::RpcError;

@@ -112,11 +112,6 @@ impl Engine {
             let (protocol, version) = (self.protocol.name.clone(), self.protocol.version.clone());
             return Err(Error::NoBatches { protocol, version });
         }
-        if self.messages.one_by_one() {
-            // Each takes its own way to the peer, and its answer the same way back.
-            write(self);
-            return Ok(());
-        }
         let start = self.output.len();
         self.batches.writing = true;
         write(self);
@@ -131,7 +126,7 @@ impl Engine {
         }
         if self.output.len() > start {
             self.output.extend_from_slice(b"]\n");
-            self.appended(MessageKind::Batch, None);
+            self.appended(MessageKind::Several, self.messages.about());
         }
         Ok(())
     }

@@ -13,8 +13,8 @@ use mcp_protocol_machine::protocol::{
     Direction, Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text,
 };
 use mcp_protocol_machine::{
-    Capabilities, Checker, CopyNumber, IdTable, Limits, ProtocolRef, RequestId, Step, TableError, Token,
-    Violation, ViolationKind,
+    Checker, CopyNumber, IdTable, Limits, ProtocolRef, RequestId, Step, TableError, Token, Violation,
+    ViolationKind,
 };
 
 use super::arrivals::{Arrived, LinearInput};
@@ -404,11 +404,11 @@ impl Engine {
             }
         }
         for announcement in protocol.announcements.iter().filter(|place| place.field.message == message) {
-            let capabilities: Capabilities = announced(&protocol, announcement, payload).collect();
-            self.checker.announce(announcement.side, capabilities);
+            let capabilities = announced(&protocol, announcement, payload);
             if incoming && announcement.side != self.side {
-                self.look_for_required(announcement, payload);
+                self.look_for_required(announcement, payload, &capabilities);
             }
+            self.checker.announce(announcement.side, capabilities);
         }
     }
 

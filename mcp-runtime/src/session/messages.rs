@@ -164,6 +164,16 @@ impl Engine {
         }
     }
 
+    /// Has the transport end the connection on which the peer waits for the answer to a request.
+    pub(crate) fn hang_up(&mut self, request: &RequestId) {
+        if let Some(origin) = self.owed.get(request).and_then(|owed| owed.origin)
+            && let Some(outlet) = &mut self.messages.outlet
+            && let Some(waker) = outlet.hang_up(origin)
+        {
+            self.effects.wake(waker);
+        }
+    }
+
     /// Takes one whole message, or a batch.
     pub(crate) fn receive_message(&mut self, message: &[u8], origin: Origin, now: Instant) -> Received {
         self.now = Some(now);
@@ -240,9 +250,11 @@ impl Engine {
                 Announced::Unknown => Capabilities::unknown(),
                 Announced::Said(payload) => {
                     let own = protocol.announcements.iter().filter(|announcement| announcement.side == side);
-                    let gates =
-                        own.flat_map(|announcement| announced(&protocol, announcement, Some(payload)));
-                    gates.collect()
+                    let granted = own.flat_map(|announcement| {
+                        let granted = announced(&protocol, announcement, Some(payload));
+                        granted.gates(protocol.gates.len()).collect::<Vec<_>>()
+                    });
+                    granted.collect()
                 }
             };
             self.checker.announce(side, capabilities);
@@ -261,7 +273,7 @@ impl Engine {
         let asked = self.names.by_method(&protocol, self.side, true, &method, params);
         let Some(reply) = asked.and_then(|asked| self.names.reply(&protocol, asked, result)) else { return };
         for announcement in protocol.announcements.iter().filter(|place| place.field.message == reply) {
-            let capabilities: Capabilities = announced(&protocol, announcement, Some(result)).collect();
+            let capabilities = announced(&protocol, announcement, Some(result));
             self.checker.announce(announcement.side, capabilities);
         }
         self.report(Report::SessionRenewed);

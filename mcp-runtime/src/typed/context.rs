@@ -60,6 +60,15 @@ impl Context {
         })
     }
 
+    /// Ends the connection on which the peer waits for the answer, where the transport has one for each request and
+    /// the peer can come back for the rest: over HTTP, after the time that the server's options give for it. The
+    /// request goes on, and nothing that is said about it is lost.
+    pub fn hang_up(&self) {
+        if let Some(id) = &self.id {
+            self.link.with(|engine| engine.hang_up(id));
+        }
+    }
+
     /// The id of the request on the wire; a notification has none.
     pub fn id(&self) -> Option<&RequestId> {
         self.id.as_ref()

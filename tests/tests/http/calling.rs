@@ -16,7 +16,7 @@ use super::{Roots, call, initialize, ready, said, start, tools, transport};
 #[tokio::test]
 async fn a_whole_session() {
     guarded(async {
-        let mut desk = Desk::start().await;
+        let mut desk = Desk::listening().await;
         let (session, reports) = ready(transport(&desk.url())).await.unwrap();
         let incoming = session.incoming();
         let serving = tokio::spawn(incoming.serve(Roots));
@@ -56,7 +56,7 @@ async fn a_whole_session() {
 #[tokio::test]
 async fn what_the_server_says_unasked_is_heard() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::listening().await;
         let (session, _) = ready(transport(&desk.url())).await.unwrap();
         desk.gates.announce.add_permits(1);
         let incoming = session.incoming();
@@ -70,8 +70,8 @@ async fn what_the_server_says_unasked_is_heard() {
 #[tokio::test]
 async fn connections_are_kept() {
     guarded(async {
-        let desk = Desk::start().await;
-        let proxy = Proxy::to(desk.address).await;
+        let desk = Desk::listening().await;
+        let proxy = Proxy::to(desk.address()).await;
         let (session, _) = ready(transport(&proxy.url())).await.unwrap();
         for _ in 0..50 {
             session.call_tool(call("echo")).await.unwrap();
@@ -90,8 +90,8 @@ async fn connections_are_kept() {
 async fn an_answer_that_is_cut_is_taken_up_where_it_was() {
     guarded(async {
         let options = ServerOptions::default().retry(Duration::from_millis(5));
-        let desk = Desk::with(options, ListenOptions::default()).await;
-        let proxy = Proxy::to(desk.address).await;
+        let desk = Desk::listening_with(options, ListenOptions::default()).await;
+        let proxy = Proxy::to(desk.address()).await;
         let (session, _) = ready(transport(&proxy.url())).await.unwrap();
         let (told, mut heard) = mpsc::unbounded_channel();
         let talk = session.call_tool(call("talk")).on_progress(move |progress| {
@@ -151,7 +151,7 @@ async fn serving(answer: impl Fn(&fake::Asked) -> axum::response::Response + Sen
     .await
 }
 
-fn cause(error: &Error) -> &HttpError {
+pub fn cause(error: &Error) -> &HttpError {
     match error {
         Error::NotDelivered(cause) => cause.downcast_ref().unwrap(),
         other => panic!("{other:?}"),
@@ -163,10 +163,19 @@ async fn a_call_that_comes_to_nothing_fails_alone() {
     guarded(async {
         type Reply = fn(&Value) -> axum::response::Response;
         type Check = fn(&HttpError) -> bool;
-        let cases: [(Reply, Check); 8] = [
+        let cases: [(Reply, Check); 10] = [
             (
                 |_| fake::text(500, "text/plain", "oh no"),
                 |error| matches!(error, HttpError::Status { status: 500, body } if body == "oh no"),
+            ),
+            // Of what is said with a failure the beginning is kept, however long it is.
+            (
+                |_| fake::text(502, "text/plain", "o".repeat(5000)),
+                |error| matches!(error, HttpError::Status { status: 502, body } if *body == "o".repeat(1024)),
+            ),
+            (
+                |_| fake::text(400, "application/json", "[".repeat(5000)),
+                |error| matches!(error, HttpError::Status { status: 400, body } if *body == "[".repeat(1024)),
             ),
             (
                 |_| fake::text(200, "text/html", "<html>"),
@@ -258,20 +267,95 @@ async fn every_request_names_the_session_and_the_version() {
 }
 
 #[tokio::test]
+async fn a_stream_that_cannot_be_resumed_says_why() {
+    guarded(async {
+        let server = Fake::start(|asked, _| match asked.what() {
+            "initialize" => fake::hello(asked, "2025-03-26", tools(), "s1"),
+            "notifications/initialized" => fake::status(202),
+            // It ends before it has begun, and what was on it is gone.
+            "tools/call" => fake::text(200, "text/event-stream", "retry: 1\nid: 7\ndata:\n\n"),
+            "GET" if asked.header("last-event-id") == "7" => fake::text(400, "text/plain", "g".repeat(5000)),
+            _ => fake::status(405),
+        })
+        .await;
+        let (session, _) = ready(transport(&server.url())).await.unwrap();
+        let error = session.call_tool(call("x")).await.unwrap_err();
+        let HttpError::Status { status: 400, body } = cause(&error) else { panic!("{error:?}") };
+        assert_eq!(*body, "g".repeat(1024));
+        session.close().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_event_id_that_no_request_can_carry_does_not_end_the_stream() {
+    guarded(async {
+        let server = Fake::start(|asked, before| match asked.what() {
+            "initialize" => {
+                fake::hello(asked, "2025-03-26", json!({ "tools": { "listChanged": true } }), "s1")
+            }
+            "notifications/initialized" => fake::status(202),
+            "GET" if before == 0 => fake::text(200, "text/event-stream", "retry: 1\nid: \u{1}\ndata:\n\n"),
+            "GET" if before == 1 => {
+                let told = json!({"jsonrpc":"2.0","method":"notifications/tools/list_changed"});
+                fake::text(200, "text/event-stream", format!("data: {told}\n\n"))
+            }
+            _ => fake::status(405),
+        })
+        .await;
+        let (session, _) = ready(transport(&server.url())).await.unwrap();
+        let heard = session.incoming().next().await.unwrap();
+        assert!(format!("{heard:?}").contains("ToolsListChanged"), "{heard:?}");
+        session.close().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn the_last_notification_before_the_end_is_delivered() {
     guarded(async {
-        let server = serving(|_| fake::status(202)).await;
+        // The call is never answered, so letting go of it says so to the server.
+        let (server, mut seen) = Fake::holding(|asked, _| match asked.what() {
+            "initialize" => Some(fake::hello(asked, "2025-03-26", tools(), "s1")),
+            "notifications/initialized" | "notifications/cancelled" => Some(fake::status(202)),
+            "tools/call" => None,
+            _ => Some(fake::status(405)),
+        })
+        .await;
         let (session, _) = ready(transport(&server.url())).await.unwrap();
-        let call = session.call_tool(call("x")).timeout(Duration::from_millis(20));
-        assert!(call.await.is_err());
+        let handle = session.handle();
+        let running = tokio::spawn(async move { handle.call_tool(call("x")).await.map(drop) });
+        fake::until(&mut seen, "tools/call").await;
+        running.abort();
+        let _ = running.await;
+        session.close().await.unwrap();
+        fake::until(&mut seen, "DELETE").await;
+        let seen = server.seen.lock().unwrap();
+        let last: Vec<&str> =
+            seen.iter().rev().map(|asked| asked.what()).filter(|what| *what != "GET").collect();
+        assert_eq!(last[..3], ["DELETE", "notifications/cancelled", "tools/call"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_let_go_of_is_deleted() {
+    guarded(async {
+        let (server, mut seen) = Fake::holding(|asked, _| match asked.what() {
+            "initialize" => Some(fake::hello(asked, "2025-03-26", tools(), "s1")),
+            "notifications/initialized" => Some(fake::status(202)),
+            "tools/call" => None,
+            _ => Some(fake::status(405)),
+        })
+        .await;
+        let (session, _) = ready(transport(&server.url())).await.unwrap();
+        let handle = session.handle();
+        let running = tokio::spawn(async move { handle.call_tool(call("x")).await.map(drop) });
+        fake::until(&mut seen, "tools/call").await;
         session.abort();
-        // A session that is let go of is deleted, too.
-        loop {
-            if server.seen.lock().unwrap().iter().any(|asked| asked.what() == "DELETE") {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        fake::until(&mut seen, "DELETE").await;
+        // What was running hears of it.
+        running.await.unwrap().unwrap_err();
     })
     .await;
 }

@@ -1,16 +1,23 @@
 //! A server for the tests: a typed session for each client, whose tools wait for the test where that matters.
+//!
+//! It is reached through pipes in this process, so that a test can hold the clock still, or over a port of its own where
+//! the test is about connections, or the client needs them.
 
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
 use mcp_protocols::mcp_2025_03_26::{McpError, McpServer, server};
 use mcp_runtime::transport::http::{HttpServer, HttpSession, ListenOptions, ServerOptions};
-use mcp_runtime::{Options, RpcError};
+use mcp_runtime::{Options, RpcError, batch};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tower_mcp_types::protocol::*;
@@ -22,9 +29,28 @@ pub fn read<T: DeserializeOwned>(json: Value) -> T {
     serde_json::from_value(json).unwrap()
 }
 
-/// Nothing in these tests depends on how long anything takes; this only keeps a bug from hanging them for ever.
+/// Nothing in these tests depends on how long anything takes; this only keeps a bug from hanging them for ever. Where
+/// the clock stands still it goes on when nobody has anything to do, so a day is over at once if nothing else happens.
 pub async fn guarded<T>(test: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(60), test).await.expect("the test hangs")
+    let mut test = pin!(test);
+    let day = Duration::from_secs(24 * 60 * 60);
+    let begun = std::time::Instant::now();
+    loop {
+        // What is polled again and again without end is no wait, and no clock ends it.
+        match tokio::time::timeout(Duration::from_secs(60), &mut test).await {
+            Ok(done) => return done,
+            Err(_) => assert!(begun.elapsed() < Duration::from_secs(60), "the test hangs"),
+        }
+        assert!(
+            tokio::time::Instant::now().into_std().duration_since(begun) < day,
+            "the test waits for nothing"
+        );
+    }
+}
+
+/// Lets everybody do what they can. The clock of the test has to stand still.
+pub async fn settle() {
+    tokio::time::sleep(Duration::from_millis(1)).await;
 }
 
 /// What a test may make the sessions do.
@@ -34,54 +60,92 @@ pub struct Gates {
     pub hold: Arc<Semaphore>,
     /// How many calls of it have begun.
     pub holding: Arc<AtomicUsize>,
-    /// A permit has each session that waits for one tell that its tools have changed.
+    /// A permit has each session that waits for one tell that its tools have changed. Closing it closes all sessions.
     pub announce: Arc<Semaphore>,
+    /// A permit lets one `initialize` be answered. There are as many as anybody needs.
+    pub greet: Arc<Semaphore>,
+    /// What tools said that nobody may have heard.
+    said: Arc<Mutex<Vec<String>>>,
 }
 
-/// A server on a port of its own.
+impl Gates {
+    /// What the tool `hold_and_ask` has said.
+    pub fn said(&self) -> Vec<String> {
+        self.said.lock().unwrap().clone()
+    }
+}
+
+/// A server.
 pub struct Desk {
-    pub address: SocketAddr,
     pub server: HttpServer,
     pub gates: Gates,
     ids: Arc<Mutex<Vec<String>>>,
     /// What each session came to.
     pub ended: mpsc::UnboundedReceiver<Result<(), McpError>>,
+    router: axum::Router,
+    port: Option<Port>,
+    /// Every session's code has one, and so have the server and the test.
+    running: Arc<()>,
+}
+
+/// Where a server listens.
+pub struct Port {
+    pub address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     pub serving: JoinHandle<std::io::Result<()>>,
 }
 
 impl Desk {
-    pub async fn start() -> Desk {
-        Desk::with(ServerOptions::default(), ListenOptions::default()).await
+    /// A server in this process.
+    pub fn start() -> Desk {
+        Desk::with(ServerOptions::default())
     }
 
-    pub async fn with(options: ServerOptions, listen: ListenOptions) -> Desk {
+    /// A server in this process, with other settings.
+    pub fn with(options: ServerOptions) -> Desk {
         let gates = Gates {
             hold: Arc::new(Semaphore::new(0)),
             holding: Arc::default(),
             announce: Arc::new(Semaphore::new(0)),
+            greet: Arc::new(Semaphore::new(1_000_000)),
+            said: Arc::default(),
         };
         let ids: Arc<Mutex<Vec<String>>> = Arc::default();
         let named = Arc::clone(&ids);
         let (tell, ended) = mpsc::unbounded_channel();
         let given = gates.clone();
+        let running: Arc<()> = Arc::default();
+        let counted = Arc::clone(&running);
         let server = HttpServer::new(options, move |transport| {
             named.lock().unwrap().push(transport.id().to_owned());
-            let (gates, tell) = (given.clone(), tell.clone());
+            let (gates, tell, running) = (given.clone(), tell.clone(), Arc::clone(&counted));
             async move {
+                let _running = running;
                 // The test may have ended already.
                 let _ = tell.send(session(transport, gates).await);
             }
         });
+        let router = axum::Router::new().route("/mcp", server.method_router());
+        Desk { server, gates, ids, ended, router, port: None, running }
+    }
+
+    /// A server on a port of its own.
+    pub async fn listening() -> Desk {
+        Desk::listening_with(ServerOptions::default(), ListenOptions::default()).await
+    }
+
+    /// A server on a port of its own, with other settings.
+    pub async fn listening_with(options: ServerOptions, listen: ListenOptions) -> Desk {
+        let mut desk = Desk::with(options);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let router = axum::Router::new().route("/mcp", server.method_router());
         let (stop, stopped) = oneshot::channel::<()>();
-        let handle = server.clone();
+        let (handle, router) = (desk.server.clone(), desk.router.clone());
         let serving = tokio::spawn(async move {
             handle.serve_with(listener, router, listen, async { drop(stopped.await) }).await
         });
-        Desk { address, server, gates, ids, ended, stop: Some(stop), serving }
+        desk.port = Some(Port { address, stop: Some(stop), serving });
+        desk
     }
 
     /// The ids of all sessions that have begun and were not asked for yet.
@@ -90,11 +154,20 @@ impl Desk {
     }
 
     pub fn url(&self) -> String {
-        format!("http://{}/mcp", self.address)
+        format!("http://{}/mcp", self.address())
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.port.as_ref().unwrap().address
     }
 
     pub async fn wire(&self) -> Wire {
-        Wire::connect(self.address).await
+        if let Some(port) = &self.port {
+            let stream = TcpStream::connect(port.address).await.unwrap();
+            stream.set_nodelay(true).unwrap();
+            return Wire::over(stream);
+        }
+        connect(&self.router)
     }
 
     /// One request over a connection of its own.
@@ -118,8 +191,16 @@ impl Desk {
         id
     }
 
-    pub fn stop(&mut self) {
-        drop(self.stop.take());
+    /// How many sessions have code that runs.
+    pub fn running(&self) -> usize {
+        Arc::strong_count(&self.running) - 2
+    }
+
+    /// Has the server stop listening, finish, and end.
+    pub fn stop(&mut self) -> Port {
+        let mut port = self.port.take().unwrap();
+        drop(port.stop.take());
+        port
     }
 
     /// What the next session that ends came to.
@@ -128,10 +209,21 @@ impl Desk {
     }
 }
 
+/// A connection within this process.
+pub fn connect(router: &axum::Router) -> Wire {
+    let (near, far) = tokio::io::duplex(16 * 1024);
+    let service = TowerToHyperService::new(router.clone());
+    // How it ends is for the client to see.
+    tokio::spawn(async move {
+        drop(http1::Builder::new().serve_connection(TokioIo::new(far), service).await);
+    });
+    Wire::over(near)
+}
+
 pub fn initialize(id: i64) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": {
         "protocolVersion": "2025-03-26",
-        "capabilities": { "roots": {} },
+        "capabilities": { "roots": { "listChanged": true } },
         "clientInfo": { "name": "wire", "version": "1" },
     } })
 }
@@ -152,16 +244,28 @@ pub fn call(id: i64, tool: &str) -> Value {
 
 /// One session, from its beginning to its end.
 async fn session(transport: HttpSession, gates: Gates) -> Result<(), McpError> {
-    let session = McpServer::with_options(transport, Options::default());
+    // What is on its way is little, so that a test need not say much until somebody has to wait.
+    let session = McpServer::with_options(transport, Options::default().output_high_water(64 * 1024));
     let tools = Tools { gates: gates.clone() };
     let serving = tokio::spawn(session.incoming().serve(tools));
     let shaken = async {
         let (params, session) = session.recv_initialize().await?;
+        tokio::select! {
+            permit = gates.greet.acquire() => permit.unwrap().forget(),
+            () = session.ended() => {}
+        }
         let session = session.send_initialize_result(hello(&params.protocol_version)).await?;
         session.recv_initialized().await
     };
-    let session = shaken.await;
-    if let Ok(session) = &session {
+    let session = match shaken.await {
+        Ok(session) => session,
+        Err(error) => {
+            serving.await.unwrap();
+            return Err(error);
+        }
+    };
+    let closed = {
+        let session = &session;
         let announcing = async {
             while let Ok(permit) = gates.announce.acquire().await {
                 permit.forget();
@@ -171,12 +275,15 @@ async fn session(transport: HttpSession, gates: Gates) -> Result<(), McpError> {
             }
         };
         tokio::select! {
-            () = announcing => {}
-            () = session.ended() => {}
+            () = announcing => gates.announce.is_closed(),
+            () = session.ended() => false,
         }
+    };
+    if closed {
+        session.close().await?;
     }
     serving.await.unwrap();
-    session.map(drop)
+    Ok(())
 }
 
 fn hello(version: &str) -> InitializeResult {
@@ -192,6 +299,14 @@ fn hello(version: &str) -> InitializeResult {
 
 struct Tools {
     gates: Gates,
+}
+
+/// What comes of a question to the client.
+async fn asked(context: &server::Context) -> String {
+    match context.peer().list_roots(None).await {
+        Ok(result) => format!("{} roots", result.roots.len()),
+        Err(error) => format!("no answer: {error}"),
+    }
 }
 
 impl server::Handler for Tools {
@@ -225,10 +340,34 @@ impl server::Handler for Tools {
                 }
                 Ok(CallToolResult::text("talked"))
             }
-            "ask" => match context.peer().list_roots(None).await {
-                Ok(result) => Ok(CallToolResult::text(format!("{} roots", result.roots.len()))),
-                Err(error) => Ok(CallToolResult::error(format!("no answer: {error}"))),
-            },
+            "ask" => Ok(CallToolResult::text(asked(&context).await)),
+            "hold_and_ask" => {
+                self.gates.hold.acquire().await.unwrap().forget();
+                let said = asked(&context).await;
+                self.gates.said.lock().unwrap().push(said.clone());
+                Ok(CallToolResult::text(said))
+            }
+            // Hangs up, after a report if one is wanted, and answers at once: the client has to come back for that.
+            "leave" => {
+                if message == "told" {
+                    let report = read(json!({ "progressToken": 0, "progress": 1 }));
+                    context.send_progress(report).await.unwrap();
+                }
+                context.hang_up();
+                Ok(CallToolResult::text("left"))
+            }
+            "hold_and_ask_twice" => {
+                self.gates.hold.acquire().await.unwrap().forget();
+                let peer = context.peer();
+                let said = match batch((peer.list_roots(None), peer.ping())).await.unwrap() {
+                    (roots, ping) => match tokio::join!(roots, ping) {
+                        (Ok(_), Ok(_)) => "both".to_owned(),
+                        (roots, ping) => format!("{roots:?}, {ping:?}"),
+                    },
+                };
+                self.gates.said.lock().unwrap().push(said.clone());
+                Ok(CallToolResult::text(said))
+            }
             other => Err(RpcError::invalid_params(format!("no tool is called `{other}`"))),
         }
     }

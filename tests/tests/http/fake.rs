@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::JoinHandle;
 
 /// One request.
@@ -38,10 +39,28 @@ pub struct Fake {
 impl Fake {
     /// `answer` is given each request, and how many with the same message there were before.
     pub async fn start(answer: impl Fn(&Asked, usize) -> Response + Send + Sync + 'static) -> Fake {
+        Fake::holding(move |asked, before| Some(answer(asked, before))).await.0
+    }
+
+    /// The same where some requests are never answered; with each request, as it comes.
+    pub async fn holding(
+        answer: impl Fn(&Asked, usize) -> Option<Response> + Send + Sync + 'static,
+    ) -> (Fake, UnboundedReceiver<Asked>) {
+        Fake::waiting(answer, |_| async {}).await
+    }
+
+    /// The same where some answers take their time.
+    pub async fn waiting<F: Future<Output = ()> + Send + 'static>(
+        answer: impl Fn(&Asked, usize) -> Option<Response> + Send + Sync + 'static,
+        wait: impl Fn(&Asked) -> F + Send + Sync + 'static,
+    ) -> (Fake, UnboundedReceiver<Asked>) {
+        let (tell, told) = mpsc::unbounded_channel();
+        let wait = Arc::new(wait);
         let seen: Arc<Mutex<Vec<Asked>>> = Arc::default();
         let (kept, answer) = (Arc::clone(&seen), Arc::new(answer));
         let endpoint = axum::routing::any(move |method: Method, headers: HeaderMap, body: Bytes| {
-            let (kept, answer) = (Arc::clone(&kept), Arc::clone(&answer));
+            let (kept, answer, tell) = (Arc::clone(&kept), Arc::clone(&answer), tell.clone());
+            let wait = Arc::clone(&wait);
             async move {
                 let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
                 let asked = Asked { method, headers, body };
@@ -50,14 +69,21 @@ impl Fake {
                     kept.push(asked.clone());
                     kept.iter().filter(|other| other.what() == asked.what()).count() - 1
                 };
-                answer(&asked, before)
+                let (answer, wait) = (answer(&asked, before), wait(&asked));
+                // The test may not want to know.
+                let _ = tell.send(asked);
+                wait.await;
+                match answer {
+                    Some(answer) => answer,
+                    None => std::future::pending().await,
+                }
             }
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let router = axum::Router::new().route("/mcp", endpoint);
         let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Fake { address, seen, serving }
+        (Fake { address, seen, serving }, told)
     }
 
     pub fn url(&self) -> String {
@@ -78,6 +104,11 @@ impl Drop for Fake {
     fn drop(&mut self) {
         self.serving.abort();
     }
+}
+
+/// Waits for a request.
+pub async fn until(seen: &mut UnboundedReceiver<Asked>, what: &str) {
+    while seen.recv().await.expect("the server is there").what() != what {}
 }
 
 /// An answer with nothing but its status.

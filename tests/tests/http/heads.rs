@@ -1,6 +1,6 @@
 //! What is decided by the head of a request, and by the form of its body.
 
-use mcp_runtime::transport::http::{ListenOptions, ServerOptions};
+use mcp_runtime::transport::http::ServerOptions;
 use serde_json::json;
 
 use super::desk::{Desk, guarded, initialize, initialized, list};
@@ -11,10 +11,10 @@ async fn status(desk: &Desk, ask: Ask) -> u16 {
     desk.ask(&ask).await.head.status
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn each_fault_has_its_status() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         let good = Ask::post(list(1)).session(&id);
         let cases = [
@@ -63,19 +63,72 @@ async fn each_fault_has_its_status() {
             (406, good.clone().with("accept", "text/html")),
             (406, Ask::get().session(&id).with("accept", "application/json")),
             (415, good.clone().with("content-type", "text/plain")),
+            (415, good.clone().without("content-type")),
             (415, good.clone().with("content-type", "")),
             (415, good.clone().with("content-type", "application/x-www-form-urlencoded")),
+            (415, good.clone().with("content-encoding", "gzip")),
+            (200, good.clone().with("content-encoding", "identity")),
+            // Whoever looked at such a request before may have looked at the other one.
+            (400, good.clone().and("host", "127.0.0.1")),
+            (400, good.clone().and("host", "evil.example")),
+            (400, good.clone().and("mcp-session-id", &id)),
+            (400, good.clone().and("mcp-session-id", "no-such-session")),
+            (400, good.clone().and("content-type", "text/plain")),
+            (
+                400,
+                good.clone()
+                    .and("mcp-protocol-version", "2025-03-26")
+                    .and("mcp-protocol-version", "2025-06-18"),
+            ),
+            (400, Ask::get().session(&id).and("last-event-id", "g1-0").and("last-event-id", "g1-1")),
+            (403, good.clone().and("origin", "http://localhost").and("origin", "http://evil.example")),
+            // Names that are this machine's in some programs' eyes only.
+            (403, good.clone().with("host", "localhost.")),
+            (403, good.clone().with("host", "user@localhost")),
+            (403, good.clone().with("host", "127.0.0.1@evil.example")),
+            (403, good.clone().with("host", "[::1")),
+            (403, good.clone().with("host", "")),
+            (403, good.clone().with("host", "lócalhost")),
+            (403, good.clone().with("origin", "http://localhost:80@evil.example")),
+            (403, good.clone().with("origin", "http://lócalhost")),
+            (200, good.clone().with("host", "LocalHost:1")),
+            (200, good.clone().with("host", "[::1]:8080").with("origin", "http://[::1]:8080")),
+            // The address of the request counts as much as the header.
+            (200, good.clone().target("http://127.0.0.1:8080/mcp")),
+            (403, good.clone().target("http://evil.example/mcp")),
+            (403, good.clone().target("http://user@127.0.0.1/mcp")),
+            // A page of another origin has to ask first, and is not told that it may.
+            (
+                405,
+                Ask::method("OPTIONS")
+                    .with("origin", "http://localhost:3000")
+                    .with("access-control-request-method", "POST")
+                    .with("access-control-request-headers", "content-type,mcp-session-id"),
+            ),
+            (404, good.clone().session("")),
+            (404, good.clone().session("séance")),
+            (404, good.clone().session(&"0".repeat(100_000))),
+            (400, good.clone().with("mcp-protocol-version", "")),
+            (400, good.clone().with("mcp-protocol-version", "2025-03-26, 2025-06-18")),
+            (400, good.clone().with("mcp-protocol-version", "é")),
+            (400, Ask::get().session(&id).with("last-event-id", "")),
         ];
         for (expected, ask) in cases {
             let text = ask.text();
             let answer = desk.ask(&ask).await;
             assert_eq!(answer.head.status, expected, "{text}\n{answer:?}");
+            assert_eq!(answer.head.get("access-control-allow-origin"), None, "{text}");
             if expected >= 400 {
                 assert_eq!(answer.json()["id"], json!(null), "{text}");
                 assert!(answer.json()["error"]["message"].is_string(), "{text}");
             }
         }
         assert_eq!(desk.ask(&Ask::method("PUT")).await.head.get("allow"), Some("GET, POST, DELETE"));
+        // There is no body to such an answer.
+        let mut wire = desk.wire().await;
+        wire.send(&Ask::method("HEAD").session(&id).text()).await;
+        assert_eq!(wire.head().await.unwrap().status, 405);
+        assert_eq!(wire.ask(&good).await.head.status, 200);
         // Nothing of all that has hurt the session, and nothing has begun another.
         assert_eq!(status(&desk, good).await, 200);
         assert_eq!(desk.server.sessions(), 1);
@@ -83,10 +136,10 @@ async fn each_fault_has_its_status() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn every_known_version_is_accepted_in_the_head() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
             let ask = Ask::post(list(1)).session(&id).with("mcp-protocol-version", version);
@@ -96,19 +149,21 @@ async fn every_known_version_is_accepted_in_the_head() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn bodies_have_a_limit() {
     guarded(async {
         let options = ServerOptions::default().max_body_bytes(1000);
-        let desk = Desk::with(options, ListenOptions::default()).await;
+        let desk = Desk::with(options);
         let id = desk.ready().await;
         let long = json!({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x".repeat(2000)}});
         assert_eq!(status(&desk, Ask::post(&long).session(&id)).await, 413);
+        // Of one that says that it is too long nothing is waited for.
+        let mut wire = desk.wire().await;
+        wire.send(&Ask::post("").session(&id).with("content-length", "1001").head()).await;
+        assert_eq!(wire.head().await.unwrap().status, 413);
         // Nobody has said how long this one is.
         let mut wire = desk.wire().await;
-        let ask = Ask::post("").session(&id).with("transfer-encoding", "chunked").with("content-length", " ");
-        let head = ask.head().replace("content-length:  \r\n", "");
-        wire.send(&head).await;
+        wire.send(&Ask::post("").session(&id).pieces().head()).await;
         for _ in 0..20 {
             wire.send(&format!("64\r\n{}\r\n", "x".repeat(100))).await;
         }
@@ -118,11 +173,94 @@ async fn bodies_have_a_limit() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
+async fn the_version_that_was_agreed_on_is_accepted_however_it_was_said() {
+    guarded(async {
+        // The answer to `initialize` takes its time, so it is a stream, and the settings know of no version.
+        let desk = Desk::with(ServerOptions::default().versions([""; 0]));
+        desk.gates.greet.forget_permits(usize::MAX);
+        let mut opening = desk.wire().await.stream(&Ask::post(initialize(0))).await;
+        desk.gates.greet.add_permits(1);
+        assert_eq!(opening.message().await.unwrap().json()["result"]["protocolVersion"], "2025-03-26");
+        let id = opening.head.get("mcp-session-id").unwrap();
+        let told = |version| Ask::post(initialized()).session(id).with("mcp-protocol-version", version);
+        assert_eq!(status(&desk, told("2025-06-18")).await, 400);
+        assert_eq!(status(&desk, told("2025-03-26")).await, 202);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn older_forms_of_http_and_requests_without_a_host() {
+    guarded(async {
+        let desk = Desk::start();
+        let id = desk.ready().await;
+        let body = list(1).to_string();
+        let asked = |version: &str, head: &str| {
+            let rest = "accept: */*\r\ncontent-type: application/json\r\n";
+            format!(
+                "POST /mcp {version}\r\n{head}{rest}mcp-session-id: {id}\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            )
+        };
+        let cases = [
+            (200, asked("HTTP/1.0", "host: localhost\r\n")),
+            (403, asked("HTTP/1.0", "")),
+            (403, asked("HTTP/1.1", "")),
+            (403, asked("HTTP/1.0", "host: evil.example\r\n")),
+            // Two ways to say how long the body is, of which somebody else may have believed the other.
+            (400, asked("HTTP/1.1", "host: localhost\r\ncontent-length: 5\r\n")),
+            (400, asked("HTTP/1.1", "host: localhost\r\nx-folded: a\r\n b: c\r\n")),
+        ];
+        for (expected, text) in cases {
+            let mut wire = desk.wire().await;
+            wire.send(&text).await;
+            assert_eq!(wire.head().await.unwrap().status, expected, "{text}");
+        }
+        // There is room for so much of a head, and for so many headers.
+        for head in ["x: y\r\n".repeat(1000), format!("x: {}\r\n", "y".repeat(1_000_000))] {
+            let mut wire = desk.wire().await;
+            let text = asked("HTTP/1.1", &format!("host: localhost\r\n{head}"));
+            // The server may close the connection before it has all of it.
+            let _ = tokio::io::AsyncWriteExt::write_all(&mut wire.stream, text.as_bytes()).await;
+            assert_eq!(wire.head().await.unwrap().status, 431);
+        }
+        assert_eq!(desk.server.sessions(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_nested_too_deep_is_refused() {
+    guarded(async {
+        let desk = Desk::start();
+        let id = desk.ready().await;
+        let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        let inside = |depth| {
+            let params = format!(r#"{{"cursor":{}}}"#, deep(depth));
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{params}}}"#)
+        };
+        // A list is a batch, and what is in it is answered one by one.
+        let list_of_one = desk.ask(&Ask::post(deep(100_000)).session(&id)).await;
+        assert_eq!(list_of_one.json()[0]["error"]["code"], -32600, "{list_of_one:?}");
+        assert_eq!(status(&desk, Ask::post(deep(100_000))).await, 400);
+        for body in [format!(r#"{{"a":{}}}"#, deep(100_000)), "[".repeat(100_000)] {
+            assert_eq!(status(&desk, Ask::post(&body).session(&id)).await, 400);
+            assert_eq!(status(&desk, Ask::post(&body)).await, 400);
+        }
+        let refused = desk.ask(&Ask::post(inside(100_000)).session(&id)).await;
+        assert!(refused.json()["error"].is_object(), "{refused:?}");
+        assert_eq!(status(&desk, Ask::post(list(2)).session(&id)).await, 200);
+        assert_eq!(desk.server.sessions(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn hosts_and_origins_can_be_listed() {
     guarded(async {
         let options = ServerOptions::default().hosts(["mcp.example"]).origins(["https://app.example"]);
-        let desk = Desk::with(options, ListenOptions::default()).await;
+        let desk = Desk::with(options);
         let ask = Ask::post(initialize(0)).with("host", "mcp.example:8080");
         assert_eq!(status(&desk, ask.clone()).await, 200);
         assert_eq!(status(&desk, ask.clone().with("origin", "https://app.example")).await, 200);
@@ -133,10 +271,10 @@ async fn hosts_and_origins_can_be_listed() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn there_is_room_for_so_many_sessions_only() {
     guarded(async {
-        let desk = Desk::with(ServerOptions::default().max_sessions(2), ListenOptions::default()).await;
+        let desk = Desk::with(ServerOptions::default().max_sessions(2));
         let first = desk.open().await;
         desk.open().await;
         let refused = desk.ask(&Ask::post(initialize(0))).await;

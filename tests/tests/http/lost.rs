@@ -20,7 +20,7 @@ async fn forget(desk: &Desk) {
 #[tokio::test]
 async fn it_is_begun_anew_and_the_call_made_once_more() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::listening().await;
         let (session, reports) = ready(transport(&desk.url())).await.unwrap();
         let handle = session.handle();
         for round in 1..=3 {
@@ -40,7 +40,7 @@ async fn it_is_begun_anew_and_the_call_made_once_more() {
 #[tokio::test]
 async fn those_who_notice_at_the_same_time_share_it() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::listening().await;
         let (session, reports) = ready(transport(&desk.url())).await.unwrap();
         forget(&desk).await;
         let calls = (0..20).map(|_| {
@@ -66,7 +66,7 @@ async fn a_call_that_was_running_fails_and_does_not_hang() {
         let options = ServerOptions::default()
             .stream_after(std::time::Duration::ZERO)
             .retry(std::time::Duration::from_millis(5));
-        let desk = Desk::with(options, ListenOptions::default()).await;
+        let desk = Desk::listening_with(options, ListenOptions::default()).await;
         let (session, _) = ready(transport(&desk.url())).await.unwrap();
         let handle = session.handle();
         let running = tokio::spawn(async move { handle.call_tool(call("hold")).await });

@@ -1,15 +1,14 @@
 //! Requests that overtake one another, come twice, or come to a session that is not theirs.
 
-use mcp_runtime::transport::http::{ListenOptions, ServerOptions};
 use serde_json::json;
 
-use super::desk::{Desk, call, guarded, initialize, initialized, list};
+use super::desk::{Desk, call, guarded, initialize, initialized, list, settle};
 use super::wire::Ask;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_list_of_tools_overtakes_initialized() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.open().await;
         let listed = desk.ask(&Ask::post(list(1)).session(&id)).await;
         assert_eq!(listed.json()["result"]["tools"][0]["name"], "echo");
@@ -20,10 +19,10 @@ async fn the_list_of_tools_overtakes_initialized() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_client_that_never_says_initialized_is_served_until_it_is_forgotten() {
     guarded(async {
-        let mut desk = Desk::start().await;
+        let mut desk = Desk::start();
         let id = desk.open().await;
         for number in 1..5 {
             let listed = desk.ask(&Ask::post(list(number)).session(&id)).await;
@@ -37,10 +36,10 @@ async fn a_client_that_never_says_initialized_is_served_until_it_is_forgotten() 
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn two_clients_that_begin_at_the_same_time_have_two_sessions() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let ask = Ask::post(initialize(0));
         let (one, two) = tokio::join!(desk.ask(&ask), desk.ask(&ask));
         let id = |answer: &super::wire::Answer| answer.head.get("mcp-session-id").unwrap().to_owned();
@@ -55,10 +54,10 @@ async fn two_clients_that_begin_at_the_same_time_have_two_sessions() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_second_initialize_is_refused_and_changes_nothing() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         let again = desk.ask(&Ask::post(initialize(7)).session(&id)).await;
         assert_eq!((again.head.status, &again.json()["id"]), (200, &json!(7)), "{again:?}");
@@ -71,10 +70,10 @@ async fn a_second_initialize_is_refused_and_changes_nothing() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_handshake_that_is_refused_leaves_nothing_behind() {
     guarded(async {
-        let mut desk = Desk::start().await;
+        let mut desk = Desk::start();
         let unread = json!({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":7}});
         let refused = desk.ask(&Ask::post(unread)).await;
         assert_eq!(refused.json()["error"]["code"], -32602, "{refused:?}");
@@ -89,25 +88,25 @@ async fn a_handshake_that_is_refused_leaves_nothing_behind() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_request_on_a_session_that_is_being_deleted() {
     guarded(async {
-        let mut desk = Desk::start().await;
+        let mut desk = Desk::start();
         let id = desk.ready().await;
         let mut held = desk.wire().await;
         held.send(&Ask::post(call(1, "hold")).session(&id).text()).await;
         let stream = desk.wire().await.stream(&Ask::get().session(&id)).await;
-        while desk.gates.holding.load(std::sync::atomic::Ordering::SeqCst) == 0 {
-            tokio::task::yield_now().await;
-        }
+        settle().await;
         assert_eq!(desk.ask(&Ask::method("DELETE").session(&id)).await.head.status, 204);
         for ask in [Ask::post(list(3)), Ask::get(), Ask::method("DELETE"), Ask::post(initialize(4))] {
             assert_eq!(desk.ask(&ask.session(&id)).await.head.status, 404);
         }
         // What was running has come to an end, too: the call, the stream, and the session's code.
+        let begun = tokio::time::Instant::now();
         assert_eq!(held.answer().await.head.status, 410);
         let mut stream = stream;
         assert_eq!(stream.message().await, None);
+        assert_eq!(begun.elapsed().as_secs(), 0, "at once");
         desk.gates.hold.add_permits(1);
         desk.next_end().await.unwrap();
         assert_eq!(desk.server.sessions(), 0);
@@ -115,10 +114,10 @@ async fn a_request_on_a_session_that_is_being_deleted() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn another_client_s_session_cannot_be_guessed() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         assert_eq!(id.len(), 32);
         // Near misses of a real id are as wrong as anything.
@@ -141,14 +140,26 @@ async fn another_client_s_session_cannot_be_guessed() {
         let stolen = desk.ask(&Ask::get().session(&other).with("last-event-id", &event.id)).await;
         assert_eq!(stolen.head.status, 400);
         assert_eq!(desk.ask(&Ask::post(list(5)).session(&id)).await.head.status, 200);
+        // A near miss is told no more than a wild guess, and one that was right until now no more than either.
+        assert_eq!(desk.ask(&Ask::method("DELETE").session(&other)).await.head.status, 204);
+        let near = format!("{}{}", &id[..31], if id.ends_with('0') { '1' } else { '0' });
+        let mut answers = Vec::new();
+        for guess in [&*near, "x", "", &other, "ÿ", &"0".repeat(20_000)] {
+            let mut wire = desk.wire().await;
+            let answer = wire.ask(&Ask::post(list(1)).session(guess)).await;
+            answers.push(format!("{answer:?}"));
+        }
+        answers.dedup();
+        assert_eq!(answers.len(), 1, "{answers:?}");
+        assert!(answers[0].contains("404") && !answers[0].contains(&id));
     })
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn batches_are_answered_together() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         let batch =
             json!([list(1), initialized(), call(2, "echo"), {"jsonrpc":"2.0","id":3,"method":"ping"}]);
@@ -165,10 +176,10 @@ async fn batches_are_answered_together() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn ids_in_use_are_refused_where_they_come() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         let mut held = desk.wire().await;
         held.send(&Ask::post(call(1, "hold")).session(&id).text()).await;
@@ -184,22 +195,76 @@ async fn ids_in_use_are_refused_where_they_come() {
     .await;
 }
 
-#[tokio::test]
-async fn many_idle_sessions() {
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_deleted_is_nobody_s_in_the_middle_of_a_body() {
     guarded(async {
-        let desk = Desk::with(ServerOptions::default(), ListenOptions::default()).await;
+        let mut desk = Desk::start();
+        let id = desk.ready().await;
+        // The session is there when the head has come, and gone when the body has.
+        let mut slow = desk.wire().await;
+        let text = Ask::post(call(1, "hold")).session(&id).text();
+        let (head, body) = text.split_at(text.len() - 10);
+        slow.send(head).await;
+        settle().await;
+        assert_eq!(desk.ask(&Ask::method("DELETE").session(&id)).await.head.status, 204);
+        slow.send(body).await;
+        assert_eq!(slow.answer().await.head.status, 404);
+        assert_eq!(desk.gates.holding.load(std::sync::atomic::Ordering::SeqCst), 0);
+        desk.next_end().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_goes_away_before_it_knows_its_session_leaves_nothing_behind() {
+    guarded(async {
+        let mut desk = Desk::start();
+        desk.gates.greet.forget_permits(usize::MAX);
         let mut wire = desk.wire().await;
+        wire.send(&Ask::post(initialize(0)).text()).await;
+        settle().await;
+        assert_eq!(desk.server.sessions(), 1);
+        drop(wire);
+        settle().await;
+        assert_eq!((desk.server.sessions(), desk.running()), (0, 0));
+        desk.next_end().await.unwrap_err();
+    })
+    .await;
+}
+
+/// All that the settings permit. Over one connection, for a session at rest needs none.
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_idle_sessions() {
+    guarded(async {
+        let desk = Desk::start();
+        let mut wire = desk.wire().await;
+        let (opening, ready) = (Ask::post(initialize(0)), Ask::post(initialized()));
         let mut ids = Vec::new();
-        for _ in 0..1000 {
-            let answer = wire.ask(&Ask::post(initialize(0))).await;
-            ids.push(answer.head.get("mcp-session-id").unwrap().to_owned());
+        for _ in 0..10_000 {
+            let answer = wire.ask(&opening).await;
+            let id = answer.head.get("mcp-session-id").unwrap().to_owned();
+            assert_eq!(wire.ask(&ready.clone().session(&id)).await.head.status, 202);
+            ids.push(id);
         }
-        assert_eq!(desk.server.sessions(), ids.len());
-        for id in &ids {
+        assert_eq!((desk.server.sessions(), desk.running()), (10_000, 10_000));
+        assert_eq!(wire.ask(&opening).await.head.status, 503);
+        let distinct: std::collections::HashSet<&String> = ids.iter().collect();
+        assert_eq!(distinct.len(), ids.len());
+        // Each is its own, wherever one looks.
+        for id in ids.iter().step_by(100) {
             assert_eq!(wire.ask(&Ask::post(list(1)).session(id)).await.json()["id"], 1);
-            assert_eq!(wire.ask(&Ask::method("DELETE").session(id)).await.head.status, 204);
         }
-        assert_eq!(desk.server.sessions(), 0);
+        let (first, rest) = ids.split_first().unwrap();
+        assert_eq!(wire.ask(&Ask::method("DELETE").session(first)).await.head.status, 204);
+        assert_eq!(wire.ask(&opening).await.head.status, 200, "there is room again");
+        // Nobody says anything for as long as a session may rest, but in one of them.
+        let last = rest.last().unwrap();
+        for number in 2..6 {
+            tokio::time::sleep(std::time::Duration::from_secs(10 * 60)).await;
+            assert_eq!(wire.ask(&Ask::post(list(number)).session(last)).await.json()["id"], number);
+        }
+        assert_eq!((desk.server.sessions(), desk.running()), (1, 1));
+        assert_eq!(wire.ask(&Ask::post(list(1)).session(first)).await.head.status, 404);
     })
     .await;
 }

@@ -43,7 +43,7 @@ fn resumed(url: &str, names: &Names) -> McpClient<Active> {
 #[tokio::test]
 async fn a_session_that_was_begun_elsewhere_goes_on_here() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::listening().await;
         let id = desk.ready().await;
         let names = Names { names: vec![id; 3], ..Names::default() };
         let session = resumed(&desk.url(), &names);
@@ -60,7 +60,7 @@ async fn a_session_that_was_begun_elsewhere_goes_on_here() {
 #[tokio::test]
 async fn a_session_that_is_rejected_is_not_begun_anew() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::listening().await;
         let (first, second) = (desk.ready().await, desk.ready().await);
         let names = Names { names: vec![first.clone(), first.clone(), second], ..Names::default() };
         let session = resumed(&desk.url(), &names);
@@ -80,7 +80,7 @@ async fn a_session_that_is_rejected_is_not_begun_anew() {
 #[tokio::test]
 async fn the_provider_s_own_error_reaches_the_caller() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::listening().await;
         let session = resumed(&desk.url(), &Names::default());
         match session.call_tool(call("echo")).await.unwrap_err() {
             Error::SessionProvider(error) => assert!(error.downcast_ref::<NoMore>().is_some(), "{error}"),

@@ -1,19 +1,21 @@
-//! Clients that are slow, break off, or are gone. What is waited for is short here, and never by the clock of a test.
+//! Clients that are slow, break off, or are gone. Where the clock matters it is the test's own, which goes on when
+//! nobody has anything to do.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_runtime::Error;
-use mcp_runtime::transport::http::{ListenOptions, ServerOptions};
+use mcp_runtime::transport::http::{HttpServer, HttpSession, ListenOptions, ServerOptions};
+use tokio::time::Instant;
 
-use super::desk::{Desk, call, guarded, initialize, list};
-use super::wire::Ask;
-
-const SHORT: Duration = Duration::from_millis(50);
+use super::desk::{Desk, call, guarded, initialize, list, settle};
+use super::wire::{Ask, Wire};
 
 #[tokio::test]
 async fn a_head_that_does_not_come_to_an_end_ends_the_connection() {
     guarded(async {
-        let desk = Desk::with(ServerOptions::default(), ListenOptions::default().head_within(SHORT)).await;
+        let listen = ListenOptions::default().head_within(Duration::from_millis(50));
+        let desk = Desk::listening_with(ServerOptions::default(), listen).await;
         let mut wire = desk.wire().await;
         wire.send("POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\nx-slow: ").await;
         // The server says what it thinks of that, or nothing; then there is no more.
@@ -27,14 +29,56 @@ async fn a_head_that_does_not_come_to_an_end_ends_the_connection() {
 }
 
 #[tokio::test]
+async fn connections_without_end_do_not_keep_others_out() {
+    guarded(async {
+        // There is room for two, and two who never finish their heads have it.
+        let listen = ListenOptions::default().head_within(Duration::from_millis(50)).max_connections(2);
+        let desk = Desk::listening_with(ServerOptions::default(), listen).await;
+        let mut slow: Vec<Wire> = Vec::new();
+        for _ in 0..2 {
+            let mut wire = desk.wire().await;
+            wire.send("GET /mcp HTTP/1.1\r\nhost:").await;
+            slow.push(wire);
+        }
+        // This one waits until they have been shown out.
+        assert_eq!(desk.ask(&Ask::post(initialize(0))).await.head.status, 200);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn connections_have_a_limit() {
+    guarded(async {
+        let listen = ListenOptions::default().max_connections(1);
+        let mut desk = Desk::listening_with(ServerOptions::default(), listen).await;
+        let mut first = desk.wire().await;
+        assert_eq!(first.ask(&Ask::get()).await.head.status, 400);
+        // The second one has something to say, and is not listened to while the first is there.
+        let mut second = desk.wire().await;
+        second.send(&Ask::post(initialize(0)).text()).await;
+        for _ in 0..50 {
+            assert_eq!(first.ask(&Ask::get()).await.head.status, 400);
+            assert_eq!(desk.server.sessions(), 0);
+        }
+        drop(first);
+        assert_eq!(second.answer().await.head.status, 200);
+        drop(second);
+        drop(desk.stop());
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_body_that_does_not_come_to_an_end_is_refused() {
     guarded(async {
-        let desk = Desk::with(ServerOptions::default().body_within(SHORT), ListenOptions::default()).await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         for ask in [Ask::post(list(1)).session(&id), Ask::post(initialize(0))] {
+            let begun = Instant::now();
             let mut wire = desk.wire().await;
-            wire.send(&ask.clone().with("content-length", "1000").text()).await;
+            wire.send(&ask.with("content-length", "1000").text()).await;
             assert_eq!(wire.answer().await.head.status, 408);
+            assert_eq!(begun.elapsed().as_secs(), 30);
         }
         assert_eq!(desk.server.sessions(), 1);
         assert_eq!(desk.ask(&Ask::post(list(2)).session(&id)).await.head.status, 200);
@@ -42,16 +86,44 @@ async fn a_body_that_does_not_come_to_an_end_is_refused() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
+async fn a_body_that_comes_drop_by_drop_gains_no_time() {
+    guarded(async {
+        let desk = Desk::start();
+        let id = desk.ready().await;
+        let mut wire = desk.wire().await;
+        wire.send(&Ask::post("").session(&id).pieces().head()).await;
+        let begun = Instant::now();
+        let head = loop {
+            // A drop each second, so there is never a silence of any length.
+            wire.send("1\r\n \r\n").await;
+            match tokio::time::timeout(Duration::from_secs(1), wire.head()).await {
+                Ok(head) => break head.unwrap(),
+                Err(_) => assert!(begun.elapsed().as_secs() < 60, "nobody refuses it"),
+            }
+        };
+        assert_eq!((head.status, begun.elapsed().as_secs()), (408, 30));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_body_that_is_cut_short_is_nobody_s_message() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         let whole = list(1).to_string();
-        for ask in [Ask::post(&whole).session(&id), Ask::post(initialize(0))] {
+        // What has come is a whole message in itself, but not all that was promised.
+        let long = |ask: Ask| ask.with("content-length", "1000").text();
+        let pieces = |ask: Ask| format!("{}{:x}\r\n{whole}\r\n", ask.pieces().head(), whole.len());
+        let cut = [
+            long(Ask::post(&whole).session(&id)),
+            long(Ask::post(initialize(0))),
+            pieces(Ask::post("").session(&id)),
+        ];
+        for text in cut {
             let mut wire = desk.wire().await;
-            let ask = ask.with("content-length", "1000");
-            wire.send(&ask.text()).await;
+            wire.send(&text).await;
             tokio::io::AsyncWriteExt::shutdown(&mut wire.stream).await.unwrap();
             // Whether the server still says something to that is its own affair.
             if let Some(head) = wire.head().await {
@@ -66,45 +138,109 @@ async fn a_body_that_is_cut_short_is_nobody_s_message() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
+async fn a_session_that_nobody_takes_on_is_refused_after_a_while() {
+    guarded(async {
+        // Whoever is given the transports has forgotten about them.
+        let kept: Arc<Mutex<Vec<HttpSession>>> = Arc::default();
+        let keeping = Arc::clone(&kept);
+        let server = HttpServer::new(ServerOptions::default(), move |transport| {
+            keeping.lock().unwrap().push(transport);
+            std::future::pending()
+        });
+        let router = axum::Router::new().route("/mcp", server.method_router());
+        let mut wire = super::desk::connect(&router);
+        let begun = Instant::now();
+        assert_eq!(wire.ask(&Ask::post(initialize(0))).await.head.status, 503);
+        assert_eq!((begun.elapsed().as_secs(), server.sessions()), (60, 0));
+        // One who drops his lets go of the client at once.
+        let server = HttpServer::new(ServerOptions::default(), |_| async {});
+        let router = axum::Router::new().route("/mcp", server.method_router());
+        let begun = Instant::now();
+        assert_eq!(super::desk::connect(&router).ask(&Ask::post(initialize(0))).await.head.status, 503);
+        assert_eq!((begun.elapsed().as_secs(), server.sessions()), (0, 0));
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_session_that_nobody_uses_comes_to_its_end() {
     guarded(async {
-        let options = ServerOptions::default().idle_after(SHORT);
-        let mut desk = Desk::with(options, ListenOptions::default()).await;
+        let mut desk = Desk::start();
         let id = desk.ready().await;
+        // What it says counts, and what is only a request for it does not.
+        tokio::time::sleep(Duration::from_secs(20 * 60)).await;
+        assert_eq!(desk.ask(&Ask::post(list(1)).session(&id)).await.head.status, 200);
+        let begun = Instant::now();
         desk.next_end().await.unwrap();
-        assert_eq!(desk.server.sessions(), 0);
+        assert_eq!(begun.elapsed().as_secs(), 30 * 60);
+        settle().await;
+        assert_eq!((desk.server.sessions(), desk.running()), (0, 0));
+        assert_eq!(desk.ask(&Ask::post(list(2)).session(&id)).await.head.status, 404);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_shorter_patience_counts_from_the_second_message_on() {
+    guarded(async {
+        let mut desk = Desk::with(ServerOptions::default().idle_after(Duration::from_secs(10)));
+        desk.open().await;
+        let begun = Instant::now();
+        desk.next_end().await.unwrap_err();
+        assert_eq!(begun.elapsed().as_secs(), 60);
+        desk.ready().await;
+        let begun = Instant::now();
+        desk.next_end().await.unwrap();
+        assert_eq!(begun.elapsed().as_secs(), 10);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_the_server_s_own_code_ends_is_not_there_any_more() {
+    guarded(async {
+        let mut desk = Desk::start();
+        let id = desk.ready().await;
+        desk.gates.announce.close();
+        desk.next_end().await.unwrap();
+        settle().await;
+        assert_eq!((desk.server.sessions(), desk.running()), (0, 0));
         assert_eq!(desk.ask(&Ask::post(list(1)).session(&id)).await.head.status, 404);
     })
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_session_whose_client_never_comes_back_comes_to_its_end_sooner() {
     guarded(async {
-        let options = ServerOptions::default().opening_within(SHORT);
-        let mut desk = Desk::with(options, ListenOptions::default()).await;
+        let mut desk = Desk::start();
+        let begun = Instant::now();
         desk.open().await;
         desk.next_end().await.unwrap_err();
-        assert_eq!(desk.server.sessions(), 0);
+        assert_eq!(begun.elapsed().as_secs(), 60);
+        settle().await;
+        assert_eq!((desk.server.sessions(), desk.running()), (0, 0));
     })
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_session_is_in_use_as_long_as_a_stream_is_read() {
     guarded(async {
-        let options = ServerOptions::default().idle_after(SHORT).keep_alive(SHORT);
-        let mut desk = Desk::with(options, ListenOptions::default()).await;
+        let mut desk = Desk::start();
         let id = desk.ready().await;
         let mut stream = desk.wire().await.stream(&Ask::get().session(&id)).await;
-        // Several times the wait, as the server counts it: each comment comes after one.
-        for _ in 0..5 {
+        // Several times the wait; the server says from time to time that it is there.
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(4 * 30 * 60) {
             stream.wire.piece().await.unwrap();
         }
-        assert_eq!(desk.ask(&Ask::post(list(1)).session(&id)).await.head.status, 200);
+        // From here on nobody reads.
+        let begun = Instant::now();
         drop(stream);
         desk.next_end().await.unwrap();
+        assert_eq!(begun.elapsed().as_secs(), 30 * 60);
     })
     .await;
 }
@@ -112,43 +248,94 @@ async fn a_session_is_in_use_as_long_as_a_stream_is_read() {
 #[tokio::test]
 async fn a_server_that_stops_answers_what_it_has_begun() {
     guarded(async {
-        let mut desk = Desk::start().await;
+        let mut desk = Desk::listening().await;
         let id = desk.ready().await;
         let mut stream = desk.wire().await.stream(&Ask::get().session(&id)).await;
         let mut talk = desk.wire().await.stream(&Ask::post(call(1, "talk")).session(&id)).await;
         talk.message().await.unwrap();
-        desk.stop();
+        let port = desk.stop();
         // The stream for what is said unasked ends at once, for it would keep its connection open.
         assert_eq!(stream.message().await, None);
         desk.gates.hold.add_permits(2);
         assert_eq!(talk.message().await.unwrap().json()["params"]["progress"], 2.0);
         assert_eq!(talk.message().await.unwrap().json()["result"]["content"][0]["text"], "talked");
         desk.next_end().await.unwrap();
-        let Desk { serving, server, .. } = desk;
-        serving.await.unwrap().unwrap();
-        assert_eq!(server.sessions(), 0);
+        port.serving.await.unwrap().unwrap();
+        assert_eq!(desk.server.sessions(), 0);
     })
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
+async fn a_server_that_stops_begins_nothing_and_does_not_wait_for_ever() {
+    guarded(async {
+        let mut desk = Desk::start();
+        let id = desk.ready().await;
+        let mut held = desk.wire().await;
+        held.send(&Ask::post(call(1, "hold")).session(&id).text()).await;
+        settle().await;
+        let server = desk.server.clone();
+        let stopping = tokio::spawn(async move { server.shutdown(Duration::from_secs(2)).await });
+        settle().await;
+        let refused = desk.ask(&Ask::post(initialize(0))).await;
+        assert_eq!((refused.head.status, refused.head.get("retry-after")), (503, Some("1")));
+        assert_eq!(desk.ask(&Ask::post(list(2)).session(&id)).await.head.status, 404);
+        // The call is never done, so after its time the session ends all the same, and whoever waits hears of that.
+        assert!(!stopping.await.unwrap(), "not everything has come to its end");
+        assert_eq!(held.answer().await.head.status, 410);
+        // Handlers are nobody's to break off: the session's code is over when this one is.
+        desk.gates.hold.add_permits(1);
+        desk.next_end().await.unwrap();
+        assert_eq!(desk.server.sessions(), 0);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_late_misses_nothing() {
+    guarded(async {
+        let desk = Desk::with(ServerOptions::default().replay_bytes(10_000_000));
+        let id = desk.ready().await;
+        let mut stream = desk.wire().await.stream(&Ask::get().session(&id)).await;
+        // More than anybody keeps for it: the session's code waits.
+        desk.gates.announce.add_permits(10_000);
+        settle().await;
+        assert!(desk.gates.announce.available_permits() > 0);
+        let mut last = String::new();
+        for _ in 0..10_000 {
+            last = stream.message().await.unwrap().id;
+        }
+        assert_eq!(desk.gates.announce.available_permits(), 0);
+        // The same once more. Now it leaves while some of it lies where nobody has taken it.
+        desk.gates.announce.add_permits(10_000);
+        settle().await;
+        assert!(desk.gates.announce.available_permits() > 0);
+        drop(stream);
+        let ask = Ask::get().session(&id).with("last-event-id", &last);
+        let mut resumed = desk.wire().await.stream(&ask).await;
+        for _ in 0..10_000 {
+            resumed.message().await.unwrap();
+        }
+        let more = tokio::time::timeout(Duration::from_millis(1), resumed.message()).await;
+        assert!(more.is_err(), "nothing comes twice");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_client_that_reads_nothing_does_not_make_the_server_grow() {
     guarded(async {
-        let mut desk = Desk::start().await;
+        let mut desk = Desk::start();
         let id = desk.ready().await;
         // Its stream is open, and full.
         let stream = desk.wire().await.stream(&Ask::get().session(&id)).await;
         desk.gates.announce.add_permits(200_000);
-        let mut before = desk.gates.announce.available_permits();
-        let mut same = 0;
-        // At some point the session's code waits.
-        while same < 50 {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-            let now = desk.gates.announce.available_permits();
-            same = if now == before { same + 1 } else { 0 };
-            before = now;
-        }
-        assert!(before > 0, "somebody has to wait");
+        // Everybody has done what they could, so the session's code waits.
+        settle().await;
+        let left = desk.gates.announce.available_permits();
+        assert!(left > 100_000, "somebody has to wait: {left}");
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(desk.gates.announce.available_permits(), left);
         drop(stream);
         assert_eq!(desk.ask(&Ask::method("DELETE").session(&id)).await.head.status, 204);
         match desk.next_end().await {

@@ -1,15 +1,17 @@
 //! Streams: what comes on which, and what happens when one is cut.
 
-use mcp_runtime::transport::http::{ListenOptions, ServerOptions};
+use std::time::Duration;
+
+use mcp_runtime::transport::http::ServerOptions;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, call, guarded, list};
+use super::desk::{Desk, call, guarded, list, settle};
 use super::wire::Ask;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_answer_is_json_unless_there_is_more_to_say() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         let plain = desk.ask(&Ask::post(call(1, "echo")).session(&id)).await;
         assert_eq!(plain.head.get("content-type"), Some("application/json"));
@@ -28,10 +30,10 @@ async fn an_answer_is_json_unless_there_is_more_to_say() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn newer_clients_are_primed_with_an_event() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         let ask = Ask::get().session(&id).with("mcp-protocol-version", "2025-11-25");
         let mut stream = desk.wire().await.stream(&ask).await;
@@ -42,10 +44,10 @@ async fn newer_clients_are_primed_with_an_event() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_the_server_asks_about_a_call_comes_on_the_stream_of_that_call() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         let mut general = desk.wire().await.stream(&Ask::get().session(&id)).await;
         let mut stream = desk.wire().await.stream(&Ask::post(call(1, "ask")).session(&id)).await;
@@ -64,15 +66,13 @@ async fn what_the_server_asks_about_a_call_comes_on_the_stream_of_that_call() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_said_unasked_waits_for_a_stream_and_comes_once() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         desk.gates.announce.add_permits(3);
-        while desk.gates.announce.available_permits() > 0 {
-            tokio::task::yield_now().await;
-        }
+        settle().await;
         let mut first = desk.wire().await.stream(&Ask::get().session(&id)).await;
         let mut ids = Vec::new();
         for _ in 0..3 {
@@ -84,9 +84,7 @@ async fn what_is_said_unasked_waits_for_a_stream_and_comes_once() {
         ids.push(second.message().await.unwrap().id);
         drop(second);
         // Once that is gone, the other is used again. The server sees it go when it next looks.
-        while desk.gates.announce.available_permits() > 0 {
-            tokio::task::yield_now().await;
-        }
+        settle().await;
         ids.sort();
         ids.dedup();
         assert_eq!(ids.len(), 4, "no event has the id of another");
@@ -94,10 +92,10 @@ async fn what_is_said_unasked_waits_for_a_stream_and_comes_once() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_stream_that_is_cut_in_an_event_is_resumed_without_a_gap() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         let mut stream = desk.wire().await.stream(&Ask::post(call(1, "talk")).session(&id)).await;
         let first = stream.message().await.unwrap();
@@ -125,15 +123,17 @@ async fn a_stream_that_is_cut_in_an_event_is_resumed_without_a_gap() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_goes_on_when_its_stream_is_cut_before_the_first_event() {
     guarded(async {
-        let options = ServerOptions::default().stream_after(std::time::Duration::ZERO);
-        let desk = Desk::with(options, ListenOptions::default()).await;
+        let desk = Desk::start();
         let id = desk.ready().await;
+        // It takes its time, so the answer becomes a stream, with nothing on it yet.
         let mut stream = desk.wire().await.stream(&Ask::post(call(1, "hold")).session(&id)).await;
         let primed = stream.next().await.unwrap();
+        assert_eq!(desk.gates.holding.load(std::sync::atomic::Ordering::SeqCst), 1);
         drop(stream);
+        settle().await;
         desk.gates.hold.add_permits(1);
         let mut resumed =
             desk.wire().await.stream(&Ask::get().session(&id).with("last-event-id", &primed.id)).await;
@@ -142,10 +142,10 @@ async fn a_call_goes_on_when_its_stream_is_cut_before_the_first_event() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_kept_for_those_who_come_back_has_a_limit() {
     guarded(async {
-        let desk = Desk::with(ServerOptions::default().replay_bytes(400), ListenOptions::default()).await;
+        let desk = Desk::with(ServerOptions::default().replay_bytes(400));
         let id = desk.ready().await;
         let mut stream = desk.wire().await.stream(&Ask::get().session(&id)).await;
         let mut ids = Vec::new();
@@ -163,10 +163,220 @@ async fn what_is_kept_for_those_who_come_back_has_a_limit() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
+async fn each_message_is_on_one_stream_wherever_it_is_cut() {
+    guarded(async {
+        let desk = Desk::start();
+        let id = desk.ready().await;
+        let mut streams = Vec::new();
+        for _ in 0..4 {
+            streams.push(desk.wire().await.stream(&Ask::get().session(&id)).await);
+        }
+        desk.gates.announce.add_permits(1);
+        settle().await;
+        // One of them has it. Each says for itself what it has, and the rest is silence.
+        let mut heard = Vec::new();
+        for stream in &mut streams {
+            while let Ok(Some(event)) = tokio::time::timeout(Duration::from_millis(1), stream.message()).await
+            {
+                heard.push(event);
+            }
+        }
+        assert_eq!(heard.len(), 1, "{heard:?}");
+        // All are cut, at any place of what comes. What has not come is on the next stream, and nothing comes twice.
+        let mut said = 1;
+        let mut whole = heard;
+        for cut in [1, 7, 30, 60, 100] {
+            desk.gates.announce.add_permits(2);
+            said += 2;
+            settle().await;
+            for mut stream in streams.drain(..) {
+                let mut part = vec![0; cut];
+                let _ = tokio::time::timeout(
+                    Duration::from_millis(1),
+                    tokio::io::AsyncReadExt::read_exact(&mut stream.wire.stream, &mut part),
+                )
+                .await;
+            }
+            settle().await;
+            let last = whole.last().unwrap().id.clone();
+            let ask = Ask::get().session(&id).with("last-event-id", &last);
+            let mut resumed = desk.wire().await.stream(&ask).await;
+            for _ in 0..2 {
+                whole.push(resumed.message().await.unwrap());
+            }
+            streams.push(resumed);
+        }
+        let mut ids: Vec<&str> = whole.iter().map(|event| &*event.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), said, "none is lost, and none has come twice");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_nobody_hears_fails_and_one_that_waits_is_answered() {
+    guarded(async {
+        // What the server asks in the course of a call whose client is gone waits for a stream.
+        let desk = Desk::start();
+        let id = desk.ready().await;
+        let mut wire = desk.wire().await;
+        wire.send(&Ask::post(call(1, "hold_and_ask")).session(&id).text()).await;
+        settle().await;
+        drop(wire);
+        settle().await;
+        desk.gates.hold.add_permits(1);
+        settle().await;
+        let mut stream = desk.wire().await.stream(&Ask::get().session(&id)).await;
+        let asked = stream.message().await.unwrap().json();
+        assert_eq!(asked["method"], "roots/list");
+        let answer = json!({"jsonrpc":"2.0","id":asked["id"],"result":{"roots":[]}});
+        assert_eq!(desk.ask(&Ask::post(&answer).session(&id)).await.head.status, 202);
+        settle().await;
+        assert_eq!(desk.gates.said(), ["0 roots"]);
+        drop(stream);
+        settle().await;
+        // Where there is no room to keep it, whoever asked hears of that.
+        let desk = Desk::with(ServerOptions::default().replay_bytes(100));
+        let id = desk.ready().await;
+        let mut wire = desk.wire().await;
+        wire.send(&Ask::post(call(1, "hold_and_ask")).session(&id).text()).await;
+        settle().await;
+        drop(wire);
+        settle().await;
+        desk.gates.hold.add_permits(1);
+        settle().await;
+        let said = desk.gates.said();
+        assert!(said.len() == 1 && said[0].contains("opened no stream"), "{said:?}");
+        // The same of several questions at once.
+        let mut wire = desk.wire().await;
+        wire.send(&Ask::post(call(2, "hold_and_ask_twice")).session(&id).text()).await;
+        settle().await;
+        drop(wire);
+        settle().await;
+        desk.gates.hold.add_permits(1);
+        settle().await;
+        let said = desk.gates.said();
+        assert!(said.len() == 2 && said[1].matches("opened no stream").count() == 2, "{said:?}");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_said_to_somebody_who_is_leaving_is_on_the_next_stream_and_his_answer_is_not() {
+    guarded(async {
+        let desk = Desk::start();
+        let id = desk.ready().await;
+        let mut wire = desk.wire().await;
+        wire.send(&Ask::post(call(1, "hold_and_ask_twice")).session(&id).text()).await;
+        let mut other = desk.wire().await;
+        other.send(&Ask::post(call(2, "hold")).session(&id).text()).await;
+        settle().await;
+        // The question is asked in the moment in which the connection ends.
+        desk.gates.hold.add_permits(2);
+        drop(wire);
+        drop(other);
+        let mut stream = desk.wire().await.stream(&Ask::get().session(&id)).await;
+        let asked = stream.message().await.unwrap().json();
+        assert_eq!((&asked[0]["method"], &asked[1]["method"]), (&json!("roots/list"), &json!("ping")));
+        let answer = json!([
+            {"jsonrpc":"2.0","id":asked[0]["id"],"result":{"roots":[]}},
+            {"jsonrpc":"2.0","id":asked[1]["id"],"result":{}},
+        ]);
+        assert_eq!(desk.ask(&Ask::post(&answer).session(&id)).await.head.status, 202);
+        settle().await;
+        assert_eq!(desk.gates.said(), ["both"]);
+        // Answers are nobody's now, and on no stream that was opened for what is said unasked.
+        desk.gates.announce.add_permits(1);
+        assert_eq!(stream.message().await.unwrap().json()["method"], "notifications/tools/list_changed");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_id_opens_nothing_but_its_own_stream() {
+    guarded(async {
+        let desk = Desk::start();
+        let (id, other) = (desk.ready().await, desk.ready().await);
+        let mut talk = desk.wire().await.stream(&Ask::post(call(1, "talk")).session(&id)).await;
+        let event = talk.message().await.unwrap();
+        let mut general = desk.wire().await.stream(&Ask::get().session(&id)).await;
+        general.next().await.unwrap();
+        let (stream, number) = event.id.split_once('-').unwrap();
+        // The other session has said as much, and none of that has these names.
+        for guess in [
+            event.id.clone(),
+            stream.to_owned(),
+            format!("{stream}-"),
+            format!("{stream}-99"),
+            format!("{stream}-{}", u64::MAX),
+            format!("{stream}--1"),
+            format!("{stream}-{number}-0"),
+            format!("g{}", &event.id[1..]),
+            "p".to_owned(),
+            "p0".to_owned(),
+            "p0-0".to_owned(),
+            "p18446744073709551616-0".to_owned(),
+            "é1-0".to_owned(),
+            "x".repeat(10_000),
+        ] {
+            let ask = Ask::get().session(&other).with("last-event-id", &guess);
+            let mut wire = desk.wire().await;
+            wire.send(&ask.text()).await;
+            let head = wire.head().await.unwrap();
+            // A stream that has gone is begun anew, for what is said unasked; an answer is somebody's.
+            let anew = guess.starts_with('g');
+            assert_eq!(
+                (head.status, head.is_stream()),
+                if anew { (200, true) } else { (400, false) },
+                "{guess}"
+            );
+        }
+        // As one of another kind it is the id of no stream, also in its own session.
+        let ask = Ask::get().session(&id).with("last-event-id", &format!("g{}", &event.id[1..]));
+        let mut anew = desk.wire().await.stream(&ask).await;
+        assert!(anew.next().await.unwrap().id.starts_with('g'));
+        drop(anew);
+        settle().await;
+        // In its own session an id gives what is behind it on that stream, and not what another one has.
+        desk.gates.announce.add_permits(1);
+        desk.gates.hold.add_permits(2);
+        drop(talk);
+        settle().await;
+        let ask = Ask::get().session(&id).with("last-event-id", &event.id);
+        let mut resumed = desk.wire().await.stream(&ask).await;
+        assert_eq!(resumed.message().await.unwrap().json()["params"]["progress"], 2.0);
+        assert_eq!(resumed.message().await.unwrap().json()["id"], 1);
+        assert_eq!(resumed.next().await, None);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_comes_back_takes_over_from_the_connection_that_nobody_reads() {
+    guarded(async {
+        let desk = Desk::start();
+        let id = desk.ready().await;
+        let mut before = desk.wire().await.stream(&Ask::post(call(1, "talk")).session(&id)).await;
+        let first = before.message().await.unwrap();
+        let ask = Ask::get().session(&id).with("last-event-id", &first.id);
+        let mut after = desk.wire().await.stream(&ask).await;
+        desk.gates.hold.add_permits(2);
+        assert_eq!(after.message().await.unwrap().json()["params"]["progress"], 2.0);
+        assert_eq!(after.message().await.unwrap().json()["id"], 1);
+        assert_eq!(after.next().await, None);
+        let begun = tokio::time::Instant::now();
+        assert_eq!(before.message().await, None, "of two connections one has the rest");
+        assert_eq!(begun.elapsed().as_secs(), 0, "and the other ends at once");
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn streams_have_a_limit() {
     guarded(async {
-        let desk = Desk::with(ServerOptions::default().max_streams(2), ListenOptions::default()).await;
+        let desk = Desk::with(ServerOptions::default().max_streams(2));
         let id = desk.ready().await;
         let _one = desk.wire().await.stream(&Ask::get().session(&id)).await;
         let _two = desk.wire().await.stream(&Ask::get().session(&id)).await;
@@ -176,18 +386,16 @@ async fn streams_have_a_limit() {
     .await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_client_that_does_not_wait_for_its_answer_leaves_nothing_behind() {
     guarded(async {
-        let desk = Desk::start().await;
+        let desk = Desk::start();
         let id = desk.ready().await;
         let mut wire = desk.wire().await;
         wire.send(&Ask::post(call(1, "hold")).session(&id).text()).await;
         drop(wire);
         desk.gates.hold.add_permits(1);
-        while desk.gates.hold.available_permits() > 0 {
-            tokio::task::yield_now().await;
-        }
+        settle().await;
         // To go away is not to take back: the call was made, and its answer is nobody's. The session goes on.
         let listed: Value = desk.ask(&Ask::post(list(2)).session(&id)).await.json();
         assert_eq!(listed["id"], 2);

@@ -1,14 +1,16 @@
 //! A client that is no library: bytes over a connection, so that a test can break off wherever it wants.
 
-use std::net::SocketAddr;
-
 use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+/// What carries a connection.
+pub trait Bytes: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Bytes for T {}
 
 /// One connection.
 pub struct Wire {
-    pub stream: TcpStream,
+    pub stream: Box<dyn Bytes>,
     buffer: Vec<u8>,
 }
 
@@ -46,6 +48,7 @@ impl Answer {
 #[derive(Clone)]
 pub struct Ask {
     method: &'static str,
+    target: &'static str,
     headers: Vec<(&'static str, String)>,
     body: String,
 }
@@ -54,6 +57,7 @@ impl Ask {
     pub fn post(body: impl ToString) -> Ask {
         Ask {
             method: "POST",
+            target: "/mcp",
             headers: vec![
                 ("host", "127.0.0.1".to_owned()),
                 ("accept", "application/json, text/event-stream".to_owned()),
@@ -65,20 +69,38 @@ impl Ask {
 
     pub fn get() -> Ask {
         let headers = vec![("host", "127.0.0.1".to_owned()), ("accept", "text/event-stream".to_owned())];
-        Ask { method: "GET", headers, body: String::new() }
+        Ask { method: "GET", target: "/mcp", headers, body: String::new() }
+    }
+
+    /// Asks for another place, or for this one in other words.
+    pub fn target(self, target: &'static str) -> Ask {
+        Ask { target, ..self }
     }
 
     pub fn method(method: &'static str) -> Ask {
         Ask { method, ..Ask::get() }
     }
 
-    /// Sets a header, or takes it away with an empty value.
-    pub fn with(mut self, name: &'static str, value: &str) -> Ask {
+    /// Sets a header.
+    pub fn with(self, name: &'static str, value: &str) -> Ask {
+        self.without(name).and(name, value)
+    }
+
+    /// Takes a header away.
+    pub fn without(mut self, name: &str) -> Ask {
         self.headers.retain(|(known, _)| *known != name);
-        if !value.is_empty() {
-            self.headers.push((name, value.to_owned()));
-        }
         self
+    }
+
+    /// Adds a header, also if there is one already.
+    pub fn and(mut self, name: &'static str, value: &str) -> Ask {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    /// Says that the body comes in pieces, whose number nobody knows.
+    pub fn pieces(self) -> Ask {
+        self.with("transfer-encoding", "chunked")
     }
 
     pub fn session(self, id: &str) -> Ask {
@@ -86,11 +108,12 @@ impl Ask {
     }
 
     pub fn head(&self) -> String {
-        let mut head = format!("{} /mcp HTTP/1.1\r\n", self.method);
+        let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.target);
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
-        if self.method == "POST" && !self.headers.iter().any(|(name, _)| *name == "content-length") {
+        let told = |name: &str| self.headers.iter().any(|(known, _)| *known == name);
+        if self.method == "POST" && !told("content-length") && !told("transfer-encoding") {
             head.push_str(&format!("content-length: {}\r\n", self.body.len()));
         }
         head + "\r\n"
@@ -102,10 +125,8 @@ impl Ask {
 }
 
 impl Wire {
-    pub async fn connect(address: SocketAddr) -> Wire {
-        let stream = TcpStream::connect(address).await.unwrap();
-        stream.set_nodelay(true).unwrap();
-        Wire { stream, buffer: Vec::new() }
+    pub fn over(stream: impl Bytes + 'static) -> Wire {
+        Wire { stream: Box::new(stream), buffer: Vec::new() }
     }
 
     pub async fn send(&mut self, text: &str) {
@@ -153,7 +174,7 @@ impl Wire {
 
     /// One piece of a body in pieces; `None` at its end.
     pub async fn piece(&mut self) -> Option<String> {
-        let length = usize::from_str_radix(&self.line().await?, 16).unwrap();
+        let length = usize::from_str_radix(&self.line().await?, 16).expect("the length of a piece");
         let piece = self.exactly(length).await?;
         self.line().await?;
         (length > 0).then_some(piece)
@@ -184,13 +205,14 @@ impl Wire {
         self.send(&ask.text()).await;
         let head = self.head().await.expect("an answer");
         assert!(head.status == 200 && head.is_stream(), "{head:?}");
-        Stream { wire: self, text: String::new() }
+        Stream { wire: self, head, text: String::new() }
     }
 }
 
 /// A stream of events.
 pub struct Stream {
     pub wire: Wire,
+    pub head: Head,
     text: String,
 }
 

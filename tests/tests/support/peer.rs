@@ -15,7 +15,7 @@ use tokio::io::{
 };
 use tokio::process::{Child, Command};
 
-use super::quickstart;
+use super::example;
 use super::server::serve_session;
 
 /// Fails a test that hangs; nothing else depends on the time.
@@ -51,7 +51,7 @@ impl Peer {
 
     /// The server as a process of its own.
     pub(crate) fn child() -> Peer {
-        let mut child = Command::new(quickstart::program())
+        let mut child = Command::new(example::program("quickstart"))
             .arg("--serve")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

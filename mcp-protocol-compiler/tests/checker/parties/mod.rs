@@ -234,7 +234,8 @@ impl Session<'_> {
             let gates = (0_u16..).take(self.protocol.gates.len()).map(GateIndex);
             event.grants = gates.filter(|_| random.percent(70)).collect();
         }
-        event.urgent = random.percent(30) && self.parties[who].open(self.protocol, message, true);
+        let open = |urgent| self.parties[who].open(self.protocol, message, urgent);
+        event.urgent = (random.percent(30) || !open(false)) && open(true);
         self.parties[who].say(self.protocol, choice, &event, copy);
         Item { event, copy }
     }

@@ -191,7 +191,7 @@ impl<'a> World<'a> {
                 Holder::Sender => event.from,
                 Holder::Receiver => event.from.other(),
             };
-            required.condition.is_some() && !event.urgent
+            required.condition.is_some() && event.urgent == required.unless
                 || self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate))
         })
     }

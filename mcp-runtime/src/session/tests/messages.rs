@@ -21,6 +21,7 @@ struct Kept(Arc<Mutex<Seen>>);
 struct Seen {
     said: Vec<(Value, MessageKind, Option<u64>)>,
     settled: Vec<u64>,
+    hung_up: Vec<u64>,
     waiting: usize,
 }
 
@@ -44,6 +45,11 @@ impl Outlet for Kept {
 
     fn settled(&mut self, Origin(number): Origin) -> Option<Waker> {
         self.0.lock().unwrap().settled.push(number);
+        None
+    }
+
+    fn hang_up(&mut self, Origin(number): Origin) -> Option<Waker> {
+        self.0.lock().unwrap().hung_up.push(number);
         None
     }
 
@@ -101,6 +107,22 @@ fn replies_and_whatever_a_handler_says_are_about_what_it_works_on() {
         [Some(20), None, Some(10), Some(20), None],
         "what is said after the answer is about nothing"
     );
+}
+
+#[test]
+fn who_works_on_a_request_may_hang_up_until_it_is_answered() {
+    let server = End::ready_server(Options::default());
+    let kept = watched(&server);
+    feed(&server, &ask(1), 10);
+    let id = server.incoming().unwrap().id.unwrap();
+    let hang_up = || {
+        server.link.with(|engine| engine.hang_up(&id));
+        std::mem::take(&mut kept.0.lock().unwrap().hung_up)
+    };
+    assert_eq!(hang_up(), [10]);
+    assert_eq!(hang_up(), [10], "it goes on");
+    server.link.with(|engine| engine.reply_result(&id, "\"!\"")).unwrap();
+    assert_eq!(hang_up(), [0; 0]);
 }
 
 #[test]

@@ -24,6 +24,7 @@ use super::renewal::Beginning;
 use super::{HttpClient, posting};
 use crate::driver::{Endpoint, MessageKind, Origin, Outgoing, Outlet};
 use crate::error::{Error, Reason};
+use crate::jsonrpc::asked;
 use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 
@@ -38,15 +39,39 @@ const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
 pub(super) struct Message {
     pub(super) text: Bytes,
     pub(super) kind: MessageKind,
+    asks: Asks,
+}
+
+/// The requests in a message.
+#[derive(Clone, Debug)]
+enum Asks {
+    Nothing,
+    One(i64),
+    Several(Arc<[i64]>),
 }
 
 impl Message {
-    /// The id of a request.
-    pub(super) fn id(&self) -> Option<i64> {
-        match self.kind {
-            MessageKind::Request { id, .. } => Some(id),
-            _ => None,
+    fn new(text: &[u8], kind: MessageKind) -> Message {
+        let asks = match kind {
+            MessageKind::Request { id, .. } => Asks::One(id),
+            MessageKind::Several => Asks::Several(asked(text).into()),
+            _ => Asks::Nothing,
+        };
+        Message { text: Bytes::copy_from_slice(text), kind, asks }
+    }
+
+    /// The ids of the requests in it.
+    pub(super) fn asks(&self) -> &[i64] {
+        match &self.asks {
+            Asks::Nothing => &[],
+            Asks::One(id) => std::slice::from_ref(id),
+            Asks::Several(ids) => ids,
         }
+    }
+
+    /// Whether somebody waits for a reply to it.
+    pub(super) fn is_awaited(&self, endpoint: &dyn Endpoint) -> bool {
+        self.asks().iter().any(|id| endpoint.awaits(*id))
     }
 
     pub(super) fn is_step(&self) -> bool {
@@ -54,7 +79,7 @@ impl Message {
             MessageKind::Request { place, .. }
             | MessageKind::Notification { place }
             | MessageKind::Result { place } => place.is_step(),
-            MessageKind::Error | MessageKind::Batch => false,
+            MessageKind::Error | MessageKind::Batch | MessageKind::Several => false,
         }
     }
 }
@@ -103,6 +128,8 @@ pub(super) struct Conversation {
     tasks: Mutex<JoinSet<()>>,
     queued: Notify,
     opened: Notify,
+    /// The server has answered the request for the stream of what it says unasked, or cannot be asked.
+    pub(super) listened: Notify,
     /// Held by whoever begins the session anew.
     pub(super) renewing: tokio::sync::Mutex<()>,
     /// Says how often that was done, to those who wait for answers that will not come.
@@ -133,6 +160,7 @@ impl Conversation {
             tasks: Mutex::new(JoinSet::new()),
             queued: Notify::new(),
             opened: Notify::new(),
+            listened: Notify::new(),
             renewing: tokio::sync::Mutex::new(()),
             generations: watch::Sender::new(0),
         });
@@ -192,58 +220,76 @@ impl Conversation {
 
     /// A message was not delivered, or its reply will not come.
     pub(super) fn fail(&self, message: &Message, error: Error) {
-        match message.id() {
-            Some(id) if !self.endpoint.awaits(id) => {}
-            _ if message.is_step() => self.endpoint.failed(Reason::from(error)),
-            Some(id) => self.endpoint.request_failed(id, error),
-            None => self.endpoint.report(Report::Undelivered { problem: error.to_string() }),
+        let asks = message.asks();
+        if message.is_step() {
+            if asks.is_empty() || message.is_awaited(&*self.endpoint) {
+                self.endpoint.failed(Reason::from(error));
+            }
+        } else if asks.is_empty() {
+            self.endpoint.report(Report::Undelivered { problem: error.to_string() });
+        } else {
+            for id in asks.iter().filter(|id| self.endpoint.awaits(**id)) {
+                self.endpoint.request_failed(*id, error.clone());
+            }
         }
     }
 
-    /// A message is no longer on its way.
-    pub(super) fn accepted(&self, message: &Message) {
+    /// So much of a message was taken.
+    pub(super) fn taken(&self, length: usize) {
         let mut state = self.state();
-        state.waiting = state.waiting.saturating_sub(message.text.len());
-        let drained = if state.waiting == 0 { state.drained.take() } else { None };
-        let opens = message.id().is_some() && !std::mem::replace(&mut state.opened, true);
+        state.waiting = state.waiting.saturating_sub(length);
+        drop(state);
+        self.endpoint.wrote();
+    }
+
+    /// A message is no longer on its way, of which so much had not been taken.
+    pub(super) fn accepted(&self, message: &Message, rest: usize) {
+        let mut state = self.state();
+        state.waiting = state.waiting.saturating_sub(rest);
+        let opens = !message.asks().is_empty() && !std::mem::replace(&mut state.opened, true);
         drop(state);
         if opens {
             self.opened.notify_one();
         }
         self.endpoint.wrote();
-        if let Some(drained) = drained {
-            drained.wake();
-        }
     }
 
     /// Posts, one after another, what must not overtake one another. Never ends.
     pub(super) async fn post_in_order(self: &Arc<Conversation>) {
         loop {
-            let next = {
+            let (next, drained) = {
                 let mut state = self.state();
                 let next = state.queue.pop_front();
                 state.posting = next.is_some();
-                next
+                let drained = if state.posting { None } else { state.drained.take() };
+                (next, drained)
             };
+            if let Some(drained) = drained {
+                drained.wake();
+            }
             let Some(message) = next else {
                 self.queued.notified().await;
                 continue;
             };
             let opens = !self.state().opened;
-            match message.kind {
+            match message.asks() {
                 // Before the first answer there is no session to name.
-                MessageKind::Request { .. } if opens => {
+                [_, ..] if opens => {
                     self.post_beside(message);
                     self.opened.notified().await;
                 }
-                MessageKind::Request { .. } => self.post_beside(message),
-                _ => {
+                [_, ..] => self.post_beside(message),
+                [] => {
                     let delivery = posting::deliver(self, &message);
                     if tokio::time::timeout(self.options.post_within, delivery).await.is_err() {
-                        self.accepted(&message);
                         self.fail(&message, not_delivered(HttpError::Late));
                     }
-                    self.listen();
+                    // Some servers lose what they say while nobody listens, even in the middle of a call. So what comes
+                    // behind the first of these waits until the stream is there, if that does not take too long.
+                    if self.listen() {
+                        let listened = self.listened.notified();
+                        drop(tokio::time::timeout(self.options.listen_within, listened).await);
+                    }
                 }
             }
         }
@@ -254,15 +300,16 @@ impl Conversation {
         self.spawn(async move { posting::deliver(&conversation, &message).await });
     }
 
-    /// Opens the stream for what the server says unasked, unless it is open.
-    pub(super) fn listen(self: &Arc<Conversation>) {
+    /// Opens the stream for what the server says unasked, unless it is open; whether it is begun now.
+    pub(super) fn listen(self: &Arc<Conversation>) -> bool {
         let mut state = self.state();
         if !self.options.listen || state.over || std::mem::replace(&mut state.listening, true) {
-            return;
+            return false;
         }
         drop(state);
         let conversation = Arc::clone(self);
         self.spawn(async move { super::listening::listen(&conversation).await });
+        true
     }
 
     /// Whether everything has been accepted that must not be lost.
@@ -313,13 +360,13 @@ pub(super) struct Way(pub(super) Arc<Conversation>);
 
 impl Outlet for Way {
     fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
-        let message = Message { text: Bytes::copy_from_slice(outgoing.message), kind: outgoing.kind };
+        let message = Message::new(outgoing.message, outgoing.kind);
         let mut state = self.0.state();
         if state.over {
             return None;
         }
         state.waiting = state.waiting.saturating_add(message.text.len());
-        let beside = message.id().is_some() && state.opened && !state.posting && state.queue.is_empty();
+        let beside = !message.asks().is_empty() && state.opened && !state.posting && state.queue.is_empty();
         if beside {
             drop(state);
             self.0.post_beside(message);

@@ -35,9 +35,6 @@ pub enum HttpError {
     /// The message was not accepted in time.
     #[error("the message was not accepted in time")]
     Late,
-    /// The session is over.
-    #[error("the session is over")]
-    Over,
 }
 
 impl From<TooLong> for HttpError {

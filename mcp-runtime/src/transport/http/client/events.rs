@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use memchr::memchr2;
+use reqwest::header::HeaderValue;
 
 /// An event is longer than permitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,9 +25,9 @@ pub(super) struct Events {
     begun: bool,
     data: Vec<u8>,
     has_data: bool,
-    id: Option<String>,
+    id: Option<HeaderValue>,
     /// The id of the last event that was complete.
-    pub(super) last_id: Option<String>,
+    pub(super) last_id: Option<HeaderValue>,
     pub(super) retry: Option<Duration>,
 }
 
@@ -109,9 +110,8 @@ impl Events {
                     return Err(TooLong(self.most));
                 }
             }
-            b"id" if !value.contains(&0) => {
-                self.id = std::str::from_utf8(value).ok().map(str::to_owned);
-            }
+            // One that cannot stand in the head of a request is of no use: it could not be said to the server.
+            b"id" => self.id = HeaderValue::from_bytes(value).ok().or(self.id.take()),
             b"retry" => {
                 let milliseconds = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
                 self.retry = milliseconds.map(Duration::from_millis).or(self.retry);
@@ -133,7 +133,8 @@ mod tests {
         for piece in text.as_bytes().chunks(piece) {
             events.feed(piece, |data| seen.push(String::from_utf8(data.to_vec()).unwrap())).unwrap();
         }
-        (seen, events.last_id, events.retry)
+        let last = events.last_id.map(|id| id.to_str().unwrap().to_owned());
+        (seen, last, events.retry)
     }
 
     #[test]
@@ -146,6 +147,12 @@ mod tests {
         for piece in 1..text.len() {
             assert_eq!(read(text, piece), whole, "pieces of {piece}");
         }
+    }
+
+    #[test]
+    fn an_id_that_no_request_can_carry_is_passed_over() {
+        assert_eq!(read("id: 1\ndata: a\n\nid: \u{1}2\ndata: b\n\n", 7).1.as_deref(), Some("1"));
+        assert_eq!(read("id: \0\n\n", 7).1, None);
     }
 
     #[test]

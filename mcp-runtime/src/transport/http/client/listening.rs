@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use reqwest::header::HeaderValue;
 use reqwest::{Method, StatusCode};
 
 use super::conversation::Conversation;
@@ -17,7 +18,7 @@ use crate::transport::http::{EVENT_STREAM, LAST_EVENT_ID};
 
 /// Keeps the stream open.
 pub(super) async fn listen(conversation: &Arc<Conversation>) {
-    let mut last: Option<String> = None;
+    let mut last: Option<HeaderValue> = None;
     let mut retry = None;
     let mut failures: usize = 0;
     let mut generation = None;
@@ -40,7 +41,9 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
         if let Some(last) = &last {
             request = request.header(LAST_EVENT_ID, last);
         }
-        match request.send().await {
+        let answer = request.send().await;
+        conversation.listened.notify_one();
+        match answer {
             Ok(response) if response.status().is_success() => {
                 if !has_form(&response, EVENT_STREAM) {
                     return;
@@ -51,7 +54,6 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                 retry = events.retry.or(retry);
                 failures = if came { 0 } else { failures.saturating_add(1) };
             }
-            Ok(response) if response.status() == StatusCode::METHOD_NOT_ALLOWED => return,
             Ok(response) if last.is_some() && response.status() == StatusCode::BAD_REQUEST => last = None,
             Ok(response)
                 if identity.id.is_some()

@@ -10,7 +10,8 @@
 //! one way to say it. Or a [`SessionProvider`] names it, because the session belongs to somebody else.
 //!
 //! - `options.rs`, `provider.rs`, `error.rs`: settings; who names sessions; what can go wrong.
-//! - `conversation.rs`: what the requests of a session share. `posting.rs`: POST. `listening.rs`: GET.
+//! - `conversation.rs`: what the requests of a session share. `posting.rs`: POST. `sending.rs`: a
+//!   long message. `listening.rs`: GET.
 //!   `renewal.rs`: sessions that the server has lost. `events.rs`: streams of events. `ends.rs`: how it ends.
 
 mod conversation;
@@ -22,6 +23,7 @@ mod options;
 mod posting;
 mod provider;
 mod renewal;
+mod sending;
 
 use std::sync::Arc;
 

@@ -13,6 +13,9 @@ pub struct ClientOptions {
     pub max_message_bytes: usize,
     /// Whether a stream is opened for what the server says of its own accord. Default: yes.
     pub listen: bool,
+    /// How long what follows the handshake waits for that stream to be there, for some servers lose what they say before.
+    /// Default: 1 second.
+    pub listen_within: Duration,
     /// How long to wait before a stream that was cut is opened anew, where the server says nothing. After each attempt
     /// that fails the wait doubles, up to half a minute. Default: 1 second.
     pub retry: Duration,
@@ -34,6 +37,7 @@ impl Default for ClientOptions {
         ClientOptions {
             max_message_bytes: 16 * 1024 * 1024,
             listen: true,
+            listen_within: Duration::from_secs(1),
             retry: Duration::from_secs(1),
             resume_attempts: 5,
             post_within: Duration::from_secs(30),
@@ -67,6 +71,7 @@ impl ClientOptions {
     setters! {
         max_message_bytes: usize,
         listen: bool,
+        listen_within: Duration,
         retry: Duration,
         resume_attempts: usize,
         post_within: Duration,

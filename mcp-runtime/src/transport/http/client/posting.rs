@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use reqwest::header::CONTENT_TYPE;
-use reqwest::{Method, Response, StatusCode};
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::{Body, Method, Response, StatusCode};
 
 use super::conversation::{Conversation, Identity, Message, not_delivered};
 use super::error::HttpError;
 use super::events::Events;
 use super::renewal::renew;
+use super::sending::{LONG, Sending, Taken};
 use crate::error::{Error, Reason, Renewal};
 use crate::jsonrpc::{Envelope, parse, path};
 use crate::transport::http::pieces::Pieces;
@@ -27,7 +28,7 @@ const LOOK: Duration = Duration::from_secs(30);
 
 /// Delivers one message, and its answer.
 pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message) {
-    let mut accepted = Accepted { conversation, message: Some(message) };
+    let mut accepted = Accepted { conversation, message: Some(message), taken: None };
     let mut again = false;
     loop {
         let identity = match conversation.identity().await {
@@ -35,7 +36,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
             Err(error) => return conversation.fail(message, error),
         };
         let request = conversation.request(Method::POST, &identity);
-        let response = match request.body(message.text.clone()).send().await {
+        let response = match request.body(accepted.body(message)).send().await {
             Ok(response) => response,
             Err(error) => return conversation.fail(message, not_delivered(HttpError::from(error))),
         };
@@ -69,14 +70,30 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
 
 /// Says once that a message is no longer on its way, at the latest when nobody delivers it any more.
 struct Accepted<'a> {
-    conversation: &'a Conversation,
+    conversation: &'a Arc<Conversation>,
     message: Option<&'a Message>,
+    /// How much of it the connection has taken already, where that is counted.
+    taken: Option<Arc<Taken>>,
 }
 
 impl Accepted<'_> {
+    /// The message as the body of a request.
+    fn body(&mut self, message: &Message) -> Body {
+        if message.text.len() < LONG {
+            return message.text.clone().into();
+        }
+        // Only the first attempt to send it counts.
+        let first = self.taken.is_none();
+        let taken = Arc::clone(self.taken.get_or_insert_default());
+        let conversation = Arc::clone(self.conversation);
+        let taken = first.then_some(taken);
+        Body::wrap(Sending { conversation, rest: message.text.clone(), taken })
+    }
+
     fn tell(&mut self) {
         if let Some(message) = self.message.take() {
-            self.conversation.accepted(message);
+            let taken = self.taken.as_ref().map_or(0, |taken| taken.all());
+            self.conversation.accepted(message, message.text.len().saturating_sub(taken));
         }
     }
 }
@@ -98,7 +115,9 @@ async fn answered(
     if !status.is_success() {
         return refused(conversation, message, response).await;
     }
-    let Some(id) = message.id() else { return Ok(()) };
+    if message.asks().is_empty() {
+        return Ok(());
+    }
     if identity.id.is_none() && conversation.provider.is_none() {
         // It is the first message, whose answer has named the session.
         identity.id.clone_from(&conversation.state().identity.id);
@@ -116,13 +135,13 @@ async fn answered(
             let _ = generations.wait_for(|now| *now > identity.generation).await;
         };
         tokio::select! {
-            streamed = stream(conversation, message, id, &identity, response) => streamed.map_err(not_delivered)?,
+            streamed = stream(conversation, message, &identity, response) => streamed.map_err(not_delivered)?,
             () = lost => return Err(not_delivered(HttpError::Renewed)),
         }
     } else {
         return Err(not_delivered(HttpError::Form(form(&response).to_owned())));
     }
-    if conversation.endpoint.awaits(id) { Err(not_delivered(HttpError::NoReply)) } else { Ok(()) }
+    if message.is_awaited(&*conversation.endpoint) { Err(not_delivered(HttpError::NoReply)) } else { Ok(()) }
 }
 
 /// Hands a message of the server over, after a look at it if it may open the session.
@@ -182,30 +201,48 @@ pub(super) async fn whole(mut response: Response, most: usize) -> Result<Bytes, 
 
 /// Reads why a message was refused. If it is an error for the request itself, the session gets it.
 async fn refused(conversation: &Conversation, message: &Message, response: Response) -> Result<(), Error> {
-    let status = response.status().as_u16();
+    let status = response.status();
     let is_json = has_form(&response, JSON);
-    let body = whole(response, conversation.options.max_message_bytes).await.unwrap_or_default();
-    if let (true, Some(id)) = (is_json, message.id()) {
-        let own = mcp_protocol_machine::RequestId::Number(id);
+    let most = if is_json { conversation.options.max_message_bytes } else { SAID };
+    let body = beginning(response, most).await;
+    if let (true, [id]) = (is_json, message.asks()) {
+        let own = mcp_protocol_machine::RequestId::Number(*id);
         if matches!(parse(&body, usize::MAX), Ok(Envelope::Error { id, .. }) if id == own) {
             conversation.receive(&body);
             return Ok(());
         }
     }
-    let said = body.get(..SAID).unwrap_or(&body);
-    Err(not_delivered(HttpError::Status { status, body: String::from_utf8_lossy(said).into_owned() }))
+    Err(not_delivered(failure(status, &body)))
+}
+
+/// Reads what a server says with a failure, as far as it comes and up to so many bytes.
+pub(super) async fn beginning(mut response: Response, most: usize) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Ok(Some(piece)) = response.chunk().await {
+        let room = most.saturating_sub(body.len());
+        body.extend_from_slice(piece.get(..room).unwrap_or(&piece));
+        if piece.len() >= room {
+            break;
+        }
+    }
+    body
+}
+
+/// A status that stands for a failure, with the beginning of what was said.
+pub(super) fn failure(status: StatusCode, body: &[u8]) -> HttpError {
+    let said = body.get(..SAID).unwrap_or(body);
+    HttpError::Status { status: status.as_u16(), body: String::from_utf8_lossy(said).into_owned() }
 }
 
 /// Reads a stream until the reply has come, and takes it up where it was if it is cut.
 async fn stream(
     conversation: &Arc<Conversation>,
     message: &Message,
-    id: i64,
     identity: &Identity,
     response: Response,
 ) -> Result<(), HttpError> {
     let mut response = Some(response);
-    let mut last: Option<String> = None;
+    let mut last: Option<HeaderValue> = None;
     let mut retry = None;
     let mut failures = 0;
     loop {
@@ -213,7 +250,7 @@ async fn stream(
         if let Some(response) = response.take() {
             let mut events = Events::new(conversation.options.max_message_bytes);
             let mut came = false;
-            outcome = read(conversation, message, id, response, &mut events, &mut came).await;
+            outcome = read(conversation, message, response, &mut events, &mut came).await;
             if let Err(error @ HttpError::TooLong(_)) = outcome {
                 return Err(error);
             }
@@ -223,11 +260,11 @@ async fn stream(
                 failures = 0;
             }
         }
-        if !conversation.endpoint.awaits(id) {
+        if !message.is_awaited(&*conversation.endpoint) {
             return Ok(());
         }
         failures += 1;
-        let Some(last) = last.as_deref().filter(|_| failures <= conversation.options.resume_attempts) else {
+        let Some(last) = last.as_ref().filter(|_| failures <= conversation.options.resume_attempts) else {
             return outcome.and(Err(HttpError::NoReply));
         };
         tokio::time::sleep(conversation.pause(retry, failures.saturating_sub(1))).await;
@@ -238,9 +275,8 @@ async fn stream(
                 response = Some(resumed);
             }
             Ok(resumed) => {
-                let status = resumed.status().as_u16();
-                let body = whole(resumed, SAID).await.unwrap_or_default();
-                return Err(HttpError::Status { status, body: String::from_utf8_lossy(&body).into_owned() });
+                let status = resumed.status();
+                return Err(failure(status, &beginning(resumed, SAID).await));
             }
             Err(_) => {}
         }
@@ -251,7 +287,6 @@ async fn stream(
 async fn read(
     conversation: &Arc<Conversation>,
     message: &Message,
-    id: i64,
     mut response: Response,
     events: &mut Events,
     came: &mut bool,
@@ -259,7 +294,7 @@ async fn read(
     loop {
         let piece = match tokio::time::timeout(LOOK, response.chunk()).await {
             Ok(piece) => piece?,
-            Err(_) if conversation.endpoint.awaits(id) => continue,
+            Err(_) if message.is_awaited(&*conversation.endpoint) => continue,
             Err(_) => return Ok(()),
         };
         let Some(piece) = piece else { return Ok(()) };

@@ -14,7 +14,7 @@ use reqwest::header::HeaderValue;
 use super::conversation::{Conversation, Identity, Message, not_delivered};
 use super::error::HttpError;
 use super::events::Events;
-use super::posting::{form, has_form, version, whole};
+use super::posting::{beginning, failure, form, has_form, version, whole};
 use crate::driver::{MessageKind, Place};
 use crate::error::{Error, Renewal};
 use crate::jsonrpc::{Envelope, parse};
@@ -68,7 +68,8 @@ pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> Result
         if state.identity.generation > lost {
             return Ok(());
         }
-        if state.beginning.chosen || state.beginning.said.is_empty() {
+        // Where something was chosen, nothing of it is kept.
+        if state.beginning.said.is_empty() {
             return Err(Renewal::NotRepeatable);
         }
         (state.beginning.said.clone(), state.beginning.version.clone())
@@ -84,14 +85,13 @@ pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> Result
             return Err(Renewal::LostAgain);
         }
         if !status.is_success() {
-            let body = whole(response, conversation.options.max_message_bytes).await.unwrap_or_default();
+            let body = beginning(response, conversation.options.max_message_bytes).await;
             if let Ok(Envelope::Error { error, .. }) = parse(&body, usize::MAX) {
                 return Err(Renewal::Refused(error));
             }
-            let body = String::from_utf8_lossy(body.get(..256).unwrap_or(&body)).into_owned();
-            return Err(undelivered(HttpError::Status { status: status.as_u16(), body }));
+            return Err(undelivered(failure(status, &body)));
         }
-        let Some(id) = message.id() else { continue };
+        let &[id] = message.asks() else { continue };
         if let Some(named) = response.headers().get(SESSION_ID) {
             let mut named: HeaderValue = named.clone();
             named.set_sensitive(true);

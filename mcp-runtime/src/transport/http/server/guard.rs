@@ -4,7 +4,7 @@
 //! could have come from a page of the web that this server does not know, and what it could not answer in a form that
 //! the client reads.
 
-use axum::http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, ORIGIN};
+use axum::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
 
@@ -24,13 +24,15 @@ pub(super) fn refused(status: StatusCode, problem: impl Into<String>) -> Refused
 
 /// Whether a request is for this server, and from a place that may ask it.
 pub(super) fn check_source(parts: &Parts, options: &ServerOptions) -> Result<(), Refused> {
-    let host = match parts.headers.get(HOST) {
-        Some(host) => host.to_str().ok(),
-        None => parts.uri.authority().map(|authority| authority.as_str()),
-    };
-    if !host.map_or(options.hosts == Allowed::Any, |host| host_allowed(host, &options.hosts)) {
-        let problem = format!("the host `{}` is not served here", host.unwrap_or_default());
-        return Err(refused(StatusCode::FORBIDDEN, problem));
+    let named = only(&parts.headers, &HOST)?.map(|host| host.to_str().unwrap_or_default());
+    let addressed = parts.uri.authority().map(|authority| authority.as_str());
+    // Where both are there, both count: whoever passed the request on may have looked at either.
+    let mut hosts = named.into_iter().chain(addressed).peekable();
+    if hosts.peek().is_none() && options.hosts != Allowed::Any {
+        return Err(refused(StatusCode::FORBIDDEN, "the request does not say for which host it is"));
+    }
+    if let Some(host) = hosts.find(|host| !host_allowed(host, &options.hosts)) {
+        return Err(refused(StatusCode::FORBIDDEN, format!("the host `{host}` is not served here")));
     }
     for origin in parts.headers.get_all(ORIGIN) {
         let origin = origin.to_str().unwrap_or_default();
@@ -84,14 +86,22 @@ fn without_port(host: &str) -> Option<&str> {
     (is_port && (!name.contains(':') || name.ends_with(']') || name.contains("://"))).then_some(name)
 }
 
-/// Whether a body is JSON, as its head says.
+/// Whether a body is JSON, and as it is, as its head says.
 pub(super) fn check_content(headers: &HeaderMap) -> Result<(), Refused> {
-    let kind = text(headers, &CONTENT_TYPE).unwrap_or_default();
+    let kind = only(headers, &CONTENT_TYPE)?.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
-    if kind.eq_ignore_ascii_case(JSON) {
-        return Ok(());
+    if !kind.eq_ignore_ascii_case(JSON) {
+        return Err(refused(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            format!("the content type must be `{JSON}`"),
+        ));
     }
-    Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, format!("the content type must be `{JSON}`")))
+    // A few bytes can stand for as many as one likes, so nothing is unpacked.
+    let packed = headers.get_all(CONTENT_ENCODING).iter().any(|coding| coding != "identity");
+    if packed {
+        return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body must not be compressed"));
+    }
+    Ok(())
 }
 
 /// Whether the client reads what a POST may be answered with: JSON, or a stream.
@@ -132,6 +142,18 @@ fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
     })
 }
 
+/// A header that may be there once. Of several, somebody else may have looked at another one.
+pub(super) fn only<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<&'a HeaderValue>, Refused> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (_, Some(_)) => Err(refused(StatusCode::BAD_REQUEST, format!("`{name}` is there more than once"))),
+        (value, None) => Ok(value),
+    }
+}
+
 /// A header as text.
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok())
@@ -146,9 +168,34 @@ mod tests {
         for host in ["localhost", "LOCALHOST:80", "127.0.0.1", "127.9.0.1:1", "[::1]", "[::1]:8080", "::1"] {
             assert!(is_loopback(host), "{host}");
         }
-        for host in
-            ["example.org", "localhost.example.org", "127.0.0.1.nip.io", "10.0.0.1:80", "", ":80", "[::2]:1"]
-        {
+        for host in [
+            "example.org",
+            "localhost.example.org",
+            "127.0.0.1.nip.io",
+            "10.0.0.1:80",
+            "",
+            ":80",
+            "[::2]:1",
+            // Another name, as far as a browser is concerned, and what resolves it.
+            "localhost.",
+            "localhost.:80",
+            "sub.localhost",
+            // Whoever reads these otherwise takes the part behind the `@`, or the last of several ports.
+            "localhost@example.org",
+            "localhost:80@example.org",
+            "localhost:80:80",
+            "[::1]:80:80",
+            "[::1]x",
+            "[::1",
+            "::1:8080",
+            "localhost:",
+            "localhost:+80",
+            "127.1",
+            "2130706433",
+            "0x7f.0.0.1",
+            "0.0.0.0",
+            " localhost",
+        ] {
             assert!(!is_loopback(host), "{host}");
         }
     }
@@ -160,6 +207,17 @@ mod tests {
         for origin in
             ["null", "localhost", "http://evil.example", "http://localhost.evil.example", "ftp://localhost"]
         {
+            assert!(!origin_allowed(origin, &Allowed::Loopback), "{origin}");
+        }
+        for origin in [
+            "http://localhost@evil.example",
+            "http://localhost:80@evil.example",
+            "http://evil.example#http://localhost",
+            "http://localhost/",
+            "http://localhost http://evil.example",
+            "http://",
+            "http:localhost",
+        ] {
             assert!(!origin_allowed(origin, &Allowed::Loopback), "{origin}");
         }
         let listed = Allowed::Listed(vec!["https://example.org".to_owned()]);

@@ -36,7 +36,9 @@ pub struct ServerOptions {
     /// How long a stream may be silent before a comment is sent, which tells both sides that the other is there.
     /// Default: 15 seconds.
     pub keep_alive: Duration,
-    /// How long an answer is waited for before a stream is begun that it will come on. Default: 5 seconds.
+    /// How long an answer is waited for before a stream is begun that it will come on. If this is zero, every request
+    /// but the first is answered with a stream, so that whoever loses the connection can ask for any answer once more.
+    /// Default: 5 seconds.
     pub stream_after: Duration,
     /// How long the body of a request may take to come; then it is refused with 408. Default: 30 seconds.
     pub body_within: Duration,

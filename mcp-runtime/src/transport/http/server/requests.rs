@@ -18,12 +18,12 @@ use tokio::time::Instant;
 use super::Server;
 use super::body::{Events, event_id};
 use super::guard::{
-    Refused, check_accepts_both, check_accepts_stream, check_content, check_source, refused, text,
+    Refused, check_accepts_both, check_accepts_stream, check_content, check_source, only, refused, text,
 };
 use super::session::Shared;
 use super::streams::{Answer, Ending, Place, Resumed};
 use crate::driver::MessageKind;
-use crate::jsonrpc::{Envelope, RpcError, parse, path, write};
+use crate::jsonrpc::{Envelope, RpcError, parse, write};
 use crate::transport::http::pieces::Pieces;
 use crate::transport::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 
@@ -61,14 +61,14 @@ impl Server {
 
     /// The session that a request names.
     fn named(&self, headers: &HeaderMap) -> Result<Option<Arc<Shared>>, Refused> {
-        let Some(id) = headers.get(SESSION) else { return Ok(None) };
+        let Some(id) = only(headers, &SESSION)? else { return Ok(None) };
         let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
         let Some(session) = session else {
             return Err(refused(StatusCode::NOT_FOUND, "there is no such session: begin another"));
         };
-        let Some(version) = headers.get(VERSION) else { return Ok(Some(session)) };
+        let Some(version) = only(headers, &VERSION)? else { return Ok(Some(session)) };
         let version = version.to_str().unwrap_or_default();
-        let agreed = session.version.get().is_some_and(|agreed| agreed == version);
+        let agreed = session.version() == Some(version);
         if !agreed && !self.options.versions.iter().any(|known| known == version) {
             let problem = format!("the protocol version `{version}` is not spoken here");
             return Err(refused(StatusCode::BAD_REQUEST, problem));
@@ -81,17 +81,18 @@ impl Server {
         check_content(&parts.headers)?;
         if let Some(session) = self.named(&parts.headers)? {
             let message = self.read(body).await?;
-            return self.deliver(&session, &message, primed(&parts.headers)).await.map(|(answer, _)| answer);
+            return self.deliver(&session, &message, &parts.headers).await.map(|(answer, _)| answer);
         }
         let message = self.read(body).await?;
         self.check_opens(&message)?;
         let session = self.open()?;
         // Nobody else knows the session, so it goes with whoever waits for it.
         let mut orphan = Orphan { session: &session, known: false };
-        if !poll_fn(|context| session.poll_attached(context)).await {
+        let attached = poll_fn(|context| session.poll_attached(context));
+        if !tokio::time::timeout(self.options.opening_within, attached).await.unwrap_or(false) {
             return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "the session was not taken on"));
         }
-        let (mut answer, opened) = self.deliver(&session, &message, primed(&parts.headers)).await?;
+        let (mut answer, opened) = self.deliver(&session, &message, &parts.headers).await?;
         if opened && let Ok(id) = HeaderValue::from_str(&session.id) {
             orphan.known = true;
             answer.headers_mut().insert(SESSION, id);
@@ -144,25 +145,31 @@ impl Server {
         &self,
         session: &Arc<Shared>,
         message: &[u8],
-        primed: bool,
+        headers: &HeaderMap,
     ) -> Result<(Response, bool), Refused> {
+        let primed = primed(session, headers);
         let opens = session.streams().came == 0;
-        let number = session.streams().post();
+        let number = session.streams().post(primed);
         let number = number.ok_or_else(|| too_many(session))?;
         let mut waiting = Waiting { session, number, left: false };
         let received = session.receive(message, number);
         let wait = |in_time| poll_fn(move |context| session.streams().poll_answer(context, number, in_time));
-        let answer = match tokio::time::timeout(self.options.stream_after, wait(true)).await {
-            Ok(answer) => answer,
-            Err(_) => wait(false).await,
+        let after = self.options.stream_after;
+        let answer = if after.is_zero() && opens {
+            // Who has no session yet could not come back for the answer.
+            wait(true).await
+        } else if after.is_zero() && received.requests > 0 {
+            Answer::Stream
+        } else {
+            match tokio::time::timeout(after, wait(true)).await {
+                Ok(answer) => answer,
+                Err(_) => wait(false).await,
+            }
         };
         waiting.left = true;
         Ok(match answer {
             Answer::Json(event) => {
                 session.wrote();
-                if opens && is_result(event.kind) {
-                    session.note_version(&event.message);
-                }
                 let unread = event.kind == MessageKind::Error && event.message.starts_with(UNREAD);
                 let status = if unread { StatusCode::BAD_REQUEST } else { StatusCode::OK };
                 (json(status, event.message), !opens || is_result(event.kind))
@@ -189,8 +196,8 @@ impl Server {
     fn get(&self, parts: &Parts) -> Result<Response, Refused> {
         check_accepts_stream(&parts.headers)?;
         let session = self.named(&parts.headers)?.ok_or_else(nameless)?;
-        let primed = primed(&parts.headers);
-        let last = match parts.headers.get(LAST_EVENT) {
+        let primed = primed(&session, &parts.headers);
+        let last = match only(&parts.headers, &LAST_EVENT)? {
             None => None,
             Some(last) => Some(last.to_str().ok().and_then(event_id).ok_or_else(|| {
                 refused(StatusCode::BAD_REQUEST, format!("`{LAST_EVENT}` names no event of this session"))
@@ -254,18 +261,6 @@ impl Drop for Orphan<'_> {
     }
 }
 
-impl Shared {
-    /// Keeps the version that the answer to the first message names, if it names one.
-    fn note_version(&self, answer: &[u8]) {
-        let place = ["result".into(), "protocolVersion".into()];
-        let version = std::str::from_utf8(answer).ok().and_then(|text| path::find(text, &place));
-        if let Some(Ok(version)) = version.map(serde_json::from_str::<String>) {
-            // There is one first message.
-            let _ = self.version.set(version);
-        }
-    }
-}
-
 /// Reads a body to its end; `None` if it is longer than that.
 async fn collect(mut body: Body, most: usize) -> Result<Option<Bytes>, axum::Error> {
     let mut pieces = Pieces::default();
@@ -279,8 +274,9 @@ async fn collect(mut body: Body, most: usize) -> Result<Option<Bytes>, axum::Err
 }
 
 /// Whether the client expects streams to begin with an event that carries nothing but its id.
-fn primed(headers: &HeaderMap) -> bool {
-    text(headers, &VERSION).is_some_and(|version| version >= PRIMED_SINCE)
+fn primed(session: &Shared, headers: &HeaderMap) -> bool {
+    // What was agreed on, and what the request says of itself: a client that lags in one of them still knows it.
+    session.version().into_iter().chain(text(headers, &VERSION)).any(|version| version >= PRIMED_SINCE)
 }
 
 fn is_result(kind: MessageKind) -> bool {

@@ -15,8 +15,9 @@ use tokio::time::{Instant, Sleep};
 use super::Sessions;
 use super::options::ServerOptions;
 use super::streams::{Ending, Streams};
-use crate::driver::{Endpoint, Limits, Origin, Outcome, Outgoing, Outlet, Received, run};
+use crate::driver::{Endpoint, Limits, MessageKind, Origin, Outcome, Outgoing, Outlet, Received, run};
 use crate::error::{Error, Reason};
+use crate::jsonrpc::path;
 use crate::transport::Transport;
 
 /// How long the end of a session waits for its client to take the last messages.
@@ -27,8 +28,8 @@ const LIMITS: Limits = Limits::new(std::time::Duration::from_secs(2), std::time:
 pub(super) struct Shared {
     pub(super) id: String,
     pub(super) options: Arc<ServerOptions>,
-    /// The version of the protocol that was agreed on.
-    pub(super) version: OnceLock<String>,
+    /// The version of the protocol that was agreed on, if the answer to the first message names one.
+    version: OnceLock<Option<String>>,
     endpoint: OnceLock<Attached>,
     streams: Mutex<Streams>,
     /// Whoever waits for the endpoint.
@@ -57,6 +58,11 @@ impl Shared {
             attaching: Mutex::new(Vec::new()),
             sessions,
         }
+    }
+
+    /// The version of the protocol that was agreed on, if one was.
+    pub(super) fn version(&self) -> Option<&str> {
+        self.version.get()?.as_deref()
     }
 
     /// The streams. The lock is never held while the endpoint is called, which calls back.
@@ -188,6 +194,10 @@ struct Way(Arc<Shared>);
 
 impl Outlet for Way {
     fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
+        if matches!(outgoing.kind, MessageKind::Result { place } if place.is_step()) {
+            // Only the first of them answers the message that has opened the session.
+            self.0.version.get_or_init(|| version(outgoing.message));
+        }
         self.0.streams().say(outgoing)
     }
 
@@ -195,9 +205,20 @@ impl Outlet for Way {
         self.0.streams().settled(origin)
     }
 
+    fn hang_up(&mut self, origin: Origin) -> Option<Waker> {
+        self.0.streams().hang_up(origin)
+    }
+
     fn waiting(&self) -> usize {
         self.0.streams().waiting()
     }
+}
+
+/// The version of the protocol that a result names.
+fn version(message: &[u8]) -> Option<String> {
+    let place = ["result".into(), "protocolVersion".into()];
+    let version = path::find(std::str::from_utf8(message).ok()?, &place)?;
+    serde_json::from_str(version).ok()
 }
 
 /// An input without bytes: messages come with requests. It ends when the session is to end, and tells the time of

@@ -11,6 +11,7 @@ use std::time::Instant;
 use axum::body::Bytes;
 
 use crate::driver::{MessageKind, Origin, Outgoing};
+use crate::jsonrpc::asked;
 
 /// The number under which messages wait that no stream is there for.
 const BACKLOG: u64 = 0;
@@ -55,6 +56,10 @@ struct Stream {
     reader: Option<u64>,
     readers: u64,
     waker: Option<Waker>,
+    /// It begins with an event, so whoever reads it learns at once under which id it can be taken up.
+    primed: bool,
+    /// Its reader is to go, and to come back for what is from this event on.
+    hung_up: Option<u64>,
 }
 
 impl Stream {
@@ -183,25 +188,25 @@ impl Streams {
     }
 
     /// Opens the stream of a POST; `None` if there are too many.
-    pub(super) fn post(&mut self) -> Option<u64> {
-        self.open(false).map(|place| place.stream)
+    pub(super) fn post(&mut self, primed: bool) -> Option<u64> {
+        self.open(Stream { primed, ..Stream::default() }).map(|place| place.stream)
     }
 
     /// Opens a stream for a GET, with what has been waiting for one.
     pub(super) fn get(&mut self) -> Option<Place> {
-        let place = self.open(true)?;
+        let place = self.open(Stream { get: true, ..Stream::default() })?;
         self.gets.push(place.stream);
         self.take_backlog(place.stream);
         Some(place)
     }
 
-    fn open(&mut self, get: bool) -> Option<Place> {
+    fn open(&mut self, stream: Stream) -> Option<Place> {
         if self.readers >= self.most_streams {
             return None;
         }
         self.last += 1;
         self.readers += 1;
-        self.streams.insert(self.last, Stream { get, reader: Some(0), ..Stream::default() });
+        self.streams.insert(self.last, Stream { reader: Some(0), ..stream });
         Some(Place { stream: self.last, reader: 0, next: 0 })
     }
 
@@ -233,6 +238,7 @@ impl Streams {
         stream.readers += 1;
         stream.reader = Some(stream.readers);
         stream.taken = next;
+        stream.hung_up = None;
         let after = stream.untaken();
         let place = Place { stream: number, reader: stream.readers, next };
         if was_read {
@@ -283,18 +289,23 @@ impl Streams {
         let event = Event { message: Bytes::copy_from_slice(outgoing.message), kind: outgoing.kind };
         let own =
             outgoing.about.map(|Origin(number)| number).filter(|number| self.streams.contains_key(number));
-        match (own, self.gets.last()) {
-            (Some(number), _) => self.push(number, event),
+        match own {
+            Some(number) => self.push(number, event),
             // Whoever asked has gone before there was a stream that could be resumed.
-            (None, _) if outgoing.kind.is_reply() => None,
-            (None, Some(number)) => self.push(*number, event),
-            (None, None) => {
-                self.keep(BACKLOG, event.cost());
-                self.backlog.push_back(event);
-                self.shed();
-                None
-            }
+            None if outgoing.kind.is_reply() => None,
+            None => self.say_unasked(event),
         }
+    }
+
+    /// Takes a message that has no stream of its own, or not any more. What is returned is to be woken.
+    fn say_unasked(&mut self, event: Event) -> Option<Waker> {
+        if let Some(number) = self.gets.last() {
+            return self.push(*number, event);
+        }
+        self.keep(BACKLOG, event.cost());
+        self.backlog.push_back(event);
+        self.shed();
+        None
     }
 
     fn push(&mut self, number: u64, event: Event) -> Option<Waker> {
@@ -336,11 +347,14 @@ impl Streams {
             };
             let Some(event) = event else { continue };
             self.kept = self.kept.saturating_sub(event.cost());
-            if let (MessageKind::Request { id, .. }, false) = (event.kind, taken) {
-                self.lost.push(id);
-                if let Some(carrier) = self.carrier.take() {
-                    carrier.wake();
-                }
+            match event.kind {
+                _ if taken => continue,
+                MessageKind::Request { id, .. } => self.lost.push(id),
+                MessageKind::Several => self.lost.extend(asked(&event.message)),
+                _ => continue,
+            }
+            if let Some(carrier) = self.carrier.take() {
+                carrier.wake();
             }
         }
     }
@@ -357,6 +371,16 @@ impl Streams {
         waker
     }
 
+    /// Lets the reader of a POST's stream go once it has taken what is there; what comes from here on waits for it to
+    /// come back. One who knows no id of the stream could not, and stays.
+    pub(super) fn hang_up(&mut self, Origin(number): Origin) -> Option<Waker> {
+        let stream = self.streams.get_mut(&number).filter(|stream| stream.reader.is_some())?;
+        if stream.primed || stream.end() > 0 {
+            stream.hung_up = Some(stream.end());
+        }
+        stream.waker.take()
+    }
+
     /// A POST was handed to the session, which accepted so many requests.
     pub(super) fn counted(&mut self, number: u64, requests: usize) {
         if let Some(stream) = self.streams.get_mut(&number) {
@@ -371,7 +395,7 @@ impl Streams {
         let Some(stream) = self.streams.get_mut(&number) else { return Poll::Ready(Answer::Over) };
         let finished = stream.is_finished();
         let talks = stream.events.iter().any(|event| !event.kind.is_reply()) || stream.events.len() > 1;
-        if talks || (!in_time && !finished) {
+        if talks || stream.hung_up.is_some() || (!in_time && !finished) {
             return Poll::Ready(Answer::Stream);
         }
         if !finished && !closed {
@@ -395,24 +419,8 @@ impl Streams {
         let untaken = stream.untaken();
         self.note_drained(untaken);
         // What is about something that nobody waits for any more may still be wanted, if it is no answer.
-        for event in stream.events.into_iter().filter(|event| !event.kind.is_reply()) {
-            self.reroute(event);
-        }
-    }
-
-    fn reroute(&mut self, event: Event) {
-        let waker = match self.gets.last() {
-            Some(number) => self.push(*number, event),
-            None => {
-                self.keep(BACKLOG, event.cost());
-                self.backlog.push_back(event);
-                self.shed();
-                None
-            }
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        let wanted = stream.events.into_iter().filter(|event| !event.kind.is_reply());
+        wanted.filter_map(|event| self.say_unasked(event)).for_each(Waker::wake);
     }
 
     /// The next event for a reader.
@@ -420,6 +428,9 @@ impl Streams {
         let Some(stream) = self.streams.get_mut(&place.stream) else { return Poll::Ready(Next::End) };
         if stream.reader != Some(place.reader) {
             // Somebody else goes on with it.
+            return Poll::Ready(Next::End);
+        }
+        if stream.hung_up.is_some_and(|end| place.next >= end) {
             return Poll::Ready(Next::End);
         }
         let Some(event) = stream.event(place.next).cloned() else {
@@ -467,9 +478,7 @@ impl Streams {
             if stream.events.is_empty() {
                 self.streams.remove(&place.stream);
             }
-            for event in rest {
-                self.reroute(event);
-            }
+            rest.into_iter().filter_map(|event| self.say_unasked(event)).for_each(Waker::wake);
         } else {
             let costs: Vec<usize> = self
                 .streams

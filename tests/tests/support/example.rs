@@ -1,17 +1,17 @@
-//! Where the quickstart example is: `cargo test` builds it beside the tests.
+//! Where the examples are: `cargo test` builds them beside the tests.
 
 use std::path::PathBuf;
 
-/// The example's program file.
-pub(crate) fn program() -> PathBuf {
+/// An example's program file.
+pub(crate) fn program(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own file");
     // The tests are in `deps`, the examples in `examples` beside it.
     let folder =
         test.parent().and_then(|deps| deps.parent()).expect("a test lies in a folder of the target folder");
-    let program = folder.join("examples").join(format!("quickstart{}", std::env::consts::EXE_SUFFIX));
+    let program = folder.join("examples").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     assert!(
         program.exists(),
-        "`{}` is not there: `cargo test` builds it, and so does `cargo build --example quickstart`",
+        "`{}` is not there: `cargo test` builds it, and so does `cargo build --example {name}`",
         program.display()
     );
     program

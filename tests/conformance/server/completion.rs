@@ -1,0 +1,11 @@
+//! Completions: suggestions for what the user begins to type.
+
+use tower_mcp_types::protocol::{CompleteParams, CompleteResult};
+
+const WORDS: [&str; 6] = ["paper", "pencil", "ruler", "tea", "test", "text"];
+
+/// The words that begin like that.
+pub(crate) fn complete(params: &CompleteParams) -> CompleteResult {
+    let fitting = WORDS.into_iter().filter(|word| word.starts_with(&params.argument.value));
+    CompleteResult::new(fitting.map(str::to_owned).collect())
+}

@@ -1,0 +1,82 @@
+//! The client's stream for what the server says unasked is there before the first call.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::{HeaderMap, Method};
+use mcp_runtime::transport::http::{ClientOptions, HttpClient};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use super::desk::guarded;
+use super::fake::{self, Asked};
+use super::ready;
+
+/// A server that takes a moment to open a stream, and says of a tool whether it had done so when it was asked for tools.
+/// The status is that of its answer to GET.
+async fn hesitant(listening: u16, moment: Duration) -> String {
+    let opened = Arc::new(AtomicBool::new(false));
+    let endpoint = axum::routing::any(move |method: Method, headers: HeaderMap, body: Bytes| {
+        let opened = Arc::clone(&opened);
+        async move {
+            let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+            let asked = Asked { method, headers, body };
+            match asked.what() {
+                "initialize" => fake::hello(&asked, "2025-03-26", json!({ "tools": {} }), "one"),
+                "tools/list" => {
+                    let name = if opened.load(Ordering::SeqCst) { "heard" } else { "unheard" };
+                    let schema = json!({ "type": "object" });
+                    fake::result(&asked, json!({ "tools": [{ "name": name, "inputSchema": schema }] }))
+                }
+                "GET" => {
+                    tokio::time::sleep(moment).await;
+                    opened.store(true, Ordering::SeqCst);
+                    match listening {
+                        200 => fake::text(200, "text/event-stream", ": hello\n\n"),
+                        other => fake::status(other),
+                    }
+                }
+                _ => fake::status(202),
+            }
+        }
+    });
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let router = axum::Router::new().route("/mcp", endpoint);
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    url
+}
+
+/// What such a server says to the first call.
+async fn first_call(url: &str, options: ClientOptions) -> String {
+    let (session, _) = ready(HttpClient::new(url).unwrap().options(options)).await.unwrap();
+    let tools = session.list_tools(None).await.unwrap().tools;
+    session.abort();
+    tools[0].name.clone()
+}
+
+#[tokio::test]
+async fn the_first_call_waits_for_it() {
+    guarded(async {
+        for status in [200, 405] {
+            let url = hesitant(status, Duration::from_millis(50)).await;
+            let patient = ClientOptions::default().listen_within(Duration::from_secs(3600));
+            assert_eq!(first_call(&url, patient).await, "heard");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn it_does_not_wait_for_ever_nor_for_a_stream_that_nobody_wants() {
+    guarded(async {
+        let url = hesitant(200, Duration::from_secs(3600)).await;
+        let hasty = ClientOptions::default().listen_within(Duration::from_millis(1));
+        assert_eq!(first_call(&url, hasty).await, "unheard");
+        let deaf = ClientOptions::default().listen(false).listen_within(Duration::from_secs(3600));
+        assert_eq!(first_call(&url, deaf).await, "unheard");
+    })
+    .await;
+}
