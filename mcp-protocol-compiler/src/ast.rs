@@ -72,12 +72,14 @@ pub enum ItemKind {
     Request(Request),
     /// `notification …`
     Notification(Notification),
-    /// `capabilities client = Initialize.capabilities`
+    /// `capabilities client = Initialize.capabilities default elicitation.form`
     Capabilities {
         /// Whose: `client`, `server` or a role's name.
         role: Name,
         /// Where they are announced.
         field: MessageField,
+        /// `default elicitation.form | …`: what a capability with nothing in it announces as well.
+        defaults: Vec<JsonPath>,
     },
     /// `version = InitializeResult.protocolVersion`
     Version(MessageField),
@@ -214,14 +216,16 @@ pub enum Payload {
 pub enum Modifier {
     /// `as call_tool`
     As(Name),
-    /// `requires server.tools if …`
+    /// `requires server.tools if …`, `requires server.tools unless …`
     Requires {
         /// `client`, `server`, `peer`, `own` or a role's name.
         holder: Name,
         /// The path behind it.
         path: JsonPath,
-        /// `if …` after it.
+        /// `if …` after it, or `unless …`.
         condition: Option<Condition>,
+        /// Whether it is `unless`.
+        unless: bool,
         /// From `requires` on.
         span: Span,
     },

@@ -263,6 +263,13 @@ fn a_hundred_thousand_mistakes() {
         assert!(outcome.codes.len() <= 102, "{}", outcome.codes.len());
     }
     refused("S0003", definition(&format!("End{}", lines(|index| format!(" ⊕ !M{index} . B{index}")))));
+    // Defaults, each of which might be one of many gates that is misspelt.
+    let gates =
+        lines(|index| format!(" requires client.capability{index}.part requires client.whole{index}"));
+    let defaults = lines(|index| format!(" | capability{index}.parts | whole{index} | capability1.part"));
+    let gated = format!("notification N \"n\"{gates}\ncapabilities client = N.c default a.b{defaults}\n");
+    let outcome = refused("S0003", gated);
+    assert!(outcome.report.contains("did you mean `capability0.part`?"), "{}", outcome.report);
 }
 
 #[test]

@@ -36,6 +36,29 @@ const fn edit(
 }
 
 const EDITS: &[Edit] = &[
+    edit("default-misspelt", "S0117", "`ask.form`", &[("ask.from", "ask.form")], &[]),
+    edit("default-of-nothing", "S0117", "`default ask.form`", &[("default ask", "default ask.form")], &[]),
+    edit("default-of-nothing", "S0117", "delete the default", &[(" default ask", "")], &[]),
+    edit("default-of-a-role", "S0117", "`default ask.form`", &[("default client.", "default ")], &[]),
+    edit("default-of-the-other-side", "S0117", "delete it", &[("Bill.c default ask.form", "Bill.c")], &[]),
+    edit("default-twice", "S0117", "delete one", &[(" | ask.form", "")], &[]),
+    edit("default-word-misspelt", "S0025", "write `default`", &[("defaults", "default")], &[]),
+    edit(
+        "default-at-a-gate",
+        "S0025",
+        "behind `capabilities ROLE = …`",
+        &[("form default", "form"), ("Order.c", "Order.c default ask.form")],
+        &[],
+    ),
+    edit("unless-behind-a-method", "S0025", "what has no condition", &[(" unless mode = \"url\"", "")], &[]),
+    edit("unless-misspelt", "S0022", "write `unless`", &[("unles ", "unless ")], &[]),
+    edit(
+        "not-equal-in-a-gate",
+        "S0025",
+        "write `unless mode = \"literal\"`",
+        &[("if mode != \"url\"", "unless mode = \"url\"")],
+        &[],
+    ),
     edit("braces", "S0010", "`(crate::TipParams)`", &[("{amount: u32}", "(crate::TipParams)")], &["S0010"]),
     edit("braces", "S0010", "write parentheses", &[("{ !Tip . End }", "( !Tip . End )")], &["S0010"]),
     edit("no-quotes", "S0010", "write `\"shop/order\"`", &[("shop/order", "\"shop/order\"")], &[]),

@@ -1,12 +1,26 @@
 //! What a side can do: sets of gates, and the lattice they form.
 //!
-//! In: the gates that an announcement grants. Out: [`Capabilities`], which tells whether one gate is open, ordered by
-//! inclusion. Refuses to widen: the only way to combine two sets is the meet, which grants what both grant.
+//! In: what an announcement says, capability by capability. Out: [`Capabilities`], which tells whether one gate is open,
+//! ordered by inclusion. Refuses to widen: the only way to combine two sets is the meet, which grants what both grant.
+//! And to read the announcement, which is JSON: whoever has it says what is at a path.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-use crate::protocol::GateIndex;
+use crate::protocol::{Announcement, GateIndex, Protocol, Text};
+
+/// What an announcement says of one capability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Said {
+    /// Nothing: it is not there, or `null`.
+    Nothing,
+    /// That it is not there: `false`.
+    No,
+    /// That it is there, and no more: `{}`, or `true`.
+    Bare,
+    /// That it is there, with something in it.
+    Parts,
+}
 
 /// A set of capabilities, over [`Protocol::gates`](crate::Protocol::gates).
 ///
@@ -45,6 +59,28 @@ impl Capabilities {
             }
         }
         Capabilities { every: false, words }
+    }
+
+    /// What an announcement grants. `said` tells what it has at a path.
+    pub fn announced(
+        protocol: &Protocol,
+        announcement: &Announcement,
+        said: impl Fn(&[Text]) -> Said,
+    ) -> Capabilities {
+        let gates = (0..=u16::MAX).map(GateIndex).zip(protocol.gates.iter());
+        let granted = gates.filter(|(gate, table)| {
+            let default = || announcement.defaults.contains(gate);
+            match (said(&table.path), table.path.split_last()) {
+                (Said::Bare | Said::Parts, _) => true,
+                (Said::No, _) => false,
+                // A default is granted by what it is a part of, if nothing else is named there.
+                (Said::Nothing, Some((_, around))) if !around.is_empty() && default() => {
+                    said(around) == Said::Bare
+                }
+                (Said::Nothing, _) => false,
+            }
+        });
+        granted.map(|(gate, _)| gate).collect()
     }
 
     /// Whether a gate is open.
@@ -147,6 +183,7 @@ fn position(gate: GateIndex) -> (usize, u64) {
 mod tests {
     use super::*;
     use crate::checker::tests::random::Random;
+    use crate::protocol::{Field, Gate, MessageIndex, Side};
 
     fn set(gates: &[u16]) -> Capabilities {
         gates.iter().copied().map(GateIndex).collect()
@@ -160,6 +197,62 @@ mod tests {
         assert!(!capabilities.grants(GateIndex(u16::MAX)));
         assert!(Capabilities::unknown().grants(GateIndex(u16::MAX)));
         assert!(!Capabilities::none().grants(GateIndex(0)));
+    }
+
+    /// Gates at these paths, of which the last is a default of what it is a part of.
+    fn granted(paths: &[&str], said: impl Fn(&str) -> Said) -> Vec<String> {
+        let path = |written: &&str| written.split('.').map(|key| Text::Owned(key.to_owned())).collect();
+        let protocol = Protocol {
+            name: "Test".into(),
+            version: None,
+            batch: false,
+            messages: Vec::new().into(),
+            gates: paths.iter().map(|written| Gate { path: path(written) }).collect(),
+            keys: Vec::new().into(),
+            announcements: Vec::new().into(),
+            version_field: None,
+            client: None,
+            server: None,
+        };
+        let announcement = Announcement {
+            side: Side::Client,
+            field: Field { message: MessageIndex(0), path: path(&"capabilities") },
+            defaults: vec![GateIndex(u16::try_from(paths.len() - 1).unwrap())].into(),
+        };
+        let granted = Capabilities::announced(&protocol, &announcement, |path| said(&path.join(".")));
+        let open = granted.gates(paths.len()).map(|gate| protocol.gate(gate).unwrap().to_string());
+        open.collect()
+    }
+
+    #[test]
+    fn a_default_is_granted_by_what_says_no_more() {
+        let paths = ["ask", "ask.url", "ask.form"];
+        for (ask, url, form, open) in [
+            (Said::Nothing, Said::Nothing, Said::Nothing, &[][..]),
+            (Said::No, Said::Nothing, Said::Nothing, &[]),
+            (Said::Bare, Said::Nothing, Said::Nothing, &["ask", "ask.form"]),
+            (Said::Parts, Said::Nothing, Said::Nothing, &["ask"]),
+            (Said::Parts, Said::Bare, Said::Nothing, &["ask", "ask.url"]),
+            (Said::Parts, Said::Nothing, Said::Bare, &["ask", "ask.form"]),
+            (Said::Parts, Said::Parts, Said::Parts, &["ask", "ask.url", "ask.form"]),
+            (Said::Parts, Said::Nothing, Said::No, &["ask"]),
+            // Nothing that reads JSON says this; what is denied stays closed.
+            (Said::Bare, Said::Nothing, Said::No, &["ask"]),
+        ] {
+            let said = |path: &str| match path {
+                "ask" => ask,
+                "ask.url" => url,
+                "ask.form" => form,
+                other => panic!("{other}"),
+            };
+            assert_eq!(granted(&paths, said), open, "{ask:?} {url:?} {form:?}");
+        }
+    }
+
+    #[test]
+    fn a_default_that_is_part_of_nothing_is_a_capability_like_others() {
+        assert_eq!(granted(&["ask"], |_| Said::Nothing), [""; 0]);
+        assert_eq!(granted(&["ask"], |_| Said::Bare), ["ask"]);
     }
 
     #[test]

@@ -9,11 +9,7 @@ use crate::protocol::{Condition, Gate, Text};
 
 impl fmt::Display for Condition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "if {}", dotted(&self.path))?;
-        match &self.literal {
-            Some(literal) => write!(formatter, " = {literal:?}"),
-            None => Ok(()),
-        }
+        write!(formatter, "if {}", self.test())
     }
 }
 
@@ -24,6 +20,14 @@ impl fmt::Display for Gate {
 }
 
 impl Condition {
+    /// What stands behind `if` or `unless`.
+    pub(crate) fn test(&self) -> String {
+        match &self.literal {
+            Some(literal) => format!("{} = {literal:?}", dotted(&self.path)),
+            None => dotted(&self.path),
+        }
+    }
+
     /// Whether every payload that fits another condition fits this one, too.
     pub fn covers(&self, other: &Condition) -> bool {
         self.path == other.path && (self.literal.is_none() || self.literal == other.literal)
@@ -43,6 +47,7 @@ mod tests {
     use std::borrow::Cow;
 
     use super::*;
+    use crate::protocol::{GateIndex, Holder, Requirement};
 
     fn condition(path: &[&str], literal: Option<&str>) -> Condition {
         Condition {
@@ -58,6 +63,20 @@ mod tests {
             condition(&["_meta", "io.x/y"], Some("a\"b")).to_string(),
             r#"if _meta."io.x/y" = "a\"b""#
         );
+    }
+
+    #[test]
+    fn when_a_capability_is_needed_reads_as_it_is_written() {
+        let mut requirement =
+            Requirement { holder: Holder::Sender, gate: GateIndex(0), condition: None, unless: false };
+        assert_eq!(requirement.when(), None);
+        assert!(requirement.is_needed(|_| false) && requirement.is_needed(|_| true));
+        requirement.condition = Some(condition(&["mode"], Some("url")));
+        assert_eq!(requirement.when().as_deref(), Some("if mode = \"url\""));
+        assert!(requirement.is_needed(|_| true) && !requirement.is_needed(|_| false));
+        requirement.unless = true;
+        assert_eq!(requirement.when().as_deref(), Some("unless mode = \"url\""));
+        assert!(requirement.is_needed(|_| false) && !requirement.is_needed(|_| true));
     }
 
     #[test]

@@ -362,7 +362,8 @@ impl Copies {
         self.past.clear();
     }
 
-    /// A copy is known to be over before its values are: what holds nothing else is over with it.
+    /// A copy is known to be over before its values are: what holds none that goes on is over with it. Whoever gave it
+    /// the value of a copy before knew of the end of that one.
     pub(crate) fn retire(
         &mut self,
         channel: u32,
@@ -371,7 +372,7 @@ impl Copies {
         limits: &Limits,
     ) {
         for (key, value) in keys {
-            if self.holder(channel, *key, value) == Holder::Nobody {
+            if !self.holders.contains_key(&(channel, *key, value.clone())) {
                 self.past.entry((channel, *key)).or_default().insert(value, ended, limits);
             }
         }

@@ -28,7 +28,7 @@ mod revision;
 mod tables;
 mod violation;
 
-pub use capability::{Capabilities, Capability};
+pub use capability::{Capabilities, Capability, Said};
 pub use checker::{About, Awaiting, Checker, Step, StepKind};
 pub use copies::{CopyNumber, KeyValue, Meant, Ties};
 pub use exchange::{Limits, RequestId, Token};

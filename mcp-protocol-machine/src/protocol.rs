@@ -157,6 +157,8 @@ pub struct Announcement {
     pub side: Side,
     /// In which message, and where in it.
     pub field: Field,
+    /// What is announced as well by a capability with nothing in it: `elicitation.form` by `elicitation: {}`.
+    pub defaults: List<GateIndex>,
 }
 
 /// A place in the payload of one message.

@@ -10,8 +10,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::protocol::{
-    Condition, Direction, Edge, Gate, GateIndex, Kind, Message, Protocol, Requirement, Role, Side, State,
-    Text,
+    Announcement, Condition, Direction, Edge, Gate, GateIndex, Kind, List, Message, Protocol, Requirement,
+    Role, Side, State, Text,
 };
 
 impl Protocol {
@@ -29,6 +29,12 @@ impl Protocol {
                 message.requires = requirements(revision, their, &mut gates);
                 message.level.clone_from(&their.level);
                 message.cancellable = own.cancellable && their.cancellable;
+            }
+        }
+        for announcement in governed.announcements.to_mut() {
+            let their = revision.announcements.iter().find(|their| their.side == announcement.side);
+            if let Some(their) = their {
+                announcement.defaults = defaults(self, announcement, revision, their, &mut gates);
             }
         }
         governed.gates = Cow::Owned(gates);
@@ -74,15 +80,34 @@ fn requirements(
     gates: &mut Vec<Gate>,
 ) -> Cow<'static, [Requirement]> {
     let translated = message.requires.iter().filter_map(|requirement| {
-        let gate = revision.gate(requirement.gate)?;
-        let place = gates.iter().position(|known| known.path == gate.path).unwrap_or_else(|| {
-            gates.push(gate.clone());
-            gates.len() - 1
-        });
-        let gate = GateIndex(u16::try_from(place).ok()?);
+        let gate = number(revision.gate(requirement.gate)?, gates)?;
         Some(Requirement { gate, ..requirement.clone() })
     });
     translated.collect()
+}
+
+/// What a revision grants by default, in the same numbers. Of capabilities that it does not have nothing is different.
+fn defaults(
+    own: &Protocol,
+    announcement: &Announcement,
+    revision: &Protocol,
+    their: &Announcement,
+    gates: &mut Vec<Gate>,
+) -> List<GateIndex> {
+    let unknown = |gate: &&GateIndex| own.gate(**gate).is_some_and(|gate| !revision.gates.contains(gate));
+    let mut defaults: Vec<GateIndex> = announcement.defaults.iter().filter(unknown).copied().collect();
+    let theirs = their.defaults.iter().filter_map(|gate| revision.gate(*gate));
+    defaults.extend(theirs.filter_map(|gate| number(gate, gates)));
+    Cow::Owned(defaults)
+}
+
+/// The number of a gate, a new one if it has none yet.
+fn number(gate: &Gate, gates: &mut Vec<Gate>) -> Option<GateIndex> {
+    let place = gates.iter().position(|known| known == gate).unwrap_or_else(|| {
+        gates.push(gate.clone());
+        gates.len() - 1
+    });
+    u16::try_from(place).ok().map(GateIndex)
 }
 
 fn narrowed(own: &Protocol, role: &Role, revision: &Protocol, their: &Role) -> Role {

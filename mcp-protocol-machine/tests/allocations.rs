@@ -39,7 +39,7 @@ const END: StateIndex = StateIndex(5);
 
 /// What the server must have announced for a call and for a log line.
 static NEEDS: [Requirement; 1] =
-    [Requirement { holder: Holder::Side(Side::Server), gate: GateIndex(0), condition: None }];
+    [Requirement { holder: Holder::Side(Side::Server), gate: GateIndex(0), condition: None, unless: false }];
 static GATES: [Gate; 1] = [Gate { path: Cow::Borrowed(&[Cow::Borrowed("tools")]) }];
 static REQUEST_ID: [Text; 1] = [Cow::Borrowed("requestId")];
 static TOKEN: [Text; 1] = [Cow::Borrowed("progressToken")];

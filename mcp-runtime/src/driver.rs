@@ -83,6 +83,12 @@ pub trait Endpoint: Send + Sync + 'static {
         let _ = report;
     }
 
+    /// The version of the protocol that was agreed on in a session which was begun elsewhere. In any other it is agreed on
+    /// by what the transport carries.
+    fn agreed_version(&self) -> Option<String> {
+        None
+    }
+
     /// Tells that the peer has lost the session, and that its beginning was said once more: this request was answered
     /// with this result; both are empty if the beginning has none. Of what runs, only requests that the transport sends
     /// once more go on, as [`awaits`](Self::awaits) says; for others it says [`request_failed`](Self::request_failed).

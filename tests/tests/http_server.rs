@@ -7,6 +7,9 @@
 mod desk;
 #[path = "http/wire.rs"]
 mod wire;
+#[path = "../../mcp-runtime/tests/tracing/recorder.rs"]
+#[allow(dead_code, reason = "what is told to `tracing` is tested where the rest is used")]
+mod recorder;
 
 #[path = "http/hanging_up.rs"]
 mod hanging_up;

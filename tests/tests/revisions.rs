@@ -70,9 +70,10 @@ const METHODS: &[Row] = &[
     ("ABCD", "roots/list", Server, "client.roots", "A", "A"),
     ("C",    "elicitation/create", Server, "client.elicitation", "A", "A"),
     ("D",    "elicitation/create", Server,
-     "client.elicitation client.elicitation.url(mode=url)", "A", "A"),
+     "client.elicitation client.elicitation.url(mode=url) client.elicitation.form(unless mode=url)", "A", "A"),
     ("D",    "elicitation/create if task", Server,
-     "client.elicitation client.elicitation.url(mode=url) client.tasks.requests.elicitation.create", "A", "A"),
+     "client.elicitation client.elicitation.url(mode=url) client.elicitation.form(unless mode=url) \
+      client.tasks.requests.elicitation.create", "A", "A"),
     ("D",    "tasks/get", Server, "peer.tasks", "A", "A"),
     ("D",    "tasks/result", Server, "peer.tasks", "A", "A"),
     ("D",    "tasks/list", Server, "peer.tasks.list", "A", "A"),
@@ -229,8 +230,9 @@ fn gate(protocol: &Compiled, requirement: &Requirement) -> String {
         Holder::Receiver => "peer",
     };
     let gate = protocol.declarations.gates.get(usize::from(requirement.gate.0)).expect("a gate");
+    let unless = if requirement.unless { "unless " } else { "" };
     let condition =
-        requirement.condition.as_ref().map(|condition| format!("({})", shown_condition(condition)));
+        requirement.condition.as_ref().map(|condition| format!("({unless}{})", shown_condition(condition)));
     format!("{holder}.{}{}", gate.path.join("."), condition.unwrap_or_default())
 }
 

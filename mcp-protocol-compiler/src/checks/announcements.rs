@@ -1,17 +1,61 @@
-//! Gates: what a message requires, somebody must announce.
+//! Gates: what a message requires, somebody must announce; and what is announced by default, a message must require.
 
 use std::collections::BTreeSet;
 
-use mcp_protocol_machine::protocol::{Direction, Holder, Side};
+use mcp_protocol_machine::protocol::{Direction, Gate, Holder, Path, Side};
 
 use crate::Compiled;
+use crate::ast::JsonPath;
 use crate::automaton::Automaton;
 use crate::checks::declarations::side_word;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::resolve::{Declarations, Message};
+use crate::resolve::{Declarations, Message, path};
+use crate::suggest::nearest;
 
 /// A capability of a side that announces none.
 pub const NEVER_ANNOUNCED: Code = Code("S0113");
+
+/// A default that is part of no capability, or that no message requires.
+pub const BAD_DEFAULT: Code = Code("S0117");
+
+/// `default elicitation`: there is nothing around it. `part` is a part of it that some message requires.
+pub fn default_of_nothing(default: &JsonPath, part: Option<&Path>) -> Diagnostic {
+    let written = dotted(&path(default));
+    let example = part.map_or_else(|| format!("{written}.part"), dotted);
+    let message = format!("`{written}` is part of no other capability");
+    Diagnostic::error(BAD_DEFAULT, default.span, message)
+        .label("a default is what another capability stands for that has nothing in it")
+        .help(format!("write `default {example}`, or delete the default"))
+}
+
+/// The same default once more.
+pub fn default_twice(default: &JsonPath, path: &Path) -> Diagnostic {
+    let message = format!("`{}` is a default twice", dotted(path));
+    Diagnostic::error(BAD_DEFAULT, default.span, message).help("delete one of the two")
+}
+
+/// A default that no message requires. `inner` is the path without its first key, if that is required; `parts` are
+/// the parts of capabilities that are.
+pub fn default_not_required<'p>(
+    default: &JsonPath,
+    path: &Path,
+    side: Side,
+    inner: Option<&Path>,
+    parts: impl Iterator<Item = &'p Path>,
+) -> Diagnostic {
+    let (word, written) = (side_word(side), dotted(path));
+    let message = format!("no message requires `{word}.{written}`");
+    let finding = Diagnostic::error(BAD_DEFAULT, default.span, message).label("this default changes nothing");
+    if let Some(inner) = inner {
+        let help = format!("write `default {}`: whose it is stands behind `capabilities`", dotted(inner));
+        return finding.help(help);
+    }
+    let parts: Vec<String> = parts.map(dotted).collect();
+    finding.help(match nearest(&written, parts.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("delete it, or write `requires {word}.{written}` behind a message"),
+    })
+}
 
 /// Looks at every message that a role can send or receive; what stands in no session type is nobody's concern.
 pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
@@ -30,13 +74,9 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
     }
     let mut diagnostics = Vec::new();
     for (message, holder, gate) in missing {
-        let path: Vec<&str> = declarations
-            .gates
-            .get(usize::from(gate.0))
-            .map(|gate| gate.path.iter().map(AsRef::as_ref).collect())
-            .unwrap_or_default();
+        let path = declarations.gates.get(usize::from(gate.0)).map(ToString::to_string).unwrap_or_default();
         if let Some(message) = declarations.message(message) {
-            diagnostics.push(never_announced(message, holder, &path.join("."), declarations));
+            diagnostics.push(never_announced(message, holder, &path, declarations));
         }
     }
     diagnostics
@@ -78,4 +118,9 @@ fn never_announced(message: &Message, holder: Side, path: &str, declarations: &D
     .help(format!(
         "say where the {word} announces it, for instance `capabilities {word} = {likely}.capabilities`"
     ))
+}
+
+/// A path as it is written.
+fn dotted(path: &Path) -> String {
+    Gate { path: path.clone() }.to_string()
 }

@@ -115,7 +115,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 85] = pages! {
+static PAGES: [Page; 86] = pages! {
     source::NOT_UTF8, "S0001", "the file is not UTF-8";
     source::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::findings::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -164,6 +164,7 @@ static PAGES: [Page; 85] = pages! {
     checks::unused::UNUSED_MESSAGE, "S0114", "a message that no role uses";
     checks::size::TOO_LARGE, "S0115", "a protocol that is too large to be built";
     checks::pages::NO_CURSOR, "S0116", "`pages` where there is no place for a cursor";
+    checks::announcements::BAD_DEFAULT, "S0117", "a default that is none";
     checks::recursion::UNGUARDED, "S0201", "a loop that does nothing";
     checks::recursion::ACROSS, "S0202", "a loop that leaves its channel";
     checks::recursion::BRANCH_OF_LOOP, "S0203", "a branch that the loop has taken in";

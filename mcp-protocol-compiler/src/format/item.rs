@@ -112,8 +112,13 @@ fn kind(out: &mut Writer<'_>, item: &Item) {
             out.text(&message("notification", &one.name, &one.method, &one.condition, &one.payload));
             modifiers(out, &one.modifiers, false);
         }
-        ItemKind::Capabilities { role, field } => {
+        ItemKind::Capabilities { role, field, defaults } => {
             out.text(&format!("capabilities {} = {}", role.text, message_field(field)));
+            // A path never begins a line, for its first key may be the word of an item.
+            for (index, path) in defaults.iter().enumerate() {
+                let text = format!("{} {}", if index == 0 { "default" } else { "|" }, json_path(path));
+                filled(out, &text, path.span.end, false);
+            }
         }
         ItemKind::Version(field) => out.text(&format!("version = {}", message_field(field))),
         ItemKind::Group { name, operator, members } => {
@@ -189,11 +194,11 @@ fn alternatives(out: &mut Writer<'_>, head: &str, all: Vec<(String, u32)>, item:
 }
 
 fn message(word: &str, name: &Name, method: &Name, when: &Option<Condition>, body: &Payload) -> String {
-    format!("{word} {} {}{}{}", name.text, quote(&method.text), condition(when), payload(body))
+    format!("{word} {} {}{}{}", name.text, quote(&method.text), condition(when, "if"), payload(body))
 }
 
 fn reply(reply: &Reply) -> String {
-    format!("{}{}{}", reply.name.text, payload(&reply.payload), condition(&reply.condition))
+    format!("{}{}{}", reply.name.text, payload(&reply.payload), condition(&reply.condition, "if"))
 }
 
 /// A piece in the same line if it fits and need not begin one.
@@ -244,8 +249,9 @@ fn reply_end(reply: &Reply) -> u32 {
 fn modifier(modifier: &Modifier) -> String {
     match modifier {
         Modifier::As(name) => format!("as {}", name.text),
-        Modifier::Requires { holder, path, condition: when, .. } => {
-            format!("requires {}.{}{}", holder.text, json_path(path), condition(when))
+        Modifier::Requires { holder, path, condition: when, unless, .. } => {
+            let word = if *unless { "unless" } else { "if" };
+            format!("requires {}.{}{}", holder.text, json_path(path), condition(when, word))
         }
         Modifier::Answered(_) => "answered".to_owned(),
         Modifier::Cancellable(_) => "cancellable".to_owned(),
@@ -296,12 +302,13 @@ fn rust(text: &str) -> String {
     text.replace(',', ", ")
 }
 
-fn condition(condition: &Option<Condition>) -> String {
+/// A condition behind its word, `if` or `unless`.
+fn condition(condition: &Option<Condition>, word: &str) -> String {
     match condition {
         None => String::new(),
-        Some(Condition { path, literal: None, .. }) => format!(" if {}", json_path(path)),
+        Some(Condition { path, literal: None, .. }) => format!(" {word} {}", json_path(path)),
         Some(Condition { path, literal: Some(literal), .. }) => {
-            format!(" if {} = {}", json_path(path), quote(&literal.text))
+            format!(" {word} {} = {}", json_path(path), quote(&literal.text))
         }
     }
 }

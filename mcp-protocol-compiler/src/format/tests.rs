@@ -72,11 +72,9 @@ fn modifiers() -> impl Strategy<Value = Vec<Modifier>> {
     prop::collection::vec(
         prop_oneof![
             name().prop_map(Modifier::As),
-            (name(), path(), condition()).prop_map(|(holder, path, condition)| Modifier::Requires {
-                holder,
-                path,
-                condition,
-                span: span()
+            (name(), path(), condition(), any::<bool>()).prop_map(|(holder, path, condition, unless)| {
+                let unless = unless && condition.is_some();
+                Modifier::Requires { holder, path, condition, unless, span: span() }
             }),
             Just(Modifier::Answered(span())),
             Just(Modifier::Cancellable(span())),
@@ -186,7 +184,8 @@ fn item() -> impl Strategy<Value = Item> {
                     ItemKind::Notification(Notification { name, method, condition, payload, modifiers })
                 }
             ),
-            (name(), field()).prop_map(|(role, field)| ItemKind::Capabilities { role, field }),
+            (name(), field(), prop::collection::vec(path(), 0..9))
+                .prop_map(|(role, field, defaults)| ItemKind::Capabilities { role, field, defaults }),
             field().prop_map(ItemKind::Version),
             (name(), operator, prop::collection::vec(member, 1..30))
                 .prop_map(|(name, operator, members)| ItemKind::Group { name, operator, members }),

@@ -139,7 +139,7 @@ pub(crate) fn needs(plan: &Plan<'_>, index: MessageIndex, sender: Side) -> Optio
             };
             let gate = plan.declarations.gates.get(usize::from(requirement.gate.0))?;
             let holder = super::plan::role_module(side);
-            let when = requirement.condition.as_ref().map(|condition| format!(" (`{condition}`)"));
+            let when = requirement.when().map(|when| format!(" (`{when}`)"));
             Some(format!("`{holder}.{}`{}", gate.path.join("."), when.unwrap_or_default()))
         })
         .collect();
@@ -174,6 +174,12 @@ pub(crate) fn type_of(plan: &Plan<'_>, role: &Role<'_>, what: &What) -> String {
             branches.join(" & ")
         }
         What::Refuse { request, target } => format!("!{}Error . {}", message(*request), state(*target)),
+        What::Cancelled { request } => {
+            match plan.declarations.messages.iter().find(|known| known.table.cancels.is_some()) {
+                Some(cancel) => format!("?{} of {}", cancel.table.name, message(*request)),
+                None => format!("?{}", message(*request)),
+            }
+        }
         What::Open { message: sent, opening } => {
             format!("*( !{} . {} )", message(*sent), state(opening.start))
         }

@@ -3,7 +3,9 @@
 //! In: the plan. Out: `pub struct Uninit;` and `pub mod messages`. Refuses to give a marker any behaviour: what a
 //! state permits stands in the roles.
 
-use mcp_protocol_machine::protocol::{Action, Direction, Gate, Only, Origin, StateIndex, StateKind, Text};
+use mcp_protocol_machine::protocol::{
+    Action, Direction, Gate, GateIndex, Only, Origin, StateIndex, StateKind, Text,
+};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
@@ -128,7 +130,9 @@ impl Generator<'_> {
             }
             names.push(name.clone());
             let (name, number) = (ident(&name), Literal::u16_unsuffixed(index));
-            let documentation = attributes(&[format!("`{path}`, as it is announced.")]);
+            let mut lines = vec![format!("`{path}`, as it is announced.")];
+            lines.extend(self.default_of(GateIndex(index), gate));
+            let documentation = attributes(&lines);
             quote! {
                 #documentation
                 pub const #name: Capability = Capability { gate: GateIndex(#number), path: #path };
@@ -143,6 +147,17 @@ impl Generator<'_> {
                 #(#constants)*
             }
         })
+    }
+
+    /// Who announces a capability without a word about it.
+    fn default_of(&self, index: GateIndex, gate: &Gate) -> Option<String> {
+        let (_, around) = gate.path.split_last()?;
+        let around = Gate { path: around.to_vec().into() };
+        let all = self.plan.declarations.announcements.iter();
+        let sides = all.filter(|announcement| announcement.defaults.contains(&index));
+        let sides: Vec<&str> = sides.map(|announcement| role_module(announcement.side)).collect();
+        let who = if sides.is_empty() { return None } else { sides.join(" or a ") };
+        Some(format!("A {who} announces it as well by a `{around}` with nothing in it."))
     }
 
     /// The constants that name messages.

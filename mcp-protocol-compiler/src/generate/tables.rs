@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{
-    Action, Announcement, Condition, Direction, Edge, Field, Gate, Holder, Key, KeyPlace, Kind, Level, List,
-    Message, MessageIndex, MessageKey, Only, Origin, Path, Payload, Protocol, Reports, Requirement, Role,
-    Side, State, StateIndex, StateKind, Strictness, Text,
+    Action, Announcement, Condition, Direction, Edge, Field, Gate, GateIndex, Holder, Key, KeyPlace, Kind,
+    Level, List, Message, MessageIndex, MessageKey, Only, Origin, Path, Payload, Protocol, Reports,
+    Requirement, Role, Side, State, StateIndex, StateKind, Strictness, Text,
 };
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -62,10 +62,12 @@ pub(super) fn module(protocol: &Protocol) -> TokenStream {
         let name = text(name);
         quote!(Key { name: #name, open: #open })
     });
-    let announcements = list(&protocol.announcements, |Announcement { side: who, field: place }| {
-        let (who, place) = (side(*who), field(place, &names));
-        quote!(Announcement { side: #who, field: #place })
-    });
+    let announcements =
+        list(&protocol.announcements, |Announcement { side: who, field: place, defaults }| {
+            let (who, place) = (side(*who), field(place, &names));
+            let defaults = list(defaults, gate);
+            quote!(Announcement { side: #who, field: #place, defaults: #defaults })
+        });
     let version_field = option(protocol.version_field.as_ref(), |place| field(place, &names));
     let mut roles = TokenStream::new();
     let mut role_name = |which: Side, role: Option<&Role>| {
@@ -243,9 +245,14 @@ fn requirement(requirement: &Requirement) -> TokenStream {
         Holder::Sender => quote!(Holder::Sender),
         Holder::Receiver => quote!(Holder::Receiver),
     };
-    let gate = Literal::u16_unsuffixed(requirement.gate.0);
+    let (gate, unless) = (gate(&requirement.gate), requirement.unless);
     let condition = option(requirement.condition.as_ref(), condition);
-    quote!(Requirement { holder: #holder, gate: GateIndex(#gate), condition: #condition })
+    quote!(Requirement { holder: #holder, gate: #gate, condition: #condition, unless: #unless })
+}
+
+fn gate(index: &GateIndex) -> TokenStream {
+    let index = Literal::u16_unsuffixed(index.0);
+    quote!(GateIndex(#index))
 }
 
 fn condition(condition: &Condition) -> TokenStream {

@@ -84,7 +84,7 @@ impl Parser<'_> {
     }
 
     /// One or more, separated by `|`, which may also stand before the first.
-    fn alternatives<T>(&mut self, one: fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+    pub(super) fn alternatives<T>(&mut self, one: fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         self.eat(Kind::Bar);
         let mut all = vec![one(self)?];
         loop {

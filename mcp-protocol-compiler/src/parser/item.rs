@@ -7,12 +7,13 @@ use super::cursor::Parser;
 use super::is_short;
 use super::words;
 use super::{BARE_CHANNELS, EXPECTED_ITEM, MALFORMED_DECLARATION, MISSING_TYPE, MISSPELT_ITEM, UNOPENED};
-use crate::ast::{Choice, Item, ItemKind, Name, RoleSide, Sequence, Tail};
+use crate::ast::{Choice, Item, ItemKind, JsonPath, Name, RoleSide, Sequence, Tail};
 use crate::checks::choices::in_place_of_comma;
 use crate::diagnostic::{Diagnostic, shorten};
 use crate::format;
 use crate::lexer::Kind;
 use crate::source::Span;
+use crate::suggest;
 
 impl Parser<'_> {
     /// One item.
@@ -244,10 +245,27 @@ impl Parser<'_> {
             let (role_name, path) = (shorten(&role.text), self.sources.slice(span.to(self.previous())));
             let help = format!("write `capabilities {role_name} = {}`", shorten(path));
             self.report_at(index, finding.help(help));
-            return Some(ItemKind::Capabilities { role, field });
+            return Some(ItemKind::Capabilities { role, field, defaults: self.defaults() });
         }
         self.equals(example)?;
-        Some(ItemKind::Capabilities { role, field: self.message_field("Message.capabilities")? })
+        let field = self.message_field("Message.capabilities")?;
+        Some(ItemKind::Capabilities { role, field, defaults: self.defaults() })
+    }
+
+    /// `default elicitation.form | …`, if it is there.
+    fn defaults(&mut self) -> Vec<JsonPath> {
+        let word = self.word();
+        if word != "default" {
+            if self.token().starts_line || self.at_item() || suggest::nearest(word, ["default"]).is_none() {
+                return Vec::new();
+            }
+            let message = format!("{} where `default` is meant", self.found());
+            self.report(
+                Diagnostic::error(MALFORMED_DECLARATION, self.span(), message).help("write `default`"),
+            );
+        }
+        self.bump();
+        self.alternatives(|parser| parser.json_path("write `default capability.part`")).unwrap_or_default()
     }
 
     fn role(&mut self, side: RoleSide) -> Option<ItemKind> {

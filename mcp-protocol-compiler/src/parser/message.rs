@@ -1,17 +1,15 @@
 //! Requests and notifications.
 //!
 //! In: tokens behind `request` or `notification`. Out: the declaration; one without a method gets its own name for
-//! one, so that nothing that follows looks undeclared. Refuses to judge which modifiers go with what.
+//! one, so that nothing that follows looks undeclared. Refuses to read the modifiers.
 
 use super::cursor::Parser;
 use super::words;
-use super::{MALFORMED_DECLARATION, MALFORMED_PATH, MALFORMED_PAYLOAD, UNKNOWN_MODIFIER};
-use crate::ast::{ItemKind, Modifier, Name, Notification, Payload, Reply, Request};
+use super::{MALFORMED_DECLARATION, MALFORMED_PAYLOAD};
+use crate::ast::{ItemKind, Name, Notification, Payload, Reply, Request};
 use crate::diagnostic::{Diagnostic, shorten};
 use crate::lexer::Kind;
 use crate::resolve::is_primitive;
-use crate::source::Span;
-use crate::suggest;
 
 /// What may stand between the parentheses of a payload.
 const PAYLOAD_HELP: &str =
@@ -116,7 +114,7 @@ impl Parser<'_> {
     }
 
     /// Adds the replies behind `->`.
-    fn replies(&mut self, replies: &mut Vec<Reply>) {
+    pub(super) fn replies(&mut self, replies: &mut Vec<Reply>) {
         self.eat(Kind::Bar);
         loop {
             let Some(name) = self.name("the reply", "write `-> Reply (Result)`") else { return };
@@ -261,166 +259,6 @@ impl Parser<'_> {
                 let path = self.rust_path(MALFORMED_PAYLOAD, "the path of a Rust type", help)?;
                 Some(Payload::Type { path, optional: self.eat(Kind::Question).is_some() })
             }
-        }
-    }
-
-    fn modifiers(&mut self, replies: &mut Vec<Reply>, request: bool) -> Vec<Modifier> {
-        let mut modifiers = Vec::new();
-        // What stands behind something unknown may well be in its right place.
-        let mut unknown = false;
-        let first = self.span();
-        loop {
-            match self.kind() {
-                Kind::OpenBracket => modifiers.push(Modifier::Levels(self.levels())),
-                Kind::Arrow if request && replies.is_empty() => {
-                    let (index, arrow) = (self.index(), self.bump());
-                    self.replies(replies);
-                    if !unknown {
-                        self.late_replies(index, first.to(arrow), arrow.to(self.previous()));
-                    }
-                }
-                Kind::Arrow => {
-                    let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "unexpected `->`");
-                    self.report(if request {
-                        finding.help("separate the replies of a request by `|`")
-                    } else {
-                        finding
-                            .help("a notification has no reply: write `request` in place of `notification`")
-                    });
-                    self.bump();
-                    self.replies(&mut Vec::new());
-                }
-                Kind::Comma => {
-                    let finding =
-                        Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`,` between modifiers");
-                    self.report(finding.help("delete it"));
-                    self.bump();
-                }
-                Kind::Word if words::MODIFIERS.contains(&self.word()) => {
-                    let word = self.word();
-                    modifiers.extend(self.modifier(word));
-                }
-                Kind::Word if self.word() == "or" && self.kind_at(1) == Kind::Word && !replies.is_empty() => {
-                    let finding =
-                        Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`or` where `|` is meant");
-                    self.report(finding.help("write `|`"));
-                    self.bump();
-                    self.replies(replies);
-                }
-                Kind::Word if self.word() == "if" => {
-                    let finding = Diagnostic::error(
-                        MALFORMED_DECLARATION,
-                        self.span(),
-                        "this condition comes too late",
-                    );
-                    self.report(finding.help("write `if …` right after the method, a reply or a gate"));
-                    self.condition();
-                }
-                Kind::Word if !self.at_item() => match self.unknown_modifier() {
-                    Some(meant) => modifiers.extend(self.modifier(meant)),
-                    None if self.token().starts_line => return modifiers,
-                    None => {
-                        unknown = true;
-                        self.bump();
-                    }
-                },
-                _ => return modifiers,
-            }
-        }
-    }
-
-    /// Reports replies that stand behind modifiers; `before` is all of those up to the arrow.
-    fn late_replies(&mut self, index: usize, before: Span, replies: Span) {
-        let arrow = Span { end: replies.start + 2, ..replies };
-        let finding = Diagnostic::error(MALFORMED_DECLARATION, arrow, "`-> …` stands behind a modifier");
-        let modifiers = self.sources.slice(Span { end: arrow.start, ..before }).trim_end();
-        let written = self.sources.slice(replies);
-        let help = if modifiers.contains('\n') || written.contains('\n') {
-            "write `-> …` before the modifiers".to_owned()
-        } else {
-            format!("write `{} {}`", shorten(written), shorten(modifiers))
-        };
-        self.report_at(index, finding.help(help));
-    }
-
-    /// Reports a word that is no modifier, and says which one was meant.
-    fn unknown_modifier(&mut self) -> Option<&'static str> {
-        let word = self.word();
-        let meant = suggest::nearest(word, words::MODIFIERS);
-        if meant.is_none() && self.token().starts_line {
-            return None;
-        }
-        let finding =
-            Diagnostic::error(UNKNOWN_MODIFIER, self.span(), format!("unknown modifier `{}`", shorten(word)));
-        self.report(match meant {
-            Some(meant) => finding.help(format!("did you mean `{meant}`?")),
-            None => finding
-                .with_note(format!(
-                    "the modifiers are {}",
-                    words::MODIFIERS.map(|word| format!("`{word}`")).join(", ")
-                ))
-                .help("delete it, or put a payload type in parentheses"),
-        });
-        meant
-    }
-
-    /// The modifier that this word begins; the word itself may be misspelt.
-    fn modifier(&mut self, word: &str) -> Option<Modifier> {
-        let start = self.bump();
-        match word {
-            "as" => Some(Modifier::As(self.name("the call", "write `as call_name`")?)),
-            "answered" => Some(Modifier::Answered(start)),
-            "cancellable" => Some(Modifier::Cancellable(start)),
-            "cancels" => {
-                let path = self.json_path("write `cancels requestId`")?;
-                Some(Modifier::Cancels(path, start.to(self.previous())))
-            }
-            "reports" => {
-                let help = "write `reports progressToken of _meta.progressToken`";
-                let token = self.json_path(help)?;
-                if self.eat_word("of").is_none() {
-                    let key = shorten(&token.segments.last().map_or(String::new(), |last| last.text.clone()));
-                    let help = format!("write `reports {key} of _meta.{key}`");
-                    self.expected(MALFORMED_PATH, "`of` and where the request carries it", &help);
-                    return None;
-                }
-                let mut of = vec![self.json_path(help)?];
-                while self.eat(Kind::Bar).is_some() {
-                    of.push(self.json_path(help)?);
-                }
-                Some(Modifier::Reports { token, of, span: start.to(self.previous()) })
-            }
-            "pages" => {
-                let help = "write `pages cursor from nextCursor`";
-                let cursor = self.json_path(help)?;
-                if self.eat_word("from").is_none() {
-                    self.expected(
-                        MALFORMED_PATH,
-                        "`from` and where the result carries the next cursor",
-                        help,
-                    );
-                    return None;
-                }
-                let next = self.json_path(help)?;
-                Some(Modifier::Pages { cursor, next, span: start.to(self.previous()) })
-            }
-            "requires" => {
-                let help = "write `requires server.tools`: who must have announced it, and what";
-                if self.kind() != Kind::Word || self.begins_line_of_item() {
-                    self.expected(MALFORMED_PATH, "a capability", help);
-                    return None;
-                }
-                let holder = self.take_word();
-                if self.eat(Kind::Dot).is_none() {
-                    let help = format!("write `requires {}.capability`", shorten(&holder.text));
-                    self.expected(MALFORMED_PATH, "`.` and a capability", &help);
-                    return None;
-                }
-                let path = self.json_path(help)?;
-                let condition = self.condition();
-                Some(Modifier::Requires { holder, path, condition, span: start.to(self.previous()) })
-            }
-            _ => None,
         }
     }
 }

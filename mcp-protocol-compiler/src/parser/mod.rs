@@ -13,6 +13,7 @@ mod cursor;
 mod group;
 mod item;
 mod message;
+mod modifiers;
 mod path;
 mod session;
 mod tail;

@@ -4,7 +4,8 @@
 //! path leads anywhere.
 
 use super::cursor::Parser;
-use super::{DEEPEST, MALFORMED_DECLARATION, MALFORMED_LEVEL, MALFORMED_PATH, TOO_DEEP};
+use super::words;
+use super::{DEEPEST, MALFORMED_DECLARATION, MALFORMED_LEVEL, MALFORMED_PATH, TOO_DEEP, UNKNOWN_MODIFIER};
 use crate::ast::{Condition, JsonPath, Level, LevelDirection, MessageField, Name, RustPath};
 use crate::diagnostic::{Code, Diagnostic, shorten};
 use crate::lexer::{Kind, LONGEST_TEXT, TOO_LONG};
@@ -143,11 +144,45 @@ impl Parser<'_> {
         }
     }
 
-    /// `if PATH`, `if PATH = "literal"`, if the word is there.
+    /// `if PATH`, `if PATH = "literal"` of a message or a reply, if the word is there.
     pub(super) fn condition(&mut self) -> Option<Condition> {
-        let word = self.eat_word("if")?;
-        let path = self.json_path("write `if path` or `if path = \"literal\"`")?;
+        if self.word() == "unless" {
+            let finding =
+                Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`unless` stands behind a gate only")
+                    .help("write `if …`; what has no condition stands for all other payloads");
+            self.report(finding);
+            // Most likely it stands for what the other messages of the method leave.
+            self.condition_behind("unless");
+            return None;
+        }
+        self.condition_behind("if")
+    }
+
+    /// The same behind a gate, where it may be `unless` as well; whether it is.
+    pub(super) fn condition_of_gate(&mut self) -> (Option<Condition>, bool) {
+        let word = self.word();
+        let unless = word == "unless";
+        let other = word == "if" || words::MODIFIERS.contains(&word) || self.token().starts_line;
+        if !unless && !other && suggest::nearest(word, ["unless"]).is_some() {
+            let message = format!("{} where `unless` is meant", self.found());
+            self.report(Diagnostic::error(UNKNOWN_MODIFIER, self.span(), message).help("write `unless`"));
+            let word = self.word();
+            return (self.condition_behind(word), true);
+        }
+        (self.condition_behind(if unless { "unless" } else { "if" }), unless)
+    }
+
+    fn condition_behind(&mut self, word: &str) -> Option<Condition> {
+        let help = format!("write `{word} path` or `{word} path = \"literal\"`");
+        let word_span = self.eat_word(word)?;
+        let path = self.json_path(&help)?;
         let mut literal = None;
+        if self.kind() == Kind::Exclamation && self.kind_at(1) == Kind::Equals && !self.token().starts_line {
+            let both = self.bump().to(self.span());
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, both, "`!=` is no condition");
+            let path = shorten(self.sources.slice(path.span));
+            self.report(finding.help(format!("behind a gate, write `unless {path} = \"literal\"`")));
+        }
         // A definition may follow right behind; then the `=` belongs to its name, which cannot stand here.
         if self.kind() == Kind::Equals {
             self.bump();
@@ -159,7 +194,7 @@ impl Parser<'_> {
                     Kind::Word | Kind::Number if !self.at_item() => {
                         format!("write `\"{}\"`", shown.trim_matches('`'))
                     }
-                    _ => "write `if path = \"literal\"`".to_owned(),
+                    _ => format!("write `{word} path = \"literal\"`"),
                 };
                 self.expected(MALFORMED_DECLARATION, "text in quotes", &help);
                 if !self.token().starts_line && matches!(self.kind(), Kind::Word | Kind::Number) {
@@ -167,7 +202,7 @@ impl Parser<'_> {
                 }
             }
         }
-        Some(Condition { path, literal, span: word.to(self.previous()) })
+        Some(Condition { path, literal, span: word_span.to(self.previous()) })
     }
 
     /// `[should "L5" out, must "L8" error -32002]`

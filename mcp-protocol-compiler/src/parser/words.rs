@@ -22,13 +22,15 @@ pub const ITEMS: [&str; 12] = [
 pub const MODIFIERS: [&str; 7] = ["as", "requires", "answered", "cancellable", "cancels", "reports", "pages"];
 
 /// The words inside items.
-const OTHERS: [&str; 17] = [
+const OTHERS: [&str; 19] = [
     "open",
     "only",
     "batch",
     "compatible",
     "of",
     "if",
+    "unless",
+    "default",
     "id",
     "replies",
     "must",

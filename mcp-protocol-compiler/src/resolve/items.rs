@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{self as machine, Kind, Side};
 
+use super::defaults::Required;
 use super::load::LoadedFile;
 use super::messages::path;
 use super::{Definition, Meaning, Resolution, Role};
@@ -112,6 +113,8 @@ pub(super) fn announce(
     resolution: &mut Resolution,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
+    // What messages require is looked at if somebody has a default, and once.
+    let mut required = None;
     for placed in items {
         // An import brings what can be shared, never what a file says about itself.
         if placed.imported {
@@ -129,13 +132,20 @@ pub(super) fn announce(
                 declarations.batch = batch.is_some();
                 declarations.documentation.clone_from(&placed.item.documentation);
             }
-            ItemKind::Capabilities { role, field } => {
+            ItemKind::Capabilities { role, field, defaults } => {
                 let Some(side) = sides.side(&role.text) else {
                     diagnostics.push(check::unknown_role(role, sides.names()));
                     continue;
                 };
+                let defaults = if defaults.is_empty() {
+                    Vec::new()
+                } else {
+                    let required = required.get_or_insert_with(|| Required::of(resolution));
+                    required.defaults(side, defaults, resolution, diagnostics)
+                };
                 if let Some(field) = message_field(field, resolution, diagnostics) {
-                    resolution.declarations.announcements.push(machine::Announcement { side, field });
+                    let announcement = machine::Announcement { side, field, defaults: defaults.into() };
+                    resolution.declarations.announcements.push(announcement);
                 }
             }
             ItemKind::Version(field) => {

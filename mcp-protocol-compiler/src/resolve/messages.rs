@@ -168,9 +168,10 @@ impl Declare<'_> {
                     message.pages = Some(Pages { cursor: path(cursor), next: path(next), span: *span });
                 }
                 Modifier::Levels(levels) => message.table.level = levels.first().map(level),
-                Modifier::Requires { holder, path: field, condition: when, .. } => {
-                    if let Some(requirement) = self.requirement(holder, field, when.as_ref()) {
-                        requires.push(requirement);
+                Modifier::Requires { holder, path: field, condition: when, unless, .. } => {
+                    if let Some((holder, gate)) = self.gate(holder, field) {
+                        let condition = when.as_ref().map(condition);
+                        requires.push(Requirement { holder, gate, condition, unless: *unless });
                     }
                 }
             }
@@ -178,12 +179,8 @@ impl Declare<'_> {
         message.table.requires = Cow::Owned(requires);
     }
 
-    fn requirement(
-        &mut self,
-        holder: &Name,
-        field: &JsonPath,
-        when: Option<&ast::Condition>,
-    ) -> Option<Requirement> {
+    /// Whose announcement a gate asks, and its number.
+    fn gate(&mut self, holder: &Name, field: &JsonPath) -> Option<(Holder, GateIndex)> {
         let holder = match holder.text.as_str() {
             "own" => Holder::Sender,
             "peer" => Holder::Receiver,
@@ -213,7 +210,7 @@ impl Declare<'_> {
                 GateIndex(number)
             }
         };
-        Some(Requirement { holder, gate, condition: when.map(condition) })
+        Some((holder, gate))
     }
 }
 
@@ -244,7 +241,7 @@ fn cancellable(messages: &[Message], diagnostics: &mut Vec<Diagnostic>) {
 }
 
 /// The path as the tables have it.
-pub(super) fn path(path: &JsonPath) -> machine::Path {
+pub(crate) fn path(path: &JsonPath) -> machine::Path {
     Cow::Owned(path.segments.iter().map(|segment| Cow::Owned(segment.text.clone())).collect())
 }
 

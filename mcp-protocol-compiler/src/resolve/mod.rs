@@ -14,6 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
 mod bare;
+mod defaults;
 pub(crate) mod garbled;
 mod groups;
 mod items;
@@ -24,6 +25,7 @@ mod payload;
 
 pub use load::LoadedFile;
 pub use messages::level;
+pub(crate) use messages::path;
 pub(crate) use payload::is_primitive;
 
 /// All that is declared, after imports.

@@ -50,8 +50,13 @@ impl Choices<'_> {
         if !imports && !undeclared {
             self.messages();
         }
-        if self.rarely(4) {
-            self.put("capabilities client = R0.capabilities\ncapabilities server = A0.capabilities\n");
+        match self.below(4) {
+            3 => self.put("capabilities client = R0.capabilities\ncapabilities server = A0.capabilities\n"),
+            2 => self.put(
+                "capabilities client = R0.capabilities default roots.list\n\
+                 notification Gated \"gated\" requires client.roots.list if x\n",
+            ),
+            _ => {}
         }
         let compatible = if self.rarely(3) { " compatible" } else { "" };
         let _ = writeln!(self.out, "client C{compatible}");
@@ -95,7 +100,8 @@ impl Choices<'_> {
         let (first, second) = (self.below(MESSAGES), self.below(MESSAGES));
         let _ = writeln!(self.out, "group G = R{first} | R{second} | N2\ngroup H = replies G");
         if self.rarely(2) {
-            let _ = writeln!(self.out, "key k = R{first}.k | N{second}.k | A1.k");
+            let open = if self.rarely(2) { "open " } else { "" };
+            let _ = writeln!(self.out, "{open}key k = R{first}.k | N{second}.k | A1.k");
         }
     }
 
@@ -110,12 +116,17 @@ impl Choices<'_> {
             2 => writeln!(self.out, " requires server.tools"),
             3 => writeln!(self.out, " as call{index}"),
             4 => writeln!(self.out, " [should \"rule\"]"),
+            5 => writeln!(self.out, " requires client.roots.list unless x"),
+            6 => writeln!(self.out, " pages cursor from nextCursor"),
             _ => writeln!(self.out),
         };
     }
 
     fn definition(&mut self, name: &str) {
         self.put(name);
+        if self.rarely(8) {
+            self.put(" only");
+        }
         if self.rarely(8) {
             self.put(" [should \"rule\" out, must \"rule\" in error -32002]");
         }

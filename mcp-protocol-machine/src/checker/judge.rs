@@ -172,7 +172,7 @@ impl Checker {
             return Ok(());
         }
         for requirement in table.requires.iter() {
-            if !requirement.condition.as_ref().is_none_or(applies) {
+            if !requirement.is_needed(applies) {
                 continue;
             }
             let holder = self.holder(direction, requirement.holder);

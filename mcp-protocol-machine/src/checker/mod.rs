@@ -239,7 +239,9 @@ impl Checker {
                 return Ok(self.step_later(later, direction, message, Some((id, token)), ties));
             }
         };
-        let advice = self.advice(direction, message, found.state, Some(id));
+        let advice = self
+            .advice(direction, message, found.state, Some(id))
+            .or_else(|| self.token_advice(direction, message, id, token.as_ref()));
         let limits = self.limits;
         let mut copy = None;
         let kind = match found.action {

@@ -129,8 +129,23 @@ pub struct Requirement {
     pub holder: Holder,
     /// The path in it: the gates of `client.x`, `peer.x` and `own.x` are one gate.
     pub gate: GateIndex,
-    /// The capability is needed only where the payload fits this.
+    /// The capability is needed only where the payload fits this, or does not.
     pub condition: Option<Condition>,
+    /// `unless` in place of `if`: the capability is needed where the payload does not fit the condition.
+    pub unless: bool,
+}
+
+impl Requirement {
+    /// Whether the capability is needed for a payload, of which `applies` says which conditions it fits.
+    pub fn is_needed(&self, applies: impl Fn(&Condition) -> bool) -> bool {
+        self.condition.as_ref().is_none_or(|condition| applies(condition) != self.unless)
+    }
+
+    /// When the capability is needed, in the words of the `.session` file: `if mode = "url"`. Nothing if always.
+    pub fn when(&self) -> Option<String> {
+        let condition = self.condition.as_ref()?;
+        Some(if self.unless { format!("unless {}", condition.test()) } else { condition.to_string() })
+    }
 }
 
 /// Whose announcement a gate asks.
@@ -144,7 +159,8 @@ pub enum Holder {
     Receiver,
 }
 
-/// A capability: granted iff the path exists in the announcement and is neither `false` nor `null`.
+/// A capability: granted iff the path exists in the announcement and is neither `false` nor `null`, or if it is a
+/// [default](super::Announcement::defaults).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {
     /// The path in the announced capabilities.

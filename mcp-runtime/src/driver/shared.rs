@@ -44,6 +44,10 @@ impl<E: Endpoint + ?Sized> Endpoint for Arc<E> {
         (**self).report(report);
     }
 
+    fn agreed_version(&self) -> Option<String> {
+        (**self).agreed_version()
+    }
+
     fn renewed(&self, request: &[u8], result: &[u8]) {
         (**self).renewed(request, result);
     }

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use mcp_protocol_machine::Said;
 use mcp_protocol_machine::protocol::Text;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,20 @@ pub(crate) fn find<'a>(json: &'a str, path: &[Text]) -> Option<&'a str> {
 /// Whether a value grants or fulfils something: it is there and neither `false` nor `null`.
 pub(crate) fn holds(value: Option<&str>) -> bool {
     value.is_some_and(|value| !matches!(value.trim_ascii(), "false" | "null"))
+}
+
+/// What an announcement says of the capability at a path. One with nothing but `null` in it has nothing in it.
+pub(crate) fn said(json: &str, path: &[Text]) -> Said {
+    let Some(value) = find(json, path).map(str::trim_ascii) else { return Said::Nothing };
+    match value {
+        "null" => Said::Nothing,
+        "false" => Said::No,
+        "true" => Said::Bare,
+        _ => match serde_json::from_str::<Entries<'_>>(value) {
+            Ok(entries) if entries.0.iter().all(|(_, value)| value.get() == "null") => Said::Bare,
+            _ => Said::Parts,
+        },
+    }
 }
 
 /// Finds the value of one key of an object; anything else has none.
@@ -167,6 +182,17 @@ mod tests {
     fn what_holds() {
         assert!(holds(Some("{}")) && holds(Some("0")) && holds(Some("\"\"")));
         assert!(!holds(None) && !holds(Some("false")) && !holds(Some(" null ")));
+    }
+
+    #[test]
+    fn what_is_said_of_a_capability() {
+        let json = r#"{"a":{},"b":{"x":null, "y" : null},"c":{"x":{}},"d":{"x":false},"e":true,"f":false,"g":null,
+            "h":[],"i":"yes","j":{"k":{ }}}"#;
+        let of = |key: &str| said(json, &path(&key.split('/').collect::<Vec<_>>()));
+        assert_eq!(["a", "b", "e", "j/k"].map(of), [Said::Bare; 4]);
+        assert_eq!(["c", "d", "h", "i", "j"].map(of), [Said::Parts; 5]);
+        assert_eq!((of("f"), of("d/x")), (Said::No, Said::No));
+        assert_eq!(["g", "b/x", "a/x", "nothing"].map(of), [Said::Nothing; 4]);
     }
 
     #[test]

@@ -6,13 +6,14 @@
 //! [`Error::SessionRenewed`]. Only calls that have heard nothing stay as they are, for the transport makes them once
 //! more, or says why not.
 
-use mcp_protocol_machine::protocol::{Direction, Side, StateIndex};
+use mcp_protocol_machine::protocol::{Direction, Side, StateIndex, Text};
 use mcp_protocol_machine::{Capabilities, Checker, RequestId, TableError};
 
 use super::engine::{Engine, limits};
 use super::faces::Told;
 use super::names::announced;
 use super::trace::Outcome;
+use super::unfit::version_at;
 use crate::error::{Error, Reason, Renewal};
 use crate::jsonrpc::{Envelope, RpcError, parse, write};
 use crate::report::Report;
@@ -59,15 +60,18 @@ impl Engine {
         self.checker = Checker::resume(&self.protocol, self.side, state)?.with_limits(limits(&self.options));
         self.next_id = resumed.id();
         self.resumed = true;
+        self.govern_resumed(resumed);
         let protocol = self.protocol.clone();
         for (side, said) in [(Side::Client, &resumed.client), (Side::Server, &resumed.server)] {
             let capabilities = match said {
                 Announced::Unknown => Capabilities::unknown(),
                 Announced::Said(payload) => {
                     let own = protocol.announcements.iter().filter(|announcement| announcement.side == side);
-                    let gates =
-                        own.flat_map(|announcement| announced(&protocol, announcement, Some(payload)));
-                    gates.collect()
+                    let granted = own.flat_map(|announcement| {
+                        let granted = announced(&protocol, announcement, Some(payload));
+                        granted.gates(protocol.gates.len()).collect::<Vec<_>>()
+                    });
+                    granted.collect()
                 }
             };
             self.checker.announce(side, capabilities);
@@ -78,6 +82,33 @@ impl Engine {
     /// Whether the session was begun elsewhere.
     pub(crate) fn is_resumed(&self) -> bool {
         self.resumed
+    }
+
+    /// The version that was agreed on says which revision governs. One that this side does not speak is reported, and
+    /// it is its own that governs.
+    fn govern_resumed(&mut self, resumed: &Resumed) {
+        let protocol = self.protocol.clone();
+        let announced = || {
+            let field = protocol.version_field.as_ref()?;
+            let place = protocol.announcements.iter().find(|place| place.field.message == field.message)?;
+            match if place.side == Side::Client { &resumed.client } else { &resumed.server } {
+                Announced::Said(payload) => version_at(field, Some(payload)),
+                Announced::Unknown => None,
+            }
+        };
+        let agreed = resumed.version.clone().or_else(announced);
+        if let Some(version) = &agreed {
+            self.look_at_version(Some(version.clone()), None);
+            self.govern(version);
+            // It is reported, and there is no step that could tell of it.
+            self.unfit = None;
+        }
+        self.agreed = agreed.map(Text::Owned).or_else(|| self.protocol.version.clone());
+    }
+
+    /// The version of a session that was begun elsewhere.
+    pub(crate) fn agreed_version(&self) -> Option<Text> {
+        self.agreed.clone()
     }
 
     /// What is said to a request that the peer makes before the session is begun anew, and that is no part of it: one
@@ -148,11 +179,11 @@ impl Engine {
         let asked = self.names.by_method(&protocol, self.side, true, &method, params);
         let Some(reply) = asked.and_then(|asked| self.names.reply(&protocol, asked, result)) else { return };
         for announcement in protocol.announcements.iter().filter(|place| place.field.message == reply) {
-            let capabilities: Capabilities = announced(&protocol, announcement, Some(result)).collect();
-            self.checker.announce(announcement.side, capabilities);
+            let capabilities = announced(&protocol, announcement, Some(result));
             if announcement.side != self.side {
-                self.look_for_required(announcement, Some(result));
+                self.look_for_required(announcement, Some(result), &capabilities);
             }
+            self.checker.announce(announcement.side, capabilities);
         }
         // It is reported, and there is no step that could tell of it.
         self.unfit = None;

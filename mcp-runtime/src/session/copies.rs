@@ -6,12 +6,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::task::{Context, Poll};
 
-use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
-use mcp_protocol_machine::{About, CopyNumber, Meant, RequestId, StepKind};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
+use mcp_protocol_machine::{About, CopyNumber, Meant, RequestId, Step, StepKind};
 
 use super::arrivals::{LinearInput, Verdict};
 use super::engine::{Engine, Phase};
-use super::wakers::Waiting;
+use super::wakers::{Listener, OnProgress, Waiting};
 use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
 use crate::report::{Cause, Report};
@@ -30,6 +30,10 @@ pub(crate) struct CopySeat {
     opener: Option<(MessageIndex, i64)>,
     /// Whoever opened it works on something of this session: in another one it means nothing.
     bound: bool,
+    /// Whoever hears the reports on the request that opened it, once that has its reply.
+    listener: Option<Listener>,
+    /// What the last report of this side on the request that opened it said, once that has its reply.
+    progress: Option<f64>,
 }
 
 /// The seats of all copies.
@@ -60,9 +64,32 @@ impl Engine {
         } else {
             (None, self.tell(message, written, About::Nothing, Meant::New)?)
         };
+        self.seat_opened(&step, id)
+    }
+
+    /// The same by a call: its reply is the call's.
+    pub(crate) fn call_copy(
+        &mut self,
+        message: MessageIndex,
+        written: &str,
+        progress: bool,
+    ) -> Result<(i64, CopyNumber, StateIndex), Error> {
+        let (id, step) = self.ask(message, written, progress, true, Meant::New)?;
+        let opened = self.seat_opened(&step, Some((message, id)));
+        if opened.is_err() {
+            self.let_go(id);
+        }
+        opened.map(|(copy, state)| (id, copy, state))
+    }
+
+    fn seat_opened(
+        &mut self,
+        step: &Step,
+        opener: Option<(MessageIndex, i64)>,
+    ) -> Result<(CopyNumber, StateIndex), Error> {
         match (step.copy, step.kind) {
             (Some(copy), StepKind::Spawned { state }) => {
-                self.seat_copy(copy, id);
+                self.seat_copy(copy, opener);
                 Ok((copy, state))
             }
             // The tables say that this opens no copy of its own; generated code never asks for that.
@@ -144,6 +171,38 @@ impl Engine {
             None => &self.linear,
         };
         inputs.iter().find(|input| takes(input)).map(|input| input.message)
+    }
+
+    /// The request that opened a copy has its reply: from here on reports on it go there.
+    pub(crate) fn listen_to(&mut self, copy: CopyNumber, on_progress: OnProgress) {
+        let opener = self.copies.seats.get(&copy).and_then(|seat| seat.opener);
+        let name = opener.map(|(message, _)| self.name(message)).unwrap_or_default();
+        if let Some(seat) = self.copies.seats.get_mut(&copy) {
+            seat.listener = Some(Listener::new(on_progress, name));
+        }
+    }
+
+    /// A report has come on a request that has its reply.
+    pub(super) fn copy_reported(&mut self, id: i64, report: &str) {
+        let copy = self.checker.copy_of(Direction::Send, &RequestId::Number(id));
+        let seat = copy.and_then(|copy| self.copies.seats.get(&copy));
+        if let Some(listener) = seat.and_then(|seat| seat.listener.clone()) {
+            self.effects.tell(listener, report.into());
+        }
+    }
+
+    /// What the last report on the request of the peer said that opened a copy and has its reply.
+    pub(super) fn copy_progress(&mut self, id: &RequestId) -> Option<&mut Option<f64>> {
+        let copy = self.checker.copy_of(Direction::Receive, id)?;
+        let opens = self.checker.copy_opener(copy) == Some(id);
+        self.copies.seats.get_mut(&copy).filter(|_| opens).map(|seat| &mut seat.progress)
+    }
+
+    /// Whoever waits for an input of a copy looks again.
+    pub(super) fn wake_copy(&mut self, copy: CopyNumber) {
+        if let Some(seat) = self.copies.seats.get_mut(&copy) {
+            seat.waiting.wake(&mut self.effects);
+        }
     }
 
     /// A copy was ended by something that is no input of its value.

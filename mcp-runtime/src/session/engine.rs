@@ -13,8 +13,8 @@ use mcp_protocol_machine::protocol::{
     Direction, Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text,
 };
 use mcp_protocol_machine::{
-    Capabilities, Checker, CopyNumber, IdTable, Limits, ProtocolRef, RequestId, Step, TableError, Token,
-    Violation, ViolationKind,
+    Checker, CopyNumber, IdTable, Limits, ProtocolRef, RequestId, Step, TableError, Token, Violation,
+    ViolationKind,
 };
 
 use super::arrivals::{Arrived, LinearInput};
@@ -91,6 +91,8 @@ pub(crate) struct Engine {
     pub(super) unfit: Option<Box<Error>>,
     /// The version that this side has asked for, if it has announced one.
     pub(super) requested: Option<Box<str>>,
+    /// The version of a session that was begun elsewhere.
+    pub(super) agreed: Option<Text>,
     /// How many session values there are.
     pub(super) values: usize,
 
@@ -233,6 +235,7 @@ impl Engine {
             came: 0,
             unfit: None,
             requested: None,
+            agreed: None,
             values: 0,
             output: Vec::new(),
             output_start: 0,
@@ -414,11 +417,11 @@ impl Engine {
             }
         }
         for announcement in protocol.announcements.iter().filter(|place| place.field.message == message) {
-            let capabilities: Capabilities = announced(&protocol, announcement, payload).collect();
-            self.checker.announce(announcement.side, capabilities);
+            let capabilities = announced(&protocol, announcement, payload);
             if incoming && announcement.side != self.side {
-                self.look_for_required(announcement, payload);
+                self.look_for_required(announcement, payload, &capabilities);
             }
+            self.checker.announce(announcement.side, capabilities);
         }
     }
 

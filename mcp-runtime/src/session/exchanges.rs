@@ -35,6 +35,18 @@ impl Engine {
         Some(id)
     }
 
+    /// Takes a request back for which a value may wait; `false` if its reply has come already.
+    pub(crate) fn cancel_awaited(&mut self, id: i64, extra: Option<&str>) -> Result<bool, Error> {
+        let copy = self.checker.copy_of(Direction::Send, &RequestId::Number(id));
+        let taken_back = self.cancel(id, extra)?;
+        match copy {
+            _ if !taken_back => {}
+            Some(copy) => self.wake_copy(copy),
+            None => self.linear_waiting.wake(&mut self.effects),
+        }
+        Ok(taken_back)
+    }
+
     /// Throws a reply away that waits to be taken.
     fn forget_reply(&mut self, id: i64, copy: Option<CopyNumber>) -> bool {
         if let Some(copy) = copy {

@@ -455,7 +455,9 @@ impl Engine {
     fn progress_came(&mut self, id: i64, params: Option<&str>) {
         self.renew(id);
         let most = self.options.max_progress;
-        let Some(pending) = self.calls.get_mut(&id) else { return };
+        let Some(pending) = self.calls.get_mut(&id) else {
+            return self.copy_reported(id, params.unwrap_or("null"));
+        };
         let Some(progress) = &mut pending.progress else { return };
         // Whoever is told of each report knows of this one already.
         let told = progress.len() >= most && progress.pop_front().is_some();

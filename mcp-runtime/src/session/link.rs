@@ -171,6 +171,10 @@ impl Endpoint for Link {
         self.with(|engine| engine.report(report));
     }
 
+    fn agreed_version(&self) -> Option<String> {
+        self.with(|engine| engine.agreed_version()).map(Into::into)
+    }
+
     fn renewed(&self, request: &[u8], result: &[u8]) {
         self.with(|engine| engine.renewed(request, result));
     }

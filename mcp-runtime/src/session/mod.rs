@@ -53,5 +53,6 @@ pub(crate) use engine::Engine;
 pub(crate) use faces::{FaceKey, Told, Turn};
 pub(crate) use link::Link;
 pub(crate) use names::{id_at, to_be_read};
-pub(crate) use outgoing::Sent;
+pub(crate) use outgoing::{Answer, Sent};
 pub(crate) use timers::{AlarmKey, Patience};
+pub(crate) use wakers::OnProgress;

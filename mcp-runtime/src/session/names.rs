@@ -7,10 +7,10 @@ use mcp_protocol_machine::protocol::{
     Announcement, Condition, Direction, KeyIndex, KeyPlace, Kind, Message, MessageIndex, MessageKey, Path,
     Payload, Protocol, Side,
 };
-use mcp_protocol_machine::{KeyValue, RequestId, Token};
+use mcp_protocol_machine::{Capabilities, KeyValue, RequestId, Said, Token};
 
 use crate::jsonrpc::parse_id;
-use crate::jsonrpc::path::{find, holds};
+use crate::jsonrpc::path::{find, holds, said};
 
 /// An index over the messages of one protocol, as one role sees them.
 #[derive(Debug)]
@@ -256,16 +256,13 @@ pub(crate) fn id_at(payload: Option<&str>, path: &Path) -> Option<RequestId> {
 }
 
 /// What a payload announces: the gates that it opens.
-pub(crate) fn announced<'p>(
-    protocol: &'p Protocol,
+pub(crate) fn announced(
+    protocol: &Protocol,
     announcement: &Announcement,
     payload: Option<&str>,
-) -> impl Iterator<Item = mcp_protocol_machine::protocol::GateIndex> + use<'p> {
-    let capabilities = payload.and_then(|payload| find(payload, &announcement.field.path)).map(str::to_owned);
-    (0..=u16::MAX)
-        .map(mcp_protocol_machine::protocol::GateIndex)
-        .zip(protocol.gates.iter())
-        .filter_map(move |(index, gate)| holds(find(capabilities.as_deref()?, &gate.path)).then_some(index))
+) -> Capabilities {
+    let all = payload.and_then(|payload| find(payload, &announcement.field.path));
+    Capabilities::announced(protocol, announcement, |path| all.map_or(Said::Nothing, |all| said(all, path)))
 }
 
 /// The payload of a message as it goes onto the wire, given what its type was written as: `None` leaves it out.

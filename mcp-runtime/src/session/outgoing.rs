@@ -11,7 +11,7 @@ use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token}
 
 use super::alternatives::applies;
 use super::batches::ReplyTo;
-use super::engine::{Engine, Owed, Pending, Phase};
+use super::engine::{Engine, Pending, Phase};
 use super::names::{Names, on_the_wire};
 use super::trace::Outcome;
 use crate::driver::MessageKind;
@@ -172,17 +172,22 @@ impl Engine {
         }
         let now =
             path::find(written, &[Text::Borrowed("progress")]).and_then(|text| text.parse::<f64>().ok());
-        let owed = id.and_then(|id| self.owed.get_mut(id));
-        if let (Some(now), Some(Owed { progress: Some(before), .. })) = (now, &owed)
-            && now <= *before
-        {
-            let problem = Mismatch::NotMore { before: *before, now };
-            return Err(Error::Mismatch { message: table.name.clone(), problem });
-        }
-        if let (Some(now), Some(owed)) = (now, owed) {
-            owed.progress = Some(now);
+        if let (Some(now), Some(before)) = (now, id.and_then(|id| self.reported_on(id))) {
+            if let Some(before) = before.filter(|before| now <= *before) {
+                let problem = Mismatch::NotMore { before, now };
+                return Err(Error::Mismatch { message: table.name.clone(), problem });
+            }
+            *before = Some(now);
         }
         self.notification(message, &params, About::Token(token)).map(drop)
+    }
+
+    /// What the last report on a request of the peer said.
+    fn reported_on(&mut self, id: &RequestId) -> Option<&mut Option<f64>> {
+        if self.owed.contains_key(id) {
+            return self.owed.get_mut(id).map(|owed| &mut owed.progress);
+        }
+        self.copy_progress(id)
     }
 
     /// Waits for the next report on a call; `None` once there is nothing but its result.
@@ -361,6 +366,10 @@ impl Engine {
     fn settle(&mut self, id: &RequestId) -> Result<Option<MessageIndex>, Error> {
         if let Some(mut owed) = self.owed.remove(id) {
             owed.waiting.wake(&mut self.effects);
+            // Reports may go on as long as what the request has opened.
+            if let Some(progress) = self.copy_progress(id) {
+                *progress = owed.progress;
+            }
         }
         // It may have been the last thing that kept a session open in which nothing else is said any more.
         if matches!(self.phase, Phase::HalfClosed(_) | Phase::Closing(_)) {

@@ -4,8 +4,8 @@
 //! In: accepted messages that announce. Out: a note that goes with the message to whoever takes it, and a report.
 //! Refuses to decide what follows: whoever takes the message is told in place of its payload, and goes on or parts.
 
-use mcp_protocol_machine::protocol::{Announcement, Direction, Field, Kind, MessageIndex, Path, Text};
-use mcp_protocol_machine::{Awaiting, RequestId};
+use mcp_protocol_machine::protocol::{Announcement, Direction, Field, GateIndex, Kind, MessageIndex, Text};
+use mcp_protocol_machine::{Awaiting, Capabilities, RequestId};
 
 use super::engine::Engine;
 use super::names::Names;
@@ -15,30 +15,35 @@ use crate::report::Report;
 
 impl Engine {
     /// The peer has announced what it can do: whether that is all that the program requires.
-    pub(super) fn look_for_required(&mut self, announcement: &Announcement, payload: Option<&str>) {
+    pub(super) fn look_for_required(
+        &mut self,
+        announcement: &Announcement,
+        payload: Option<&str>,
+        granted: &Capabilities,
+    ) {
         if self.options.required().is_empty() {
             return;
         }
         let announced = payload.and_then(|payload| find(payload, &announcement.field.path));
-        let there = |path: &Path| announced.is_some_and(|announced| holds(find(announced, path)));
-        let missing: Vec<String> = self
-            .options
-            .required()
-            .iter()
-            .filter(|required| !there(&self.capability_path(required)))
-            .map(ToString::to_string)
-            .collect();
+        // What is a gate is granted or not; anything else is there or not, by its parts.
+        let there = |written: &str| match self.gate(written) {
+            Some(gate) => granted.grants(gate),
+            None => {
+                let path: Vec<Text> = written.split('.').map(|part| Text::Owned(part.to_owned())).collect();
+                announced.is_some_and(|announced| holds(find(announced, &path)))
+            }
+        };
+        let required = self.options.required().iter().filter(|required| !there(required));
+        let missing: Vec<String> = required.map(ToString::to_string).collect();
         if !missing.is_empty() {
             self.note_unfit(Error::MissingCapabilities { side: announcement.side, missing });
         }
     }
 
-    /// A capability as it is written, as a path: that of the gate that is written so, or else its parts.
-    fn capability_path(&self, written: &str) -> Path {
-        match self.protocol.gates.iter().find(|gate| gate.to_string() == written) {
-            Some(gate) => gate.path.clone(),
-            None => written.split('.').map(|part| Text::Owned(part.to_owned())).collect(),
-        }
+    /// The gate that is written so.
+    fn gate(&self, written: &str) -> Option<GateIndex> {
+        let mut gates = (0..=u16::MAX).map(GateIndex).zip(self.protocol.gates.iter());
+        gates.find(|(_, gate)| gate.to_string() == written).map(|(index, _)| index)
     }
 
     /// Notes which version is asked for, and looks at the one that the peer announces.
@@ -57,29 +62,31 @@ impl Engine {
         if field.message != message {
             return;
         }
-        let accepted = self.options.accepted_versions(&self.protocol);
-        self.govern(field, payload);
-        if !incoming {
-            self.requested = None;
-            return;
+        let version = version_at(field, payload);
+        let requested = self.requested.take();
+        if incoming {
+            self.look_at_version(version.clone(), requested.map(String::from));
         }
-        let (version, requested) = (version_at(field, payload), self.requested.take());
-        let Some(accepted) = accepted else { return };
-        if is_among(&accepted, version.as_deref()) {
-            return;
+        if let Some(version) = version {
+            self.govern(&version);
         }
-        let accepted = accepted.iter().map(ToString::to_string).collect();
-        let requested = requested.map(String::from);
-        self.note_unfit(Error::Version { requested, offered: version, accepted });
     }
 
-    /// The revision of an announced version governs from here on, if it is another one that this side speaks.
-    fn govern(&mut self, field: &Field, payload: Option<&str>) {
-        let Some(version) = version_at(field, payload) else { return };
-        if self.protocol.version.as_deref() == Some(&*version) {
+    /// The peer has announced a version, or none: whether this side speaks it.
+    pub(super) fn look_at_version(&mut self, offered: Option<String>, requested: Option<String>) {
+        let Some(accepted) = self.options.accepted_versions(&self.protocol) else { return };
+        if !is_among(&accepted, offered.as_deref()) {
+            let accepted = accepted.iter().map(ToString::to_string).collect();
+            self.note_unfit(Error::Version { requested, offered, accepted });
+        }
+    }
+
+    /// The revision of a version governs from here on, if it is another one that this side speaks.
+    pub(super) fn govern(&mut self, version: &str) {
+        if self.protocol.version.as_deref() == Some(version) {
             return;
         }
-        if let Some(protocol) = self.options.governed(&self.protocol, &version) {
+        if let Some(protocol) = self.options.governed(&self.protocol, version) {
             self.names = Names::new(&protocol);
             self.checker.govern(&protocol);
             self.protocol = protocol;
@@ -140,7 +147,7 @@ impl Engine {
 }
 
 /// The version that a payload announces or asks for.
-fn version_at(field: &Field, payload: Option<&str>) -> Option<String> {
+pub(super) fn version_at(field: &Field, payload: Option<&str>) -> Option<String> {
     find(payload?, &field.path).and_then(|version| serde_json::from_str(version).ok())
 }
 

@@ -71,6 +71,18 @@ impl Session {
         Ok(())
     }
 
+    /// Waits until the peer takes back a request that this value owes an answer to, or the session is over. Answering
+    /// it moves the value on as ever; nobody reads the answer.
+    pub async fn cancelled(&self, request: MessageIndex) {
+        let open = self.open.iter().find(|(open, _)| *open == request).map(|(_, id)| id);
+        poll_fn(|context| match self.seat.copy_over() {
+            // Another session may have a request with the same id.
+            Some(_) => Poll::Ready(()),
+            None => self.seat.link.with(|engine| engine.poll_cancelled(context, open)),
+        })
+        .await;
+    }
+
     pub(crate) async fn put(
         &mut self,
         message: MessageIndex,

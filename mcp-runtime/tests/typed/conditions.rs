@@ -22,13 +22,17 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
 use super::raw::{Raw, raw};
-use workshop::{Customer, Door, Workshop, client, server};
+use workshop::{Customer, Door, Workshop, capabilities, client, messages, server};
 
 const WELCOME: &str = "capabilities";
 
 async fn open(can: Value) -> (Customer<Door>, Workshop<Door>) {
+    open_as(json!({"approval": {}}), can).await
+}
+
+async fn open_as(customer_can: Value, can: Value) -> (Customer<Door>, Workshop<Door>) {
     let (here, there) = duplex();
-    let customer = async { Customer::new(here).hello(json!({WELCOME: {"approval": {}}})).await.unwrap().1 };
+    let customer = async { Customer::new(here).hello(json!({WELCOME: customer_can})).await.unwrap().1 };
     let workshop = async {
         let (_, workshop) = Workshop::new(there).recv_hello().await.unwrap();
         workshop.send_welcome(json!({WELCOME: can})).await.unwrap()
@@ -154,6 +158,89 @@ async fn a_gate_with_a_condition_is_for_the_payloads_that_fit_it() {
     tokio::spawn(workshop.incoming().serve(Maker));
     let made = customer.make(Some(json!({"mode": "rush"}))).await;
     assert!(matches!(made, Ok(client::MakeReply::Made(_))));
+}
+
+/// Approves of everything.
+struct Approver;
+
+impl client::Handler for Approver {
+    async fn approve(&self, _: client::Context, _: Value) -> Result<client::ApproveReply, RpcError> {
+        Ok(client::ApproveReply::Approved(json!({"approved": true})))
+    }
+}
+
+fn lacking(error: &Error) -> String {
+    let Error::NotPermitted(violation) = error else { panic!("{error:?}") };
+    violation.missing_capability().unwrap_or_else(|| panic!("{violation}")).to_owned()
+}
+
+#[tokio::test]
+async fn a_capability_with_nothing_in_it_stands_for_its_default() {
+    let (calm, urgent) = ("approval.calm", "approval.urgent");
+    for (can, may) in [
+        (json!({}), [false, false]),
+        (json!({"approval": false}), [false, false]),
+        (json!({"approval": null}), [false, false]),
+        (json!({"approval": {}}), [true, false]),
+        (json!({"approval": true}), [true, false]),
+        (json!({"approval": {"calm": null, "urgent": null}}), [true, false]),
+        (json!({"approval": {"calm": {}}}), [true, false]),
+        (json!({"approval": {"urgent": {}}}), [false, true]),
+        (json!({"approval": {"calm": false, "urgent": true}}), [false, true]),
+        (json!({"approval": {"calm": {}, "urgent": {}}}), [true, true]),
+        (json!({"approval": {"other": {}}}), [false, false]),
+        (json!({"approval": {"urgent": false}}), [false, false]),
+    ] {
+        let (customer, workshop) = open_as(can.clone(), json!({})).await;
+        tokio::spawn(customer.incoming().serve(Approver));
+        let none = can["approval"].is_null() || can["approval"] == false;
+        for (mode, capability, may) in [("calm", calm, may[0]), ("urgent", urgent, may[1])] {
+            match workshop.approve(json!({"mode": mode})).await {
+                Ok(_) => assert!(may, "{can} {mode}"),
+                Err(error) => {
+                    assert_eq!(lacking(&error), if none { "approval" } else { capability }, "{can} {mode}");
+                    assert!(!may, "{can} {mode}");
+                }
+            }
+        }
+        // Without a payload conditions are taken not to hold.
+        let (permits, permitted) = (workshop.permits(messages::APPROVE), workshop.permitted());
+        assert_eq!(permits.is_ok(), may[0], "{can}");
+        assert_eq!(permitted.contains(&messages::APPROVE), may[0], "{can}");
+        // A handle that leaves one of the two out may do the other.
+        let weak = workshop
+            .handle()
+            .restrict(&[capabilities::APPROVAL, capabilities::APPROVAL_URGENT].into_iter().collect());
+        assert_eq!(weak.approve(json!({"mode": "urgent"})).await.is_ok(), may[1], "{can}");
+        let Err(refused) = weak.approve(json!({})).await else { panic!("{can}") };
+        let wanted = if none { "approval" } else { calm };
+        assert_eq!(lacking(&refused), wanted, "{can}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_required_may_be_announced_by_default() {
+    for (can, missing) in [
+        (json!({"approval": {}}), None),
+        (json!({"approval": {"calm": {}}}), None),
+        (json!({"approval": {"urgent": {}}}), Some("approval.calm")),
+        (json!({}), Some("approval.calm")),
+    ] {
+        let (here, there) = duplex();
+        let options = Options::new().require([capabilities::APPROVAL_CALM]);
+        let workshop = tokio::spawn(async {
+            let (_, workshop) = Workshop::with_options(there, options).recv_hello().await.unwrap();
+            workshop.send_welcome(json!({WELCOME: {}})).await.unwrap()
+        });
+        match Customer::new(here).hello(json!({WELCOME: can.clone()})).await {
+            Ok(_) => assert!(missing.is_none(), "{can}"),
+            Err(StepError::Refused { error, .. }) => {
+                assert_eq!(error.data.unwrap()["missing"], json!(missing.as_slice()), "{can}");
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+        workshop.abort();
+    }
 }
 
 #[tokio::test]

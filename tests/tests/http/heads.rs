@@ -4,6 +4,7 @@ use mcp_runtime::transport::http::ServerOptions;
 use serde_json::json;
 
 use super::desk::{Desk, guarded, initialize, initialized, list};
+use super::recorder::Recorder;
 use super::wire::Ask;
 
 /// The status of a request over a connection of its own.
@@ -169,6 +170,34 @@ async fn bodies_have_a_limit() {
         }
         assert_eq!(wire.head().await.unwrap().status, 413);
         assert_eq!(status(&desk, Ask::post(list(2)).session(&id)).await, 200);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_setting_refuses_is_warned_of_without_what_was_said() {
+    guarded(async {
+        let recorder = Recorder::here();
+        let desk = Desk::with(ServerOptions::default().max_body_bytes(1000));
+        let id = desk.ready().await;
+        let good = Ask::post(list(1)).session(&id);
+        let long = json!({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x".repeat(2000)}});
+        assert_eq!(status(&desk, good.clone().with("host", "evil.example")).await, 403);
+        assert_eq!(status(&desk, good.clone().with("origin", "http://evil.example")).await, 403);
+        assert_eq!(status(&desk, Ask::post(&long).session(&id)).await, 413);
+        assert_eq!(status(&desk, Ask::post(list(1))).await, 400, "what is the client's fault is not");
+        let warnings: Vec<_> =
+            recorder.events().into_iter().filter(|told| told.level == "WARN").map(|told| told.text).collect();
+        assert_eq!(
+            warnings,
+            [
+                "a request was refused: the host `evil.example` is not among those of `ServerOptions::hosts` status=403",
+                "a request was refused: the origin `http://evil.example` is not among those of \
+                 `ServerOptions::origins` status=403",
+                "a request was refused: the body is longer than the limit of 1000 bytes: see \
+                 `ServerOptions::max_body_bytes` status=413",
+            ]
+        );
     })
     .await;
 }

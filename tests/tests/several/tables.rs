@@ -42,7 +42,8 @@ fn ways(
                     Holder::Receiver => "peer",
                 };
                 let gate = protocol.gate(requirement.gate).unwrap();
-                format!("{holder}.{gate}{}", condition(requirement.condition.as_ref()))
+                let unless = if requirement.unless { " unless" } else { "" };
+                format!("{holder}.{gate}{unless}{}", condition(requirement.condition.as_ref()))
             })
             .collect();
         let (word, target): (&str, StateIndex) = match edge.action {

@@ -2,10 +2,10 @@
 //! lawful is accepted by the revision that was agreed on, and mistakes planted in it are found.
 
 use mcp_protocol_machine::protocol::{
-    Condition, Direction, KeyIndex, KeyPlace, Message, MessageIndex, Path, Protocol, Side,
+    Condition, Direction, KeyIndex, KeyPlace, Message, MessageIndex, Path, Protocol, Side, Text,
 };
 use mcp_protocol_machine::{
-    About, Awaiting, Capabilities, Checker, KeyValue, Lookup, RequestId, Ties, Violation, ViolationKind,
+    About, Awaiting, Capabilities, Checker, KeyValue, Lookup, RequestId, Said, Ties, Violation, ViolationKind,
 };
 use mcp_protocols::{REVISIONS, VERSIONS};
 use serde_json::{Value, json};
@@ -35,6 +35,16 @@ fn fits(condition: &Condition, payload: &Value) -> bool {
     match &condition.literal {
         Some(literal) => found.as_str() == Some(literal),
         None => !matches!(found, Value::Null | Value::Bool(false)),
+    }
+}
+
+fn says_of(announced: &Value) -> Said {
+    match announced {
+        Value::Null => Said::Nothing,
+        Value::Bool(false) => Said::No,
+        Value::Bool(true) => Said::Bare,
+        Value::Object(parts) if parts.values().all(Value::is_null) => Said::Bare,
+        _ => Said::Parts,
     }
 }
 
@@ -91,10 +101,8 @@ impl Observer {
         for announcement in self.protocol.announcements.iter().filter(|place| place.field.message == message)
         {
             let announced = at(payload, &announcement.field.path);
-            let gates = (0..).map(mcp_protocol_machine::protocol::GateIndex).zip(self.protocol.gates.iter());
-            let open = gates
-                .filter(|(_, gate)| fits(&Condition { path: gate.path.clone(), literal: None }, announced));
-            let capabilities = Capabilities::from_gates(open.map(|(index, _)| index));
+            let says = |path: &[Text]| says_of(path.iter().fold(announced, |value, key| &value[&**key]));
+            let capabilities = Capabilities::announced(self.protocol, announcement, says);
             self.checker.announce(announcement.side, capabilities);
         }
     }

@@ -71,6 +71,8 @@ const PIECES: &[&str] = &[
     "reports ",
     " of ",
     " if ",
+    " unless ",
+    " default ",
     "as ",
     "must",
     "should",

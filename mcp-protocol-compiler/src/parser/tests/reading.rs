@@ -2,8 +2,8 @@
 
 use super::correct;
 use crate::ast::{
-    Choice, GroupMember, GroupOperator, Item, ItemKind, KeyField, LevelDirection, Modifier, Operator,
-    Payload, Tail,
+    Choice, GroupMember, GroupOperator, Item, ItemKind, JsonPath, KeyField, LevelDirection, Modifier,
+    Operator, Payload, Tail,
 };
 use crate::format;
 
@@ -99,11 +99,11 @@ fn declarations() {
          types tower_mcp_types::protocol\n\
          import \"other.session\"\n\
          request ToolsCall \"tools/call\" if task (CallToolParams) -> ToolsResult (a::b::T) | TaskCreated (T?) if task\n\
-         \x20  as call_tool requires server.tools if mode = \"url\" cancellable answered [should \"L5\" in, must out error -3]\n\
+         \x20  as call_tool requires server.tools if mode = \"url\" requires server.x.\"y/z\" unless mode cancellable answered [should \"L5\" in, must out error -3]\n\
          notification Progress \"n/p\" (_?) reports progressToken of _meta.\"io.x/y\" | other\n\
          notification Cancelled \"n/c\" (null) cancels request.id\n\
          notification Generic \"n/g\" (Vec<HashMap<String, ::a::B>>)\n\
-         capabilities client = Initialize.capabilities\n\
+         capabilities client = Initialize.capabilities default elicitation.form | \"a.b\".c\n\
          version = InitializeResult.protocolVersion\n\
          group G = A | replies B group G += | C group G -= D\n\
          key task = A.b.c | id of M\n\
@@ -119,7 +119,8 @@ fn declarations() {
     assert!(request.replies[0].condition.is_none() && request.replies[1].condition.is_some());
     let [
         Modifier::As(_),
-        Modifier::Requires { holder, condition, .. },
+        Modifier::Requires { holder, condition, unless: false, .. },
+        Modifier::Requires { condition: Some(other), unless: true, .. },
         Modifier::Cancellable(_),
         Modifier::Answered(_),
         Modifier::Levels(levels),
@@ -132,6 +133,7 @@ fn declarations() {
         condition.as_ref().and_then(|when| when.literal.as_ref()).map(|text| text.text.as_str()),
         Some("url")
     );
+    assert!(other.literal.is_none());
     assert_eq!((levels[0].must, levels[0].direction), (false, Some(LevelDirection::In)));
     assert_eq!((levels[1].must, levels[1].error), (true, Some(-3)));
     let ItemKind::Notification(progress) = kinds[4] else { panic!() };
@@ -141,6 +143,9 @@ fn declarations() {
     let ItemKind::Notification(generic) = kinds[6] else { panic!() };
     let Payload::Type { path, .. } = &generic.payload else { panic!() };
     assert_eq!(path.text, "Vec<HashMap<String,::a::B>>");
+    let ItemKind::Capabilities { defaults, .. } = kinds[7] else { panic!() };
+    let keys = |path: &JsonPath| path.segments.iter().map(|key| key.text.clone()).collect::<Vec<_>>();
+    assert_eq!(defaults.iter().map(keys).collect::<Vec<_>>(), [["elicitation", "form"], ["a.b", "c"]]);
     assert!(
         matches!(kinds[9], ItemKind::Group { members, .. } if matches!(members[1], GroupMember::Replies(..)))
     );
@@ -156,6 +161,10 @@ fn item_words_are_keys_of_json_paths() {
         "notification A \"a\" cancels request.id requires client.server.key if\n  protocol.types = \"x\"",
     );
     correct("key k = A.version | B.group.if | C.\"\"");
+    correct("capabilities client = A.default default if.default | unless.if\nB = End");
+    correct(
+        "notification A \"a\" requires client.unless.default unless unless requires own.if if if = \"x\"",
+    );
     correct("request R \"r\" -> A\n | B [should \"L1\"]\nrequest Q \"q\" -> A |\n  B [should \"L1\"]");
 }
 

@@ -202,8 +202,7 @@ impl Session<'_> {
                 (self.protocol.indexed().find(refusal).unwrap().0, None)
             }
         };
-        let alone =
-            matches!(&choice, Choice::Open(body, _) if self.parties[who].reading.is_alone(*body));
+        let alone = matches!(&choice, Choice::Open(body, _) if self.parties[who].reading.is_alone(*body));
         let mut event = Event::new(side, message);
         let table = self.protocol.message(message).unwrap();
         match (&choice, table.kind) {
@@ -229,8 +228,8 @@ impl Session<'_> {
         }
         if !matches!(table.kind, Kind::Refusal { .. }) {
             for key in table.keys.iter().map(|key| key.key) {
-                let past = if alone { self.past_value(random, who, key) } else { None };
-                let value = match past {
+                let other = if alone { self.other_value(random, who, key) } else { None };
+                let value = match other {
                     Some(value) => value,
                     None => self.value(random, copy, key),
                 };
@@ -242,7 +241,8 @@ impl Session<'_> {
             let gates = (0_u16..).take(self.protocol.gates.len()).map(GateIndex);
             event.grants = gates.filter(|_| random.percent(70)).collect();
         }
-        event.urgent = random.percent(30) && self.parties[who].open(self.protocol, message, true);
+        let open = |urgent| self.parties[who].open(self.protocol, message, urgent);
+        event.urgent = (random.percent(30) || !open(false)) && open(true);
         self.parties[who].say(self.protocol, choice, &event, copy);
         Item { event, copy }
     }
@@ -286,13 +286,15 @@ impl Session<'_> {
         }
     }
 
-    /// The value of a copy that is over for one side, and perhaps not yet for the other.
-    fn past_value(&self, random: &mut Random, who: usize, key: KeyIndex) -> Option<(KeyIndex, RequestId)> {
+    /// The value of a copy that one side has not heard of yet, or that is over for it and perhaps not for the other.
+    fn other_value(&self, random: &mut Random, who: usize, key: KeyIndex) -> Option<(KeyIndex, RequestId)> {
         let copies = &self.parties[who].copies;
-        let over = |number: &usize| copies.get(number).is_some_and(|copy| copy.program.is_none());
-        let past = self.held.iter().filter(|(number, _)| over(number)).flat_map(|(_, held)| held);
-        let past: Vec<_> = past.filter(|(known, _)| *known == key).cloned().collect();
-        random.one(&past).cloned().filter(|_| random.percent(60))
+        let runs = |number: &usize| copies.get(number).is_some_and(|copy| copy.program.is_some());
+        let (own, other): (Vec<_>, Vec<_>) = self.held.iter().partition(|(number, _)| runs(number));
+        let held = other.into_iter().flat_map(|(_, held)| held);
+        let own = |value: &(KeyIndex, RequestId)| own.iter().any(|(_, held)| held.contains(value));
+        let held: Vec<_> = held.filter(|value| value.0 == key && !own(value)).cloned().collect();
+        random.one(&held).cloned().filter(|_| random.percent(60))
     }
 
     /// Something goes on its way, if anything is.

@@ -24,7 +24,7 @@ impl Party<'_> {
                 Holder::Sender => self.side,
                 Holder::Receiver => self.side.other(),
             };
-            required.condition.is_some() && !urgent
+            required.condition.is_some() && urgent == required.unless
                 || self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate))
         })
     }
@@ -34,7 +34,8 @@ impl Party<'_> {
         let mut choices = Vec::new();
         let cancels = protocol.indexed().find(|(_, message)| message.cancels.is_some());
         let reports = protocol.indexed().find(|(_, message)| message.reports.is_some());
-        let may = |step: &Move| step.direction == Direction::Send && self.open(protocol, step.message, false);
+        let open = |message| self.open(protocol, message, false) || self.open(protocol, message, true);
+        let may = |step: &Move| step.direction == Direction::Send && open(step.message);
         let cancellable =
             |request: MessageIndex| protocol.message(request).is_some_and(|message| message.cancellable);
         for (place, thread) in self.program.threads.iter().enumerate() {

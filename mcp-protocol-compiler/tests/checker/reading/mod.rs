@@ -358,9 +358,20 @@ impl<'a> Reading<'a> {
         let mut after = program.clone();
         let mut thread = after.threads.remove(place);
         let open = thread.asked.iter().position(same)?;
-        let asked = thread.asked.remove(open);
-        after.rests = asked.rests;
-        self.land(asked.back, &mut after, thread.asked);
+        let asked = thread.asked[open].clone();
+        // It leads where the answers lead, which is mostly back.
+        let answer = self.moves(&thread).into_iter().find(|step| step.id.as_ref() == Some(id));
+        let leads_on = |step: &Move| {
+            asked.back != NOWHERE && step.rests.is_none() && self.settle(step.next) != self.settle(asked.back)
+        };
+        let on = answer.filter(leads_on);
+        thread.asked.remove(open);
+        let (rests, next) = match on {
+            Some(step) => (self.rest(program.rests, thread.at, step.direction, step.next), step.next),
+            None => (asked.rests, asked.back),
+        };
+        after.rests = rests;
+        self.land(next, &mut after, thread.asked);
         Some(after)
     }
 
@@ -368,13 +379,9 @@ impl<'a> Reading<'a> {
     pub(crate) fn openers(&self, program: &Program) -> Vec<(Place, Move)> {
         let running = self.first_steps(&program.stars).into_iter();
         let running = running.filter(|(_, step)| !program.rests[way(step.direction)]);
-        let mut openers: Vec<(Place, Move)> = running.collect();
-        let mut bodies = program.stars.clone();
-        for thread in &program.threads {
-            openers.extend(self.openers_at(thread));
-            self.branches(thread.at, &mut |_| {}, &mut bodies);
-        }
-        let alone = self.alone_beside(&bodies).into_iter();
+        let at_choices = program.threads.iter().flat_map(|thread| self.openers_at(thread));
+        let mut openers: Vec<(Place, Move)> = running.chain(at_choices).collect();
+        let alone = self.alone_beside(&openers).into_iter();
         openers.extend(alone.filter(|(_, step)| !program.rests[way(step.direction)]));
         openers
     }

@@ -102,6 +102,8 @@ pub(crate) struct World<'a> {
     refused: HashMap<(Direction, RequestId), bool>,
     tokens: HashSet<(Direction, RequestId)>,
     granted: HashMap<Side, Vec<GateIndex>>,
+    /// How many steps of copies stood alone.
+    pub(crate) alone: u64,
     /// The rules that the last message may have broken, with `None` where it broke none.
     advice: RefCell<HashSet<Option<String>>>,
 }
@@ -133,8 +135,14 @@ impl<'a> World<'a> {
             refused: HashMap::new(),
             tokens: HashSet::new(),
             granted: HashMap::new(),
+            alone: 0,
             advice: RefCell::default(),
         }
+    }
+
+    /// What it knows of the text.
+    pub(crate) fn reading(&self) -> &'a Reading<'a> {
+        self.reading
     }
 
     /// The rule that advised against the last message, where that is certain.
@@ -196,7 +204,7 @@ impl<'a> World<'a> {
                 Holder::Sender => event.from,
                 Holder::Receiver => event.from.other(),
             };
-            required.condition.is_some() && !event.urgent
+            required.condition.is_some() && event.urgent == required.unless
                 || self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate))
         })
     }
@@ -273,11 +281,11 @@ impl<'a> World<'a> {
 
     /// A new copy, or something that stands alone and holds no value.
     fn open(&mut self, event: &Event, item: Item, (body, configs): Opening) -> (Verdict, Option<usize>) {
-        let (direction, alone) = (item.direction, self.reading.is_alone(body));
+        let (direction, keyed) = (item.direction, self.reading.is_keyed(body));
         if !self.gates(event) {
             return (Verdict::Wrong("NotNegotiated"), None);
         }
-        if !alone && let Err(kind) = self.free(event, body, None) {
+        if keyed && let Err(kind) = self.free(event, body, None) {
             return (Verdict::Wrong(kind), None);
         }
         // Who has opened a copy may read on now.
@@ -286,7 +294,8 @@ impl<'a> World<'a> {
         let before = Config { programs: [copy.clone(), copy], inbox: Default::default() };
         let opener = item.id.clone().map(|id| (direction, id));
         let configs = self.sent(&HashSet::from([before]), &Item { opens: true, ..item });
-        let keys = if alone { Vec::new() } else { event.keys.clone() };
+        self.alone += u64::from(self.reading.is_alone(body));
+        let keys = if keyed { event.keys.clone() } else { Vec::new() };
         self.copies.push(Copy { body, configs, opener, keys, over: None, by: direction, known: false });
         let number = self.copies.len() - 1;
         self.settle(number, direction);
@@ -306,6 +315,10 @@ impl<'a> World<'a> {
         let sender = |config: &Config| config.programs[index(direction)].rests[way(direction)];
         let awake: HashSet<Config> = self.main.iter().filter(|config| !sender(config)).cloned().collect();
         if awake.is_empty() && self.reading.is_of_copies(direction, event.message) {
+            // As a branch of a choice it stands alone also where copies rest.
+            if let Some(alone) = alone {
+                return self.open(event, item, alone);
+            }
             let opened = self.reading.body(direction, event.message);
             let opens = opened.is_some_and(|body| !self.reading.is_alone(body));
             return (Verdict::Wrong(if opens { "NotPermitted|CopiesRest" } else { "CopiesRest" }), None);
@@ -328,7 +341,7 @@ impl<'a> World<'a> {
                         if !late.is_empty() {
                             self.copies[before].configs = late;
                         }
-                        (if alone.is_some() { Verdict::Either } else { Verdict::Stale }, None)
+                        (self.stale(event, alone.is_some()), None)
                     }
                     // By who has not heard that the value is held.
                     (None, Some(alone)) if unheard => self.open(event, item, alone),
@@ -338,9 +351,12 @@ impl<'a> World<'a> {
             if !self.gates(event) {
                 return (Verdict::Wrong("NotNegotiated"), None);
             }
+            let known = self.copies[number].known || !self.stays(number, &item);
             self.copies[number].configs = after;
             self.main = awake;
             self.settle(number, direction);
+            // What leaves the copy where it is may stand alone, by who has not heard of the copy.
+            self.copies[number].known &= known;
             return (Verdict::Fine, Some(number));
         }
         let over = fitting.first().copied();
@@ -349,7 +365,7 @@ impl<'a> World<'a> {
                 let number = over.unwrap();
                 let after = self.sent(&self.copies[number].configs, &item);
                 if after.is_empty() {
-                    return (if alone.is_some() { Verdict::Either } else { Verdict::Stale }, None);
+                    return (self.stale(event, alone.is_some()), None);
                 }
                 // Too late is no excuse for what was never negotiated.
                 if !self.gates(event) {
@@ -364,6 +380,25 @@ impl<'a> World<'a> {
             _ if event.keys.is_empty() => (Verdict::Wrong("NotPermitted|KeyMissing"), None),
             _ => (Verdict::Wrong("NotPermitted|UnknownKey"), None),
         }
+    }
+
+    /// What to make of a message that is not late for the copy that it seems to be about.
+    fn stale(&self, event: &Event, alone: bool) -> Verdict {
+        match (alone, self.gates(event)) {
+            (false, _) => Verdict::Stale,
+            (true, true) => Verdict::Either,
+            (true, false) => Verdict::Wrong("NotNegotiated"),
+        }
+    }
+
+    /// Whether a message may leave its sender where it is.
+    fn stays(&self, number: usize, item: &Item) -> bool {
+        let mut programs =
+            self.copies[number].configs.iter().map(|config| &config.programs[index(item.direction)]);
+        programs.any(|program| {
+            let step = self.reading.step(program, item.direction, item.message, item.id.as_ref(), false);
+            step.as_ref() == Some(program)
+        })
     }
 
     /// Whether the keys of a message are all there and free.

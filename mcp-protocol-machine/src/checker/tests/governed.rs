@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::tables::{EdgeTo, Tables, To, level, small};
 use super::*;
 use crate::ViolationKind;
-use crate::protocol::{Gate, Holder, Protocol, StateKind, Strictness};
+use crate::protocol::{Announcement, Field, Gate, GateIndex, Holder, Protocol, StateKind, Strictness};
 use Direction::{Receive, Send};
 
 /// An older relative of the small protocol: nobody samples, calls need another capability, there are batches. Its
@@ -51,6 +51,30 @@ fn the_numbers_stay_and_what_the_revision_has_remains() {
     assert_eq!(governed.gates[..small.protocol.gates.len()], small.protocol.gates[..]);
     // The same governed by itself is the same.
     assert_eq!(small.protocol.governed_by(&small.protocol), small.protocol);
+}
+
+#[test]
+fn what_is_announced_by_default_is_what_the_revision_says() {
+    let announces = |protocol: &mut Protocol, defaults: Vec<GateIndex>| {
+        let path = vec!["can".into()].into();
+        let field = Field { message: protocol.by_name("initialize").unwrap().0, path };
+        let announcement = Announcement { side: Side::Server, field, defaults: defaults.into() };
+        protocol.announcements = vec![announcement].into();
+    };
+    let (small, mut older) = (small(), older());
+    let mut own = small.protocol.clone();
+    announces(&mut own, vec![small.tools, small.sampling_tools]);
+    assert_eq!(own.governed_by(&own), own);
+    // What the revision does not know is read as before, what it knows as it says: it has `tools`, and no default.
+    older.gates.to_mut().push(own.gate(small.tools).unwrap().clone());
+    announces(&mut older, vec![GateIndex(0)]);
+    let governed = own.governed_by(&older);
+    let calls = GateIndex(u16::try_from(governed.gates.len() - 1).unwrap());
+    assert_eq!(governed.gate(calls).unwrap().to_string(), "calls");
+    assert_eq!(governed.announcements[0].defaults, vec![small.sampling_tools, calls]);
+    // A revision in which nobody announces anything says nothing about it.
+    older.announcements = vec![].into();
+    assert_eq!(own.governed_by(&older).announcements, own.announcements);
 }
 
 #[test]

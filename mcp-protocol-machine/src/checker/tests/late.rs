@@ -136,3 +136,33 @@ fn what_asks_again_after_the_answer_that_ended_its_copy_is_not_late() {
     let again = checker.request_tied(Receive, ask.request, &id(11), None, ties, never).unwrap_err();
     assert!(matches!(again.kind, ViolationKind::UnknownKey { .. }));
 }
+
+#[test]
+fn what_follows_a_late_reply_is_late_for_its_own_copy_and_not_for_the_one_before() {
+    let mut tables = Tables::default();
+    let (make, step, done) =
+        (tables.request("make"), tables.notification("step"), tables.notification("done"));
+    tables.edit(make.request).cancellable = true;
+    let cancelled = tables.cancels("cancelled");
+    tables.key("task", false, &[make.reply, step, done]);
+    tables.state("Active", StateKind::Replicated, &[(Send, make.request, To::Spawn("Asked"))]);
+    tables.state("Asked", StateKind::Linear, &[(Receive, make.reply, To::Step("Task"))]);
+    tables.state("Task", StateKind::Linear, &[(Receive, step, To::Step("Half"))]);
+    tables.state("Half", StateKind::Linear, &[(Receive, done, To::Step("End"))]);
+    tables.state("End", StateKind::End, &[]);
+    let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    let keys = [(KeyIndex(0), KeyValue::from("t"))];
+    let ties = Ties::keys(&keys);
+    checker.ask(Send, make.request, 1).unwrap();
+    accepted(checker.reply_tied(Receive, &id(1), make.reply, ties));
+    accepted(checker.notification_tied(Receive, step, About::Nothing, ties, never));
+    assert_eq!(checker.take_back(Send, cancelled, 1).unwrap(), ENDED);
+    // The other side has heard of that, and gives the value again, to a copy that it does not know to be over.
+    checker.ask(Send, make.request, 2).unwrap();
+    assert_eq!(checker.take_back(Send, cancelled, 2).unwrap(), ENDED);
+    assert_eq!(accepted(checker.stray_reply_tied(Receive, &id(2), ties)).kind, StepKind::Swallowed);
+    for message in [step, done] {
+        let late = accepted(checker.notification_tied(Receive, message, About::Nothing, ties, never));
+        assert_eq!(late.kind, StepKind::Swallowed);
+    }
+}

@@ -137,7 +137,11 @@ impl Model {
                 Holder::Sender => self.sender(direction),
                 Holder::Receiver => self.sender(direction).other(),
             };
-            let asked = requirement.condition.is_none() || applies;
+            let asked = match (requirement.condition.is_some(), requirement.unless) {
+                (false, _) => true,
+                (true, false) => applies,
+                (true, true) => !applies,
+            };
             if asked && !self.granted.contains(&(holder, requirement.gate)) {
                 let capability = self.protocol.gates[usize::from(requirement.gate.0)].path.join(".");
                 return Err(ViolationKind::NotNegotiated { holder, capability });

@@ -33,7 +33,7 @@ fn random_protocol(random: &mut Random, side: Side) -> Protocol {
             };
             let gate = gates[random.below(2)];
             let condition = random.chance(30).then_some("x");
-            tables.requires(message, holder, gate, condition);
+            tables.requires_when(message, holder, gate, condition, random.chance(40));
         }
     }
     let direction =

@@ -239,6 +239,32 @@ fn gates_are_closed_before_the_announcement() {
 }
 
 #[test]
+fn one_of_two_gates_is_asked_where_a_condition_decides() {
+    for announced in [&[][..], &["form"], &["url"], &["form", "url"]] {
+        let mut tables = Tables::default();
+        let ask = tables.request("ask");
+        let gates = [tables.gate(&["form"]), tables.gate(&["url"])];
+        tables.requires_when(ask.request, Holder::Receiver, gates[1], Some("url"), false);
+        tables.requires_when(ask.request, Holder::Receiver, gates[0], Some("url"), true);
+        tables.state("Active", StateKind::Replicated, &[(Send, ask.request, To::Spawn("Asking"))]);
+        tables.answer("Asking", Receive, ask);
+        tables.state("End", StateKind::End, &[]);
+        let mut checker = Checker::new(tables.build(Side::Server), Side::Server).unwrap();
+        let granted = ["form", "url"].into_iter().zip(gates).filter(|(name, _)| announced.contains(name));
+        checker.announce(Side::Client, granted.map(|(_, gate)| gate).collect());
+        for (number, mode) in [(0, "form"), (1, "url")] {
+            let applies = |condition: &crate::protocol::Condition| condition.literal.as_deref() == Some(mode);
+            let asked = checker.request(Send, ask.request, &id(number), None, applies);
+            let closed = ViolationKind::NotNegotiated { holder: Side::Client, capability: mode.into() };
+            let wanted = if announced.contains(&mode) { None } else { Some(closed) };
+            assert_eq!(asked.err().map(|violation| violation.kind.clone()), wanted, "{announced:?} {mode}");
+        }
+        // Without a payload no condition applies.
+        assert_eq!(checker.permits(Send, ask.request).is_ok(), announced.contains(&"form"));
+    }
+}
+
+#[test]
 fn own_and_peer_gates_follow_the_sender() {
     for side in [Side::Client, Side::Server] {
         let mut tables = Tables::default();

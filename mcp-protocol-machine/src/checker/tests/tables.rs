@@ -122,11 +122,22 @@ impl Tables {
         gate: GateIndex,
         literal: Option<&'static str>,
     ) {
+        self.requires_when(message, holder, gate, literal, false);
+    }
+
+    pub(super) fn requires_when(
+        &mut self,
+        message: MessageIndex,
+        holder: Holder,
+        gate: GateIndex,
+        literal: Option<&'static str>,
+        unless: bool,
+    ) {
         let condition = literal.map(|literal| Condition {
             path: vec!["mode".into()].into(),
             literal: Some(Text::Borrowed(literal)),
         });
-        self.edit(message).requires.to_mut().push(Requirement { holder, gate, condition });
+        self.edit(message).requires.to_mut().push(Requirement { holder, gate, condition, unless });
     }
 
     pub(super) fn state(&mut self, name: &'static str, kind: StateKind, edges: &[EdgeTo]) -> &mut State {

@@ -99,7 +99,8 @@ impl std::fmt::Debug for Conversation {
 impl Conversation {
     pub(super) fn new(client: HttpClient, endpoint: Arc<dyn Endpoint>) -> Arc<Conversation> {
         let HttpClient { client, url, headers, options, provider } = client;
-        let version = options.protocol_version.as_deref().and_then(|text| HeaderValue::from_str(text).ok());
+        let version = options.protocol_version.clone().or_else(|| endpoint.agreed_version());
+        let version = version.and_then(|text| HeaderValue::from_str(&text).ok());
         let opened = provider.is_some();
         let identity = Identity { version, ..Identity::default() };
         let conversation = Arc::new(Conversation {

@@ -33,8 +33,9 @@ pub struct ClientOptions {
     pub delete_within: Duration,
     /// The statuses by which a server says that it does not know the session. Default: 404. Some servers say 400.
     pub unknown_session: Vec<u16>,
-    /// The version of the protocol that the header `MCP-Protocol-Version` names before one was agreed on, or where a
-    /// session is continued that others have begun. Default: none.
+    /// The version of the protocol that the header `MCP-Protocol-Version` names before one was agreed on. Default: none,
+    /// but where a session is continued that others have begun, the version of that session
+    /// ([`Resumed::version`](crate::Resumed::version)).
     pub protocol_version: Option<String>,
 }
 

@@ -1,0 +1,191 @@
+//! What stands behind a declared message.
+//!
+//! In: tokens behind the payload of a notification or the replies of a request. Out: the modifiers; replies that stand
+//! among them go where they belong. Refuses to judge which modifiers go with what.
+
+use super::cursor::Parser;
+use super::words;
+use super::{MALFORMED_DECLARATION, MALFORMED_PATH, UNKNOWN_MODIFIER};
+use crate::ast::{Modifier, Reply};
+use crate::diagnostic::{Diagnostic, shorten};
+use crate::lexer::Kind;
+use crate::source::Span;
+use crate::suggest;
+
+impl Parser<'_> {
+    /// All of them.
+    pub(super) fn modifiers(&mut self, replies: &mut Vec<Reply>, request: bool) -> Vec<Modifier> {
+        let mut modifiers = Vec::new();
+        // What stands behind something unknown may well be in its right place.
+        let mut unknown = false;
+        let first = self.span();
+        loop {
+            match self.kind() {
+                Kind::OpenBracket => modifiers.push(Modifier::Levels(self.levels())),
+                Kind::Arrow if request && replies.is_empty() => {
+                    let (index, arrow) = (self.index(), self.bump());
+                    self.replies(replies);
+                    if !unknown {
+                        self.late_replies(index, first.to(arrow), arrow.to(self.previous()));
+                    }
+                }
+                Kind::Arrow => {
+                    let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "unexpected `->`");
+                    self.report(if request {
+                        finding.help("separate the replies of a request by `|`")
+                    } else {
+                        finding
+                            .help("a notification has no reply: write `request` in place of `notification`")
+                    });
+                    self.bump();
+                    self.replies(&mut Vec::new());
+                }
+                Kind::Comma => {
+                    let finding =
+                        Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`,` between modifiers");
+                    self.report(finding.help("delete it"));
+                    self.bump();
+                }
+                Kind::Word if words::MODIFIERS.contains(&self.word()) => {
+                    let word = self.word();
+                    modifiers.extend(self.modifier(word));
+                }
+                Kind::Word if self.word() == "or" && self.kind_at(1) == Kind::Word && !replies.is_empty() => {
+                    let finding =
+                        Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`or` where `|` is meant");
+                    self.report(finding.help("write `|`"));
+                    self.bump();
+                    self.replies(replies);
+                }
+                Kind::Word if self.word() == "default" => {
+                    let finding = Diagnostic::error(
+                        MALFORMED_DECLARATION,
+                        self.span(),
+                        "`default` stands where capabilities are announced",
+                    );
+                    self.report(finding.help(
+                        "delete it here, and write `default capability.part` behind `capabilities ROLE = …`",
+                    ));
+                    self.bump();
+                }
+                Kind::Word if matches!(self.word(), "if" | "unless") => {
+                    let finding = Diagnostic::error(
+                        MALFORMED_DECLARATION,
+                        self.span(),
+                        "this condition comes too late",
+                    );
+                    self.report(finding.help(match self.word() {
+                        "if" => "write `if …` right after the method, a reply or a gate",
+                        _ => "write `unless …` right after a gate",
+                    }));
+                    self.condition_of_gate();
+                }
+                Kind::Word if !self.at_item() => match self.unknown_modifier() {
+                    Some(meant) => modifiers.extend(self.modifier(meant)),
+                    None if self.token().starts_line => return modifiers,
+                    None => {
+                        unknown = true;
+                        self.bump();
+                    }
+                },
+                _ => return modifiers,
+            }
+        }
+    }
+
+    /// Reports replies that stand behind modifiers; `before` is all of those up to the arrow.
+    fn late_replies(&mut self, index: usize, before: Span, replies: Span) {
+        let arrow = Span { end: replies.start + 2, ..replies };
+        let finding = Diagnostic::error(MALFORMED_DECLARATION, arrow, "`-> …` stands behind a modifier");
+        let modifiers = self.sources.slice(Span { end: arrow.start, ..before }).trim_end();
+        let written = self.sources.slice(replies);
+        let help = if modifiers.contains('\n') || written.contains('\n') {
+            "write `-> …` before the modifiers".to_owned()
+        } else {
+            format!("write `{} {}`", shorten(written), shorten(modifiers))
+        };
+        self.report_at(index, finding.help(help));
+    }
+
+    /// Reports a word that is no modifier, and says which one was meant.
+    fn unknown_modifier(&mut self) -> Option<&'static str> {
+        let word = self.word();
+        let meant = suggest::nearest(word, words::MODIFIERS);
+        if meant.is_none() && self.token().starts_line {
+            return None;
+        }
+        let finding =
+            Diagnostic::error(UNKNOWN_MODIFIER, self.span(), format!("unknown modifier `{}`", shorten(word)));
+        self.report(match meant {
+            Some(meant) => finding.help(format!("did you mean `{meant}`?")),
+            None => finding
+                .with_note(format!(
+                    "the modifiers are {}",
+                    words::MODIFIERS.map(|word| format!("`{word}`")).join(", ")
+                ))
+                .help("delete it, or put a payload type in parentheses"),
+        });
+        meant
+    }
+
+    /// The modifier that this word begins; the word itself may be misspelt.
+    fn modifier(&mut self, word: &str) -> Option<Modifier> {
+        let start = self.bump();
+        match word {
+            "as" => Some(Modifier::As(self.name("the call", "write `as call_name`")?)),
+            "answered" => Some(Modifier::Answered(start)),
+            "cancellable" => Some(Modifier::Cancellable(start)),
+            "cancels" => {
+                let path = self.json_path("write `cancels requestId`")?;
+                Some(Modifier::Cancels(path, start.to(self.previous())))
+            }
+            "reports" => {
+                let help = "write `reports progressToken of _meta.progressToken`";
+                let token = self.json_path(help)?;
+                if self.eat_word("of").is_none() {
+                    let key = shorten(&token.segments.last().map_or(String::new(), |last| last.text.clone()));
+                    let help = format!("write `reports {key} of _meta.{key}`");
+                    self.expected(MALFORMED_PATH, "`of` and where the request carries it", &help);
+                    return None;
+                }
+                let mut of = vec![self.json_path(help)?];
+                while self.eat(Kind::Bar).is_some() {
+                    of.push(self.json_path(help)?);
+                }
+                Some(Modifier::Reports { token, of, span: start.to(self.previous()) })
+            }
+            "pages" => {
+                let help = "write `pages cursor from nextCursor`";
+                let cursor = self.json_path(help)?;
+                if self.eat_word("from").is_none() {
+                    self.expected(
+                        MALFORMED_PATH,
+                        "`from` and where the result carries the next cursor",
+                        help,
+                    );
+                    return None;
+                }
+                let next = self.json_path(help)?;
+                Some(Modifier::Pages { cursor, next, span: start.to(self.previous()) })
+            }
+            "requires" => {
+                let help = "write `requires server.tools`: who must have announced it, and what";
+                if self.kind() != Kind::Word || self.begins_line_of_item() {
+                    self.expected(MALFORMED_PATH, "a capability", help);
+                    return None;
+                }
+                let holder = self.take_word();
+                if self.eat(Kind::Dot).is_none() {
+                    let help = format!("write `requires {}.capability`", shorten(&holder.text));
+                    self.expected(MALFORMED_PATH, "`.` and a capability", &help);
+                    return None;
+                }
+                let path = self.json_path(help)?;
+                let (condition, unless) = self.condition_of_gate();
+                let span = start.to(self.previous());
+                Some(Modifier::Requires { holder, path, condition, unless, span })
+            }
+            _ => None,
+        }
+    }
+}
