@@ -172,6 +172,9 @@ pub(crate) struct Ended {
     pub(crate) by: Direction,
     /// The state that this message found it in.
     pub(crate) from: StateIndex,
+    /// Requests of the other side had no reply then. They are still answered, and whoever hears of such an answer
+    /// before it hears of the end goes on from there.
+    pub(crate) awaited: bool,
 }
 
 /// What a value of a key finds.
@@ -322,18 +325,45 @@ impl Copies {
         }
     }
 
-    /// A copy is over, by a message in this direction: its values are remembered as far as the limits permit.
-    pub(crate) fn end(&mut self, copy: CopyNumber, by: Direction, limits: &Limits) -> Option<Running> {
+    /// A copy is over, by a message in this direction. Its values are remembered, so that what is late for it can be
+    /// told from what never was: the newest [`Limits::remembered`] of each key of a channel, and no more text than
+    /// [`Limits::remembered_bytes`]. A value beyond that is one that nobody ever held.
+    pub(crate) fn end(
+        &mut self,
+        copy: CopyNumber,
+        by: Direction,
+        limits: &Limits,
+    ) -> Option<(Running, Ended)> {
         let running = self.running.remove(&copy)?;
-        let ended = Ended { by, from: running.state };
+        let awaited = running.open.iter().any(|(asker, _)| *asker != by);
+        let ended = Ended { by, from: running.state, awaited };
         for (key, value) in &running.keys {
             self.holders.remove(&(running.channel, *key, value.clone()));
             self.past.entry((running.channel, *key)).or_default().insert(value, ended, limits);
         }
-        Some(running)
+        Some((running, ended))
     }
 
-    /// A copy is known to be over before its values are: what holds nothing else is over with it.
+    /// Whether nothing was said in a copy but the request that opened it, which one side has sent.
+    pub(crate) fn is_as_opened(&self, copy: CopyNumber, by: Direction, id: &RequestId) -> bool {
+        self.running.get(&copy).is_some_and(|running| {
+            let opener = running.opener.as_ref();
+            opener.is_some_and(|(asker, opener)| *asker == by && opener == id)
+                && self.starts(running.state).is_some()
+                && running.open.is_empty()
+                && !running.known
+        })
+    }
+
+    /// Forgets everything but the copies that go on. Numbers are still not used twice.
+    pub(crate) fn renew(&mut self, goes_on: impl Fn(&Running) -> bool) {
+        self.running.retain(|_, running| goes_on(running));
+        self.holders.retain(|_, copy| self.running.contains_key(copy));
+        self.past.clear();
+    }
+
+    /// A copy is known to be over before its values are: what holds none that goes on is over with it. Whoever gave it
+    /// the value of a copy before knew of the end of that one.
     pub(crate) fn retire(
         &mut self,
         channel: u32,
@@ -342,7 +372,7 @@ impl Copies {
         limits: &Limits,
     ) {
         for (key, value) in keys {
-            if self.holder(channel, *key, value) == Holder::Nobody {
+            if !self.holders.contains_key(&(channel, *key, value.clone())) {
                 self.past.entry((channel, *key)).or_default().insert(value, ended, limits);
             }
         }

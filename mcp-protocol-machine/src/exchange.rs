@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use crate::copies::CopyNumber;
+use crate::copies::{CopyNumber, Ended};
 use crate::hash::IdTable;
 use crate::memory::{Recent, Used};
 use crate::protocol::{MessageIndex, StateIndex};
@@ -133,8 +133,8 @@ pub(crate) struct Opened {
     pub(crate) request: MessageIndex,
     /// The channel of the copy.
     pub(crate) channel: u32,
-    /// The state that the copy was in.
-    pub(crate) state: StateIndex,
+    /// How the copy came to its end.
+    pub(crate) ended: Ended,
 }
 
 /// Where an id stands.
@@ -308,11 +308,11 @@ impl Exchanges {
         self.past.insert(id, Over { why: Past::Cancelled, opened: None }, limits);
     }
 
-    /// The same for the request that opened a copy of a channel, which was in a state: the late reply may carry values
-    /// of keys, which are those of a copy that is over.
-    pub(crate) fn cancel_opener(&mut self, id: &RequestId, channel: u32, state: StateIndex, limits: &Limits) {
+    /// The same for the request that opened a copy of a channel: the late reply may carry values of keys, which are
+    /// those of a copy that is over.
+    pub(crate) fn cancel_opener(&mut self, id: &RequestId, channel: u32, ended: Ended, limits: &Limits) {
         let exchange = self.running.get(id);
-        let opened = exchange.map(|exchange| Opened { request: exchange.message, channel, state });
+        let opened = exchange.map(|exchange| Opened { request: exchange.message, channel, ended });
         self.finish(id);
         self.past.insert(id, Over { why: Past::Cancelled, opened }, limits);
     }
@@ -325,6 +325,36 @@ impl Exchanges {
     /// The one reply that was still expected for an exchange that is over has come.
     pub(crate) fn swallow(&mut self, id: &RequestId) -> bool {
         self.past.remove(id).is_some()
+    }
+
+    /// Forgets everything but the exchanges that go on, which are kept as they are. Gives the requests whose replies
+    /// will not come.
+    pub(crate) fn renew(
+        &mut self,
+        goes_on: impl Fn(&RequestId, &Exchange) -> bool,
+        limits: &Limits,
+    ) -> Vec<RequestId> {
+        let before = std::mem::take(self);
+        let mut lost = Vec::new();
+        for (id, exchange) in before.running {
+            if !goes_on(&id, &exchange) {
+                lost.extend(Some(id).filter(|_| !exchange.answered));
+                continue;
+            }
+            self.used.insert(&id, limits);
+            if let Some(token) = &exchange.token {
+                self.used_tokens.insert(token, limits);
+                if before.tokens.get(token) == Some(&id) {
+                    self.tokens.insert(token.clone(), id.clone());
+                }
+            }
+            self.answered += usize::from(exchange.answered);
+            self.running.insert(id, exchange);
+        }
+        self.linear = before.linear;
+        self.linear.retain(|(_, id)| self.running.contains_key(id));
+        lost.sort_unstable();
+        lost
     }
 
     #[cfg(test)]

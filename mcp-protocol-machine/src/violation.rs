@@ -126,6 +126,12 @@ pub enum ViolationKind {
         /// The token.
         token: Token,
     },
+    /// A request with a token that another request carries which is not over. It is accepted: reports belong to the newer
+    /// one from here on.
+    TokenInUse {
+        /// The token.
+        token: Token,
+    },
     /// A notification that must name a request, and names none.
     Untied,
     /// A message that belongs to something running under a key, with a value under which nothing ever ran.

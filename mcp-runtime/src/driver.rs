@@ -78,10 +78,24 @@ pub trait Endpoint: Send + Sync + 'static {
         let _ = report;
     }
 
+    /// The version of the protocol that was agreed on in a session which was begun elsewhere. In any other it is agreed on
+    /// by what the transport carries.
+    fn agreed_version(&self) -> Option<String> {
+        None
+    }
+
     /// Tells that the peer has lost the session, and that its beginning was said once more: this request was answered
-    /// with this result.
+    /// with this result; both are empty if the beginning has none. Of what runs, only requests that the transport sends
+    /// once more go on, as [`awaits`](Self::awaits) says; for others it says [`request_failed`](Self::request_failed).
     fn renewed(&self, request: &[u8], result: &[u8]) {
         let _ = (request, result);
+    }
+
+    /// What is to be said to a request that the peer makes while the beginning of the session is said once more, before
+    /// [`renewed`](Self::renewed): it is no part of the session yet.
+    fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
+        let _ = message;
+        None
     }
 
     /// Takes the next bytes of the incoming stream, in pieces of any size.

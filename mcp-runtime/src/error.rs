@@ -41,6 +41,10 @@ pub enum Error {
     /// The peer does not know the session that the message was sent in.
     #[error("the peer does not know the session")]
     SessionInvalid,
+    /// The peer had lost the session, which was begun anew ([`Report::SessionRenewed`](crate::Report::SessionRenewed)).
+    /// What this belongs to was of the lost one: a copy, a request of the peer, or what was said while one was worked on.
+    #[error("the peer had lost the session, which was begun anew: this belongs to the lost one")]
+    SessionRenewed,
     /// Whoever was to name the session could not.
     #[error("the session provider failed: {0}")]
     SessionProvider(#[source] Arc<dyn std::error::Error + Send + Sync>),

@@ -85,6 +85,13 @@ pub enum Cause {
     Abandoned,
 }
 
+impl Report {
+    /// A report of the peer on a request does not have its type.
+    pub(crate) fn unreadable(message: Text, error: &serde_json::Error) -> Report {
+        Report::Undecodable { message, problem: format!("a report on it could not be read: {error}") }
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -118,7 +125,7 @@ impl fmt::Display for Report {
                     Cause::QueueFull => "too many messages are waiting",
                     Cause::TooMany => "too many requests are unanswered",
                     Cause::TooFast => "too many requests in too short a time",
-                    Cause::Unattended => "nobody takes incoming messages",
+                    Cause::Unattended => "nobody takes incoming messages: spawn `incoming().serve(handler)`",
                     Cause::Abandoned => "whoever took it let go of it",
                 })
             }

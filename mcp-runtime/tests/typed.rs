@@ -8,6 +8,10 @@ mod desk {
     mcp_runtime::protocol!("tests/sessions/desk.session");
 }
 
+mod garden {
+    mcp_runtime::protocol!("tests/sessions/garden.session");
+}
+
 mod kitchen {
     mcp_runtime::protocol!("tests/sessions/kitchen.session");
 }
@@ -38,6 +42,8 @@ mod halves;
 mod keys;
 #[path = "typed/nesting.rs"]
 mod nesting;
+#[path = "typed/opening.rs"]
+mod opening;
 #[path = "typed/paging.rs"]
 mod paging;
 #[path = "typed/raw.rs"]
@@ -48,6 +54,8 @@ mod resting;
 mod serving;
 #[path = "typed/stepping.rs"]
 mod stepping;
+#[path = "typed/taking_back.rs"]
+mod taking_back;
 #[path = "typed/timing.rs"]
 mod timing;
 

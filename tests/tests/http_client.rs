@@ -15,10 +15,18 @@ mod listening;
 mod lost;
 #[path = "http/mishaps.rs"]
 mod mishaps;
+#[path = "http/over.rs"]
+mod over;
+#[path = "http/polling.rs"]
+mod polling;
 #[path = "http/providers.rs"]
 mod providers;
 #[path = "http/proxy.rs"]
 mod proxy;
+#[path = "http/renewing.rs"]
+mod renewing;
+#[path = "http/streamless.rs"]
+mod streamless;
 #[path = "http/wire.rs"]
 #[allow(dead_code, reason = "the tests of the server use the rest")]
 mod wire;

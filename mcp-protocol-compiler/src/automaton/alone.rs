@@ -45,7 +45,7 @@ pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
         .map(|edge| (edge.direction, edge.message))
         .collect();
     let mut steps: BTreeMap<usize, Vec<RawEdge>> = BTreeMap::new();
-    let mut targets: BTreeMap<MessageIndex, usize> = BTreeMap::new();
+    let mut targets: BTreeMap<(Direction, MessageIndex), usize> = BTreeMap::new();
     for state in 0..states.len() {
         let starts: Vec<usize> = states.get(state).map_or_else(Vec::new, |place| {
             place.edges.iter().filter(|edge| edge.spawn).map(|edge| edge.target).collect()
@@ -58,8 +58,9 @@ pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
                     .into_iter()
                     .filter(|(action, _)| !opens.contains(action))
                     .map(|((direction, message), span)| {
+                        // Both sides may have a step: whoever takes it answers it.
                         let target = *targets
-                            .entry(message)
+                            .entry((direction, message))
                             .or_insert_with(|| body(states, declarations, direction, message, span));
                         edge(direction, message, target, true, span)
                     })

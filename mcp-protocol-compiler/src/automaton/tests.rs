@@ -338,6 +338,10 @@ fn what_ties_the_steps_of_a_copy() {
             "open key k = A.x | M.x | B.x  C = (E, *D)  E = !N . End  D = !A . ?R . rec w . ( ?M . w & !B . ?S . End )",
         ),
         (
+            "stands alone on either side",
+            "open key k = A.x | B.x  C = *D  D = !A . ?R . To  To = !B . ?S . From  From = ?B . !S . To",
+        ),
+        (
             "stands alone where it is written",
             "open key k = A.x | M.x  C = (E, *D)  E = !N . F  F = *( ?M . End )  D = !A . ?R . rec w . ?M . w",
         ),

@@ -129,10 +129,15 @@ impl<'a> Clashes<'a> {
             for method in &state.methods {
                 let own = matches!(
                     method.what,
-                    What::Next(_) | What::Split { .. } | What::Close | What::Refuse { .. }
+                    What::Next(_)
+                        | What::Split { .. }
+                        | What::Close
+                        | What::Refuse { .. }
+                        | What::Cancelled { .. }
                 );
                 let named = self.method(method);
-                let taken = SESSION_METHODS.contains(&method.name.as_str()) || method.name == "refuse";
+                let taken = SESSION_METHODS.contains(&method.name.as_str())
+                    || matches!(method.name.as_str(), "refuse" | "cancelled");
                 if taken && !own {
                     let message = format!(
                         "{} would be the method `{}`, which every session has already",
@@ -164,7 +169,11 @@ impl<'a> Clashes<'a> {
             What::OpenExchange { request, .. } => (*request, false),
             What::Call(call) => (call.request, false),
             What::Pages(call) => return self.pages_of(call.request),
-            What::Next(_) | What::Refuse { .. } | What::Split { .. } | What::Close => {
+            What::Next(_)
+            | What::Refuse { .. }
+            | What::Cancelled { .. }
+            | What::Split { .. }
+            | What::Close => {
                 return Named { span: method.span, thing: Thing::Method(&method.name) };
             }
         };

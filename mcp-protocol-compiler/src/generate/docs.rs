@@ -174,6 +174,12 @@ pub(crate) fn type_of(plan: &Plan<'_>, role: &Role<'_>, what: &What) -> String {
             branches.join(" & ")
         }
         What::Refuse { request, target } => format!("!{}Error . {}", message(*request), state(*target)),
+        What::Cancelled { request } => {
+            match plan.declarations.messages.iter().find(|known| known.table.cancels.is_some()) {
+                Some(cancel) => format!("?{} of {}", cancel.table.name, message(*request)),
+                None => format!("?{}", message(*request)),
+            }
+        }
         What::Open { message: sent, opening } => {
             format!("*( !{} . {} )", message(*sent), state(opening.start))
         }

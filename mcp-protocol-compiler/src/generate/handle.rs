@@ -63,7 +63,9 @@ impl Generator<'_> {
 
     /// The types of running calls, with the progress that may be reported on them.
     fn call_aliases(&self, role: &Role<'_>) -> TokenStream {
-        let requests = || role.outputs.iter().filter(|output| !output.replies.is_empty());
+        let opens =
+            |output: &Replicated<'_>| output.opening.as_ref().is_some_and(|opening| opening.answer.is_some());
+        let requests = || role.outputs.iter().filter(|output| !output.replies.is_empty() || opens(output));
         let cancellable = |output: &&Replicated<'_>| self.call_alias(output.message) == "CancellableCall";
         let progress = match self.plan.reports.as_slice() {
             [] => quote!(()),
@@ -206,19 +208,19 @@ impl Generator<'_> {
         };
         let (Some(name), Some((reply, target))) = (names.1, opening.answer) else { return open };
         let (name, target) = (ident(&name), ident(role.state_name(target)));
-        let (output, map) = match self.is_empty(reply) {
-            true => (quote!(#copy<super::#target>), quote!(|((), session)| #copy::at(session))),
+        let alias = self.call_alias(message);
+        let (output, method) = match self.is_empty(reply) {
+            true => (quote!(#copy<super::#target>), quote!(open_exchange_empty)),
             false => {
                 let payload = self.payload(reply, Scope::Nested);
-                let map = quote!(|(result, session)| (result, #copy::at(session)));
-                (quote!((#payload, #copy<super::#target>)), map)
+                (quote!((#payload, #copy<super::#target>)), quote!(open_exchange))
             }
         };
         quote! {
             #open
             #documentation
-            pub async fn #name(&self, #parameter) -> Result<#output, super::#error> {
-                self.handle.open_exchange(messages::#constant, #value).await.map(#map)
+            pub fn #name(&self, #parameter) -> #alias<'static, #output> {
+                self.handle.#method(messages::#constant, #value)
             }
         }
     }

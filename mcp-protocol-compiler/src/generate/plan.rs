@@ -138,6 +138,8 @@ pub(crate) enum What {
     Next(Next),
     /// An error in place of the reply that is owed here.
     Refuse { request: MessageIndex, target: StateIndex },
+    /// Whether the peer still wants the reply that is owed here.
+    Cancelled { request: MessageIndex },
     /// A replicated request.
     Call(Exchange),
     /// The same for page after page of its result.

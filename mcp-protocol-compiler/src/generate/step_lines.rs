@@ -49,6 +49,10 @@ impl Generator<'_> {
             What::Refuse { request, target } => {
                 format!("Sends {}; the {subject} {}.", self.refusal(*request), said(*target))
             }
+            What::Cancelled { request } => format!(
+                "Waits until the peer takes {} back, or the session is over; what is answered then, nobody reads.",
+                described(plan, *request)
+            ),
             What::Call(call) => {
                 format!("Sends {} and gives its reply; any number at once.", described(plan, call.request))
             }
@@ -79,7 +83,7 @@ impl Generator<'_> {
             What::Call(call) | What::Pages(call) => (Some(call.request), None),
             What::Open { message, .. } => (Some(*message), None),
             What::OpenExchange { request, .. } => (Some(*request), None),
-            What::Refuse { .. } | What::Split { .. } | What::Close => (None, None),
+            What::Refuse { .. } | What::Cancelled { .. } | What::Split { .. } | What::Close => (None, None),
         };
         match refusable {
             Some(back) if role.is_over(back) => {

@@ -30,6 +30,14 @@ impl Generator<'_> {
             }
             What::Next(next) => self.next(role, next),
             What::Refuse { request, target } => self.refuse(role, *request, *target),
+            What::Cancelled { request } => {
+                let constant = self.constant(*request);
+                quote! {
+                    pub async fn #name(&self) {
+                        self.session.cancelled(messages::#constant).await;
+                    }
+                }
+            }
             What::Call(call) => {
                 let (parameter, value) = self.argument(call.request, Scope::Top);
                 let constant = self.constant(call.request);
@@ -115,8 +123,10 @@ impl Generator<'_> {
         let constant = self.constant(request);
         let result = self.answer(role, request, replies, Scope::Top);
         if here == target {
+            let cancellable = self.plan.message(request).is_some_and(|message| message.table.cancellable);
+            let cancellable = cancellable.then(|| quote!(, typed::Cancellable));
             return quote! {
-                pub fn #name(&mut self, #parameter) -> typed::Exchange<'_, #result> {
+                pub fn #name(&mut self, #parameter) -> typed::Exchange<'_, #result #cancellable> {
                     self.session.exchange_here(messages::#constant, #value)
                 }
             };
@@ -260,18 +270,18 @@ impl Generator<'_> {
     ) -> TokenStream {
         let (parameter, value) = self.argument(request, Scope::Top);
         let constant = self.constant(request);
-        let (copy, next) = self.copy_in(role, opening, target);
-        let error = &self.error;
-        let (output, map) = match self.is_empty(reply) {
-            true => (next, quote!(|((), session)| #copy::at(session))),
+        let next = self.copy_in(role, opening, target).1;
+        let (module, alias) = (ident(role_module(role.automaton.side)), self.call_alias(request));
+        let (output, method) = match self.is_empty(reply) {
+            true => (next, quote!(open_exchange_empty)),
             false => {
                 let payload = self.payload(reply, Scope::Top);
-                (quote!((#payload, #next)), quote!(|(result, session)| (result, #copy::at(session))))
+                (quote!((#payload, #next)), quote!(open_exchange))
             }
         };
         quote! {
-            pub async fn #name(&self, #parameter) -> Result<#output, #error> {
-                self.session.open_exchange(messages::#constant, #value).await.map(#map)
+            pub fn #name(&self, #parameter) -> #module::#alias<'_, #output> {
+                self.session.#method(messages::#constant, #value)
             }
         }
     }

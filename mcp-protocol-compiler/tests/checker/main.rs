@@ -6,14 +6,9 @@
 //! observer, `judging` compares.
 //!
 //! A failing case prints its seed, the protocol and the session. `CHECKER_SEED` and `CHECKER_CASES` choose the random
-//! protocols, `CHECKER_WALKS` says how often each protocol of the project is walked, and `CHECKER_FINDINGS` shows why
-//! the compiler refuses some of the random texts. A long run is
+//! protocols, `CHECKER_WALKS` says how often each protocol of the project is walked, `CHECKER_FINDINGS` shows why the
+//! compiler refuses some of the random texts, and `CHECKER_STEPS` both verdicts on every message. A long run is
 //! `CHECKER_CASES=20000 cargo test --release -p mcp-protocol-compiler --test checker -- --nocapture`.
-//!
-//! Two cases are open, both with seed 4992. In a random protocol a request goes on with a copy after the other side has
-//! taken back what opened it and refused the step before: it crossed both, so the observer calls it late; the checker
-//! has forgotten the copy and refuses it. And the observer knows no open keys: in the shipped `mcp-2025-11-25.session`
-//! it refuses to let `tasks/result` for a task that nobody knows stand alone, which the checker rightly does.
 
 #![allow(
     clippy::unwrap_used,

@@ -6,6 +6,7 @@
 //! A channel is a few states over a few messages of its own, so that a message is right in one state and wrong in
 //! another. Mixed choices are loops of one direction beside steps of the other, or the two orders written out.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use crate::random::Random;
@@ -29,6 +30,8 @@ struct Draft<'r> {
     next: usize,
     /// Whether copies rest in some states.
     rests: bool,
+    /// Chooses the open keys, so that nothing else of a seed depends on them.
+    keys_random: Random,
 }
 
 /// What the states of one channel share.
@@ -68,6 +71,7 @@ pub(crate) fn write(random: &mut Random) -> String {
     let compatible = random.percent(35);
     let small = random.percent(60);
     let rests = random.percent(30);
+    let keys_random = random.fork();
     let mut draft = Draft {
         random,
         declarations: String::new(),
@@ -77,6 +81,7 @@ pub(crate) fn write(random: &mut Random) -> String {
         small,
         next: 0,
         rests,
+        keys_random,
     };
     let main = draft.top();
     let start = if gated { format!("!Init . ?Inited . ( {main} )") } else { main };
@@ -182,7 +187,10 @@ impl Draft<'_> {
         let start = format!("key {key} = ");
         match self.keys.find(&start) {
             Some(place) => self.keys.insert_str(place + start.len(), &format!("{message}.k | ")),
-            None => writeln!(self.keys, "{start}{message}.k").unwrap(),
+            None => {
+                let open = if self.keys_random.percent(35) { "open " } else { "" };
+                writeln!(self.keys, "{open}{start}{message}.k").unwrap();
+            }
         }
     }
 
@@ -229,8 +237,26 @@ impl Draft<'_> {
     }
 
     fn stars(&mut self) -> String {
-        let stars: Vec<String> = (0..1 + self.below(3)).map(|_| self.star()).collect();
+        let mut stars = Vec::new();
+        for _ in 0..1 + self.below(3) {
+            let before = self.definitions.len();
+            stars.push(self.star());
+            stars.extend(self.written_alone(before));
+        }
         stars.join(", ")
+    }
+
+    /// A step with an open key of what was defined since then, written where it stands alone.
+    fn written_alone(&mut self, before: usize) -> Option<String> {
+        let open = self.keys.lines().filter(|line| line.starts_with("open key"));
+        let open: HashSet<&str> = open.flat_map(|line| line.split([' ', '.'])).collect();
+        let branches = self.definitions[before..].iter().flat_map(|definition| &definition.branches);
+        let words = branches.flat_map(|(_, text)| text.split(' '));
+        let is_step =
+            |word: &&str| word.get(1..).is_some_and(|name| name.starts_with('N') && open.contains(name));
+        let steps: Vec<String> = words.filter(is_step).map(str::to_owned).collect();
+        let step = self.keys_random.one(&steps)?.clone();
+        self.keys_random.percent(30).then(|| format!("*( {step} . End )"))
     }
 
     /// Something that any number of runs of may go on at once.

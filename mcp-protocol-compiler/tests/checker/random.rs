@@ -23,6 +23,11 @@ impl Random {
         usize::try_from(number).unwrap() % limit.max(1)
     }
 
+    /// Another generator, whose numbers are none of this one's.
+    pub(crate) fn fork(&self) -> Random {
+        Random::new(self.0)
+    }
+
     /// Whether something happens that happens `chance` times in a hundred.
     pub(crate) fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance

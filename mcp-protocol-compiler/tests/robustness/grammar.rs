@@ -100,7 +100,8 @@ impl Choices<'_> {
         let (first, second) = (self.below(MESSAGES), self.below(MESSAGES));
         let _ = writeln!(self.out, "group G = R{first} | R{second} | N2\ngroup H = replies G");
         if self.rarely(2) {
-            let _ = writeln!(self.out, "key k = R{first}.k | N{second}.k | A1.k");
+            let open = if self.rarely(2) { "open " } else { "" };
+            let _ = writeln!(self.out, "{open}key k = R{first}.k | N{second}.k | A1.k");
         }
     }
 
@@ -116,12 +117,16 @@ impl Choices<'_> {
             3 => writeln!(self.out, " as call{index}"),
             4 => writeln!(self.out, " [should \"rule\"]"),
             5 => writeln!(self.out, " requires client.roots.list unless x"),
+            6 => writeln!(self.out, " pages cursor from nextCursor"),
             _ => writeln!(self.out),
         };
     }
 
     fn definition(&mut self, name: &str) {
         self.put(name);
+        if self.rarely(8) {
+            self.put(" only");
+        }
         if self.rarely(8) {
             self.put(" [should \"rule\" out, must \"rule\" in error -32002]");
         }

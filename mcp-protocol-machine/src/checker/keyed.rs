@@ -7,7 +7,7 @@
 //! is swallowed where it may have been under way: in the direction that did not end the copy, if the copy had it ahead.
 
 use crate::capability::Capabilities;
-use crate::copies::{CopyNumber, Holder, KeyValue, Meant, Ties};
+use crate::copies::{CopyNumber, Ended, Holder, KeyValue, Meant, Ties};
 use crate::exchange::{Place, RequestId};
 use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Origin, StateIndex, Text};
 use crate::violation::{Violation, ViolationKind};
@@ -78,9 +78,7 @@ impl Checker {
         let alone = open && otherwise == Otherwise::Alone;
         let Some(copy) = holder else {
             let late = holders.iter().any(|holder| match holder {
-                Holder::Past(ended) => {
-                    ended.by != direction && self.under_way(ended.from, direction, message)
-                }
+                Holder::Past(ended) => ended.by != direction && self.under_way(*ended, direction, message),
                 _ => false,
             });
             let new = !matches!(ties.meant, Meant::Copy(_));
@@ -118,24 +116,32 @@ impl Checker {
         }
     }
 
-    /// Whether a message may have been sent by who knew a copy in a state and not yet that the other side ended it
-    /// there.
-    fn under_way(&self, from: StateIndex, direction: Direction, message: MessageIndex) -> bool {
-        let mut seen = vec![from];
+    /// Whether a message may have been sent by who knew a copy and not yet that the other side has ended it: it goes
+    /// on from the state that the end found the copy in by what it says itself, and by the answers to its requests.
+    /// These may come another way than what ended the copy, and sooner.
+    fn under_way(&self, ended: Ended, direction: Direction, message: MessageIndex) -> bool {
+        let mut seen = vec![ended.from];
         let mut next = 0;
         while let Some(state) = seen.get(next).copied() {
             next += 1;
             let edges = self.state(state).map_or(&[][..], |table| &table.edges);
-            for edge in edges.iter().filter(|edge| edge.direction == direction) {
-                if edge.message == message {
+            for edge in edges.iter() {
+                let said = edge.direction == direction;
+                if said && edge.message == message {
                     return true;
                 }
-                if !seen.contains(&edge.action.target()) {
+                let goes_on = said || ended.awaited && self.is_answer(edge.message);
+                if goes_on && !seen.contains(&edge.action.target()) {
                     seen.push(edge.action.target());
                 }
             }
         }
         false
+    }
+
+    fn is_answer(&self, message: MessageIndex) -> bool {
+        let kind = self.protocol.message(message).map(|table| table.kind);
+        matches!(kind, Some(Kind::Reply { .. } | Kind::Refusal { .. }))
     }
 
     /// Whether the values that a message carries are those of its copy, or free.
@@ -251,8 +257,9 @@ impl Checker {
             }
             Later::Copy { copy, from, to } => {
                 let id = request.as_ref().map(|(id, _)| *id);
-                let advice = self.advice(direction, message, from, id);
+                let mut advice = self.advice(direction, message, from, id);
                 if let Some((id, token)) = request {
+                    advice = advice.or_else(|| self.token_advice(direction, message, id, token.as_ref()));
                     self.asked_mut(direction).open_exchange(id, message, Place::Keyed(copy), token, &limits);
                     self.copies.asked(copy, direction, id);
                 }
@@ -270,7 +277,7 @@ impl Checker {
     /// A copy is over, by a message in a direction. What its requests still wait for comes late.
     pub(super) fn end_copy(&mut self, copy: CopyNumber, by: Direction) {
         let limits = self.limits;
-        let Some(running) = self.copies.end(copy, by, &limits) else { return };
+        let Some((running, ended)) = self.copies.end(copy, by, &limits) else { return };
         for (asker, id) in &running.open {
             self.asked_mut(*asker).cancel(id, &limits);
         }
@@ -278,7 +285,7 @@ impl Checker {
             let asked = self.asked_mut(*asker);
             match asked.running_under(id) {
                 Some(exchange) if exchange.answered => asked.finish(id),
-                Some(_) => asked.cancel_opener(id, running.channel(), running.state, &limits),
+                Some(_) => asked.cancel_opener(id, running.channel(), ended, &limits),
                 None => {}
             }
         }

@@ -27,7 +27,7 @@ pub(crate) mod tests;
 
 use crate::capability::Capabilities;
 use crate::copies::{Copies, CopyNumber, Layout, Ties};
-use crate::exchange::{Exchanges, Limits, Place, RequestId, Token};
+use crate::exchange::{Exchange, Exchanges, Limits, Place, RequestId, Token};
 use crate::protocol::{
     Action, Condition, Direction, Kind, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind,
 };
@@ -239,7 +239,9 @@ impl Checker {
                 return Ok(self.step_later(later, direction, message, Some((id, token)), ties));
             }
         };
-        let advice = self.advice(direction, message, found.state, Some(id));
+        let advice = self
+            .advice(direction, message, found.state, Some(id))
+            .or_else(|| self.token_advice(direction, message, id, token.as_ref()));
         let limits = self.limits;
         let mut copy = None;
         let kind = match found.action {
@@ -324,6 +326,35 @@ impl Checker {
     /// Whether another revision governs than the one that the session is written against.
     pub fn is_governed(&self) -> bool {
         self.governed
+    }
+
+    /// The session was begun once more, with a peer that knows nothing of what was before, and its linear channels are
+    /// in the states that they are in. Of what runs, the linear requests of the followed role go on, and those
+    /// that `goes_on` names and of which nothing was heard yet: they are sent once more, or fail. Everything else is as
+    /// in a new session: no ids, no tokens, no copies, nothing that could come late. Gives the requests of the followed
+    /// role whose replies will not come.
+    ///
+    /// `None` if the peer waits for a reply in a linear channel: no beginning leads there, and nothing has changed.
+    pub fn renew(&mut self, goes_on: impl Fn(&RequestId) -> bool) -> Option<Vec<RequestId>> {
+        if self.received.running().any(|exchange| matches!(exchange.place, Place::Linear(_))) {
+            return None;
+        }
+        self.received = Exchanges::default();
+        let (copies, limits) = (&self.copies, self.limits);
+        let kept = |id: &RequestId, exchange: &Exchange| match exchange.place {
+            Place::Linear(_) => true,
+            Place::Copy(_) => !exchange.answered && goes_on(id),
+            Place::Keyed(copy) => {
+                !exchange.answered && goes_on(id) && copies.is_as_opened(copy, Direction::Send, id)
+            }
+        };
+        let lost = self.sent.renew(kept, &limits);
+        let sent = &self.sent;
+        self.copies.renew(|running| {
+            let opener = running.opener.as_ref();
+            opener.is_some_and(|(asker, id)| *asker == Direction::Send && sent.running_under(id).is_some())
+        });
+        Some(lost)
     }
 
     /// The session is closed: from here on everything is accepted and to be dropped.

@@ -3,7 +3,7 @@
 //! In: a direction, an id, and what the reply was decoded as. Out: a step or a violation. Refuses to guess: the caller
 //! asks [`Checker::awaiting`] which request it is that the reply belongs to, and decodes by that.
 
-use crate::copies::{Ended, Ties};
+use crate::copies::Ties;
 use crate::exchange::{Past, Place, RequestId, Standing};
 use crate::protocol::{Direction, Kind, MessageIndex};
 use crate::violation::{Violation, ViolationKind};
@@ -136,8 +136,7 @@ impl Checker {
                 let opened = asked.opened(id);
                 asked.swallow(id);
                 if let Some(opened) = opened {
-                    let ended = Ended { by: direction.flip(), from: opened.state };
-                    self.copies.retire(opened.channel, ended, ties.keys, &limits);
+                    self.copies.retire(opened.channel, opened.ended, ties.keys, &limits);
                 }
                 Ok(Step { kind: StepKind::Swallowed, message, copy: None, advice: None })
             }

@@ -5,7 +5,7 @@
 //! make this slow.
 
 use crate::capability::Capabilities;
-use crate::exchange::RequestId;
+use crate::exchange::{RequestId, Token};
 use crate::protocol::{
     Action, Condition, Direction, Edge, Kind, Level, Message, MessageIndex, Origin, Role, State, StateIndex,
     Strictness, Text,
@@ -155,6 +155,21 @@ impl Checker {
             self.details(&[state], direction, self.got(message, id), ViolationKind::Discouraged);
         details.strictness = level.strictness;
         details.rule = level.rule;
+        details.answerable = false;
+        Some(Violation::new(details))
+    }
+
+    /// What is to be said of a request that was accepted with a token which another one holds.
+    pub(super) fn token_advice(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        id: &RequestId,
+        token: Option<&Token>,
+    ) -> Option<Violation> {
+        let token = token.filter(|token| self.asked(direction).token(token).1.is_some())?.clone();
+        let kind = ViolationKind::TokenInUse { token };
+        let mut details = self.details(&[], direction, self.got(message, Some(id)), kind);
         details.answerable = false;
         Some(Violation::new(details))
     }

@@ -104,6 +104,9 @@ impl Details {
             ViolationKind::UnknownToken { token } => {
                 write!(formatter, "{got} carries the token {token}, but no request of the {other} carried it")
             }
+            ViolationKind::TokenInUse { token } => {
+                write!(formatter, "{got} carries the token {token}, which a request carries that is not over")
+            }
             ViolationKind::Untied => write!(formatter, "{got} does not say which request it is about"),
             ViolationKind::UnknownKey { key, value } => {
                 write!(formatter, "{got} carries the {key} {value}, and nothing is running under it")

@@ -267,12 +267,12 @@ impl CheckedSession {
 
     /// A replicated input.
     fn arrived(&mut self, arrived: Arrived, key: FaceKey) -> Event {
-        let Arrived { message, id, copy, payload, .. } = arrived;
+        let Arrived { message, id, copy, payload, session: began, .. } = arrived;
         let params = self.payload(message, payload);
         if let Some((copy, state)) = copy {
             let open = id.iter().map(|id| (message, id.clone())).collect();
             let session = CheckedSession::of(Session::of_copy(
-                self.link.clone(),
+                self.link.within(began),
                 self.within.clone(),
                 copy,
                 state,

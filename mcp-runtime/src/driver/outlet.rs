@@ -23,6 +23,8 @@ pub struct Outgoing<'a> {
     /// What came in that it answers, or that is being worked on where it is said; `None` if it is about nothing in
     /// particular.
     pub about: Option<Origin>,
+    /// How often the session had been begun anew when this was said.
+    pub renewals: u64,
 }
 
 /// What became of a message, or batch, that came in.
@@ -68,6 +70,9 @@ pub enum MessageKind {
 pub enum Place {
     /// Beside the linear channels.
     Beside,
+    /// Within something that began before: in a copy that goes on, or about a request. It means nothing in any other
+    /// session.
+    Within,
     /// A step of a linear channel, and the only one that its state has.
     OnlyStep,
     /// A step of a linear channel, and one of several that its state has.
@@ -77,11 +82,22 @@ pub enum Place {
 impl Place {
     /// Whether it is a step of a linear channel.
     pub fn is_step(self) -> bool {
-        self != Place::Beside
+        matches!(self, Place::OnlyStep | Place::ChosenStep)
     }
 }
 
 impl MessageKind {
+    /// Whether it means something in the session only that it was said in, also if that is begun anew.
+    pub fn is_bound(&self) -> bool {
+        match self {
+            MessageKind::Request { place, .. } | MessageKind::Notification { place } => {
+                *place == Place::Within
+            }
+            MessageKind::Result { .. } | MessageKind::Error | MessageKind::Batch => true,
+            MessageKind::Several => false,
+        }
+    }
+
     /// Whether it answers something.
     pub fn is_reply(self) -> bool {
         matches!(self, MessageKind::Result { .. } | MessageKind::Error | MessageKind::Batch)
@@ -95,6 +111,18 @@ pub trait Outlet: Send + fmt::Debug {
 
     /// A request that came in under this name has been answered, or never will be.
     fn settled(&mut self, origin: Origin) -> Option<Waker>;
+
+    /// Nobody waits for the reply to this request of this side any more: it has come, or the request was taken back, or
+    /// it has failed.
+    fn not_awaited(&mut self, id: i64) -> Option<Waker> {
+        let _ = id;
+        None
+    }
+
+    /// The session is over: nobody waits for any reply any more.
+    fn none_awaited(&mut self) -> Vec<Waker> {
+        Vec::new()
+    }
 
     /// Whoever works on a request that came in under this name wants the connection to end on which its answer is
     /// awaited: the answer is still a while, and the peer can come back for it. Nothing is done about it where there is

@@ -40,8 +40,16 @@ impl<E: Endpoint + ?Sized> Endpoint for Arc<E> {
         (**self).report(report);
     }
 
+    fn agreed_version(&self) -> Option<String> {
+        (**self).agreed_version()
+    }
+
     fn renewed(&self, request: &[u8], result: &[u8]) {
         (**self).renewed(request, result);
+    }
+
+    fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
+        (**self).answer_aside(message)
     }
 
     fn receive(&self, bytes: &[u8], now: Instant) {

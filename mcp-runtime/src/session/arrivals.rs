@@ -28,6 +28,8 @@ pub(crate) struct Arrived {
     pub(super) at: Instant,
     /// The number of the message.
     pub(super) came: u64,
+    /// The session that it came in, of those that were begun one after the other.
+    pub(crate) session: u64,
 }
 
 /// A linear input.
@@ -228,6 +230,7 @@ impl Engine {
     /// Whether a request of the peer was cancelled, or nobody waits for its answer any more.
     pub(crate) fn is_cancelled(&self, id: Option<&RequestId>) -> bool {
         match self.phase {
+            _ if self.renewals.is_lost() => true,
             Phase::Closing(_) => id.and_then(|id| self.owed.get(id)).is_none_or(|owed| owed.cancelled),
             Phase::Open | Phase::HalfClosed(_) => {
                 id.and_then(|id| self.owed.get(id)).is_some_and(|owed| owed.cancelled)

@@ -6,12 +6,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::task::{Context, Poll};
 
-use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
-use mcp_protocol_machine::{About, CopyNumber, Meant, RequestId, StepKind};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
+use mcp_protocol_machine::{About, CopyNumber, Meant, RequestId, Step, StepKind};
 
 use super::arrivals::{LinearInput, Verdict};
 use super::engine::{Engine, Phase};
-use super::wakers::Waiting;
+use super::wakers::{Listener, OnProgress, Waiting};
 use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
 use crate::report::{Cause, Report};
@@ -28,6 +28,12 @@ pub(crate) struct CopySeat {
     over: Option<Error>,
     /// The request of this side that opened it.
     opener: Option<(MessageIndex, i64)>,
+    /// Whoever opened it works on something of this session: in another one it means nothing.
+    bound: bool,
+    /// Whoever hears the reports on the request that opened it, once that has its reply.
+    listener: Option<Listener>,
+    /// What the last report of this side on the request that opened it said, once that has its reply.
+    progress: Option<f64>,
 }
 
 /// The seats of all copies.
@@ -41,7 +47,8 @@ pub(crate) struct CopySeats {
 impl Engine {
     /// A copy was opened, and a value will stand for it.
     pub(super) fn seat_copy(&mut self, copy: CopyNumber, opener: Option<(MessageIndex, i64)>) {
-        self.copies.seats.insert(copy, CopySeat { opener, ..CopySeat::default() });
+        let bound = self.renewals.is_bound();
+        self.copies.seats.insert(copy, CopySeat { opener, bound, ..CopySeat::default() });
     }
 
     /// Opens a copy: writes its first message, and gives the copy and the state that it is in.
@@ -57,9 +64,32 @@ impl Engine {
         } else {
             (None, self.tell(message, written, About::Nothing, Meant::New)?)
         };
+        self.seat_opened(&step, id)
+    }
+
+    /// The same by a call: its reply is the call's.
+    pub(crate) fn call_copy(
+        &mut self,
+        message: MessageIndex,
+        written: &str,
+        progress: bool,
+    ) -> Result<(i64, CopyNumber, StateIndex), Error> {
+        let (id, step) = self.ask(message, written, progress, true, Meant::New)?;
+        let opened = self.seat_opened(&step, Some((message, id)));
+        if opened.is_err() {
+            self.let_go(id);
+        }
+        opened.map(|(copy, state)| (id, copy, state))
+    }
+
+    fn seat_opened(
+        &mut self,
+        step: &Step,
+        opener: Option<(MessageIndex, i64)>,
+    ) -> Result<(CopyNumber, StateIndex), Error> {
         match (step.copy, step.kind) {
             (Some(copy), StepKind::Spawned { state }) => {
-                self.seat_copy(copy, id);
+                self.seat_copy(copy, opener);
                 Ok((copy, state))
             }
             // The tables say that this opens no copy of its own; generated code never asks for that.
@@ -143,11 +173,68 @@ impl Engine {
         inputs.iter().find(|input| takes(input)).map(|input| input.message)
     }
 
+    /// The request that opened a copy has its reply: from here on reports on it go there.
+    pub(crate) fn listen_to(&mut self, copy: CopyNumber, on_progress: OnProgress) {
+        let opener = self.copies.seats.get(&copy).and_then(|seat| seat.opener);
+        let name = opener.map(|(message, _)| self.name(message)).unwrap_or_default();
+        if let Some(seat) = self.copies.seats.get_mut(&copy) {
+            seat.listener = Some(Listener::new(on_progress, name));
+        }
+    }
+
+    /// A report has come on a request that has its reply.
+    pub(super) fn copy_reported(&mut self, id: i64, report: &str) {
+        let copy = self.checker.copy_of(Direction::Send, &RequestId::Number(id));
+        let seat = copy.and_then(|copy| self.copies.seats.get(&copy));
+        if let Some(listener) = seat.and_then(|seat| seat.listener.clone()) {
+            self.effects.tell(listener, report.into());
+        }
+    }
+
+    /// What the last report on the request of the peer said that opened a copy and has its reply.
+    pub(super) fn copy_progress(&mut self, id: &RequestId) -> Option<&mut Option<f64>> {
+        let copy = self.checker.copy_of(Direction::Receive, id)?;
+        let opens = self.checker.copy_opener(copy) == Some(id);
+        self.copies.seats.get_mut(&copy).filter(|_| opens).map(|seat| &mut seat.progress)
+    }
+
+    /// Whoever waits for an input of a copy looks again.
+    pub(super) fn wake_copy(&mut self, copy: CopyNumber) {
+        if let Some(seat) = self.copies.seats.get_mut(&copy) {
+            seat.waiting.wake(&mut self.effects);
+        }
+    }
+
     /// A copy was ended by something that is no input of its value.
     pub(super) fn copy_ended(&mut self, copy: CopyNumber, error: Error) {
         if let Some(seat) = self.copies.seats.get_mut(&copy) {
             seat.over.get_or_insert(error);
             seat.waiting.wake(&mut self.effects);
+        }
+    }
+
+    /// Whether a request of this side has opened a copy, for somebody who is at home in every session.
+    pub(super) fn is_unbound_opener(&self, id: i64) -> bool {
+        let mut seats = self.copies.seats.values();
+        seats.any(|seat| seat.opener.is_some_and(|(_, opener)| opener == id) && !seat.bound)
+    }
+
+    /// The peer has lost the session: copies that the checker does not know any more are over. What came before
+    /// still counts.
+    pub(super) fn end_lost_copies(&mut self) {
+        let mut lost: Vec<CopyNumber> = self.copies.seats.keys().copied().collect();
+        lost.retain(|copy| self.checker.copy_state(*copy).is_none());
+        lost.sort_unstable();
+        for copy in lost {
+            self.trace_copy_over(copy);
+            if let Some(seat) = self.copies.seats.get_mut(&copy) {
+                let before = seat.inputs.len();
+                // Nobody waits for an answer.
+                seat.inputs.retain(|input| input.id.is_none());
+                let dropped = before.saturating_sub(seat.inputs.len());
+                self.copies.queued = self.copies.queued.saturating_sub(dropped);
+            }
+            self.copy_ended(copy, Error::SessionRenewed);
         }
     }
 

@@ -156,6 +156,7 @@ impl Engine {
         let error = self.closed().unwrap_or(Error::Closed);
         self.timers.forget_calls();
         self.debts.clear();
+        self.none_awaited();
         let mut told = Vec::new();
         for (id, pending) in &mut self.calls {
             pending.clock = None;

@@ -19,6 +19,7 @@ use mcp_protocol_machine::{
 
 use super::arrivals::{Arrived, LinearInput};
 use super::batches::{BatchKey, Batches, ReplyTo};
+use super::beginnings::Renewals;
 use super::copies::CopySeats;
 use super::faces::{FaceKey, Faces, Told};
 use super::messages::Messages;
@@ -88,6 +89,8 @@ pub(crate) struct Engine {
     pub(super) unfit: Option<Box<Error>>,
     /// The version that this side has asked for, if it has announced one.
     pub(super) requested: Option<Box<str>>,
+    /// The version of a session that was begun elsewhere.
+    pub(super) agreed: Option<Text>,
     /// How many session values there are.
     pub(super) values: usize,
 
@@ -106,6 +109,8 @@ pub(crate) struct Engine {
     pub(super) messages: Messages,
     /// Whoever waits for room in the output.
     pub(super) output_waiting: Waiting,
+    /// How often the session was begun anew, and who speaks.
+    pub(super) renewals: Renewals,
 
     pub(super) phase: Phase,
     /// How long what is owed to a peer that has said everything is waited for.
@@ -156,6 +161,8 @@ pub(crate) struct Pending {
     pub(super) clock: Option<Box<Clock>>,
     /// The session without types that waits for it, if one does.
     pub(super) face: Option<FaceKey>,
+    /// Whoever asked works on something of this session: in another one the call means nothing.
+    pub(super) bound: bool,
 }
 
 /// A request of the peer that this side has not answered.
@@ -225,6 +232,7 @@ impl Engine {
             came: 0,
             unfit: None,
             requested: None,
+            agreed: None,
             values: 0,
             output: Vec::new(),
             output_start: 0,
@@ -234,6 +242,7 @@ impl Engine {
             direct_used: false,
             messages: Messages::default(),
             output_waiting: Waiting::default(),
+            renewals: Renewals::default(),
             phase: Phase::Open,
             answering: Grace::Unknown,
             finished: false,
@@ -367,9 +376,10 @@ impl Engine {
         Poll::Ready(())
     }
 
-    /// Why nothing can be sent any more, if that is so.
+    /// Why nothing can be sent any more, at least by whoever speaks, if that is so.
     pub(crate) fn closed(&self) -> Option<Error> {
         match &self.phase {
+            Phase::Open | Phase::HalfClosed(_) if self.renewals.is_lost() => Some(Error::SessionRenewed),
             Phase::Open => None,
             Phase::HalfClosed(reason) | Phase::Ended(reason) => {
                 Some(Error::Disconnected { reason: reason.clone() })

@@ -6,8 +6,8 @@
 
 use std::task::{Context, Poll};
 
-use mcp_protocol_machine::protocol::MessageIndex;
-use mcp_protocol_machine::{CopyNumber, RequestId};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex};
+use mcp_protocol_machine::{Awaiting, CopyNumber, RequestId};
 
 use super::engine::{Engine, Phase};
 use crate::error::Error;
@@ -35,6 +35,18 @@ impl Engine {
         Some(id)
     }
 
+    /// Takes a request back for which a value may wait; `false` if its reply has come already.
+    pub(crate) fn cancel_awaited(&mut self, id: i64, extra: Option<&str>) -> Result<bool, Error> {
+        let copy = self.checker.copy_of(Direction::Send, &RequestId::Number(id));
+        let taken_back = self.cancel(id, extra)?;
+        match copy {
+            _ if !taken_back => {}
+            Some(copy) => self.wake_copy(copy),
+            None => self.linear_waiting.wake(&mut self.effects),
+        }
+        Ok(taken_back)
+    }
+
     /// Throws a reply away that waits to be taken.
     fn forget_reply(&mut self, id: i64, copy: Option<CopyNumber>) -> bool {
         if let Some(copy) = copy {
@@ -51,6 +63,16 @@ impl Engine {
         self.debts.swap_remove(place);
         self.linear_waiting.wake(&mut self.effects);
         true
+    }
+
+    /// The peer has lost the session: what the checker does not wait for any more will not come.
+    pub(super) fn forget_debts(&mut self) {
+        let checker = &self.checker;
+        self.debts.retain(|id| {
+            let id = RequestId::Number(*id);
+            matches!(checker.awaiting(Direction::Receive, &id), Awaiting::Request(_))
+        });
+        self.linear_waiting.wake(&mut self.effects);
     }
 
     /// Waits until a debt is paid.

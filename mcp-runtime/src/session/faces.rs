@@ -129,7 +129,10 @@ impl Engine {
 
     /// A request that was taken back is answered by nobody.
     pub(crate) fn forget_taken_back(&mut self, id: &RequestId) {
-        self.owed.remove(id);
+        // In a session that was begun anew, another request may have the id.
+        if self.owed.get(id).is_some_and(|owed| owed.cancelled) {
+            self.owed.remove(id);
+        }
     }
 
     /// The calls of a session without types.

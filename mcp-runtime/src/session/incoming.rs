@@ -158,7 +158,9 @@ impl Engine {
         {
             let copy = self.opened(&step);
             let came = self.came;
-            let arrived = Arrived { message, id: Some(id), token, copy, payload: None, at: now, came };
+            let session = self.session_now();
+            let arrived =
+                Arrived { message, id: Some(id), token, copy, payload: None, at: now, came, session };
             return self.refuse_early(&arrived, wait);
         }
         if self.message(message).is_some_and(|message| message.answered) {
@@ -188,6 +190,7 @@ impl Engine {
                     payload,
                     at: now,
                     came: self.came,
+                    session: self.session_now(),
                 });
             }
         }
@@ -249,6 +252,7 @@ impl Engine {
                 payload,
                 at: now,
                 came: self.came,
+                session: self.session_now(),
             });
         }
     }
@@ -293,12 +297,14 @@ impl Engine {
                 if let Some(copy) = self.checker.copy_of(Direction::Send, id) {
                     self.copy_ended(copy, Error::NotPermitted(violation.clone()));
                 }
+                self.not_awaited(id);
                 return self.refused(None, violation);
             }
         };
         self.accepted(&mut step, message, outcome.as_ref().ok().copied(), true);
         let became = outcome.as_ref().map_or_else(|error| Outcome::Error(error.code), |_| Outcome::Result);
         self.trace_over(Direction::Send, id, became);
+        self.not_awaited(id);
         if step.kind.is_dropped() {
             return;
         }
@@ -449,7 +455,9 @@ impl Engine {
     fn progress_came(&mut self, id: i64, params: Option<&str>) {
         self.renew(id);
         let most = self.options.max_progress;
-        let Some(pending) = self.calls.get_mut(&id) else { return };
+        let Some(pending) = self.calls.get_mut(&id) else {
+            return self.copy_reported(id, params.unwrap_or("null"));
+        };
         let Some(progress) = &mut pending.progress else { return };
         // Whoever is told of each report knows of this one already.
         let told = progress.len() >= most && progress.pop_front().is_some();

@@ -26,6 +26,8 @@ pub(crate) struct Link {
     shared: Arc<Shared>,
     /// The request of the peer that is being worked on where this handle is used.
     about: Option<Arc<RequestId>>,
+    /// The session in which there is a part to speak in, of those that were begun one after the other; `None`: in all.
+    session: Option<u64>,
 }
 
 struct Shared {
@@ -41,23 +43,35 @@ impl Link {
     pub(crate) fn new(engine: Engine, protocol: ProtocolRef, side: Side, options: Arc<Options>) -> Link {
         let tracer = Tracer::new(&protocol, side);
         let shared = Shared { engine: Mutex::new(engine), protocol, side, options, tracer };
-        Link { shared: Arc::new(shared), about: None }
+        Link { shared: Arc::new(shared), about: None, session: None }
     }
 
     /// The same handle, for whoever works on a request of the peer: what is said by it is about that request.
     pub(crate) fn about(&self, request: Option<RequestId>) -> Link {
-        Link { shared: Arc::clone(&self.shared), about: request.map(Arc::new) }
+        Link { shared: Arc::clone(&self.shared), about: request.map(Arc::new), session: self.session }
+    }
+
+    /// The same handle, for whoever has a part in one session only: a request of the peer, or a copy that it opened.
+    /// Once that session is lost, it is over for this handle.
+    pub(crate) fn within(&self, session: u64) -> Link {
+        Link { shared: Arc::clone(&self.shared), about: self.about.clone(), session: Some(session) }
     }
 
     /// Does something with the engine, then what follows from it outside of the lock.
     pub(crate) fn with<R>(&self, act: impl FnOnce(&mut Engine) -> R) -> R {
         let mut engine = self.lock();
+        if self.session.is_some() {
+            engine.speak_in(self.session);
+        }
         if let Some(request) = &self.about {
             engine.speak_about(Some(request));
         }
         let result = act(&mut engine);
         if self.about.is_some() {
             engine.speak_about(None);
+        }
+        if self.session.is_some() {
+            engine.speak_in(None);
         }
         let effects = engine.take_effects();
         let traced = !engine.traces().is_empty();
@@ -153,8 +167,16 @@ impl Endpoint for Link {
         self.with(|engine| engine.report(report));
     }
 
+    fn agreed_version(&self) -> Option<String> {
+        self.with(|engine| engine.agreed_version()).map(Into::into)
+    }
+
     fn renewed(&self, request: &[u8], result: &[u8]) {
         self.with(|engine| engine.renewed(request, result));
+    }
+
+    fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
+        self.with(|engine| engine.answer_aside(message))
     }
 
     fn receive(&self, bytes: &[u8], now: Instant) {

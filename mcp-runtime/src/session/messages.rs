@@ -6,17 +6,14 @@
 
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{Action, Direction, Edge, Origin as Author, Side, StateIndex};
-use mcp_protocol_machine::{Awaiting, Capabilities, Checker, RequestId, StepKind, TableError};
+use mcp_protocol_machine::protocol::{Action, Direction, Edge, Origin as Author};
+use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
 
-use super::engine::{Engine, Phase, limits};
-use super::names::announced;
+use super::engine::{Engine, Phase};
 use super::trace::Outcome;
 use crate::driver::{MessageKind, Origin, Outgoing, Outlet, Place, Received};
 use crate::error::Error;
-use crate::jsonrpc::{Envelope, Line, Scanner, parse};
-use crate::report::Report;
-use crate::typed::{Announced, Resumed};
+use crate::jsonrpc::{Line, Scanner};
 
 /// What a session keeps for a transport that carries messages.
 #[derive(Debug)]
@@ -149,7 +146,8 @@ impl Engine {
         if message.is_empty() {
             return;
         }
-        if let Some(waker) = outlet.take(Outgoing { message, kind, about }) {
+        let renewals = self.renewals.count();
+        if let Some(waker) = outlet.take(Outgoing { message, kind, about, renewals }) {
             self.effects.wake(waker);
         }
     }
@@ -160,6 +158,23 @@ impl Engine {
             && let Some(outlet) = &mut self.messages.outlet
             && let Some(waker) = outlet.settled(origin)
         {
+            self.effects.wake(waker);
+        }
+    }
+
+    /// Nobody waits for the reply to a request of this side any more.
+    pub(super) fn not_awaited(&mut self, id: &RequestId) {
+        if let (Some(outlet), RequestId::Number(id)) = (&mut self.messages.outlet, id)
+            && let Some(waker) = outlet.not_awaited(*id)
+        {
+            self.effects.wake(waker);
+        }
+    }
+
+    /// Nobody waits for any reply any more.
+    pub(super) fn none_awaited(&mut self) {
+        let Some(outlet) = &mut self.messages.outlet else { return };
+        for waker in outlet.none_awaited() {
             self.effects.wake(waker);
         }
     }
@@ -193,7 +208,12 @@ impl Engine {
 
     /// Where a message of this side stands, given what it did.
     pub(super) fn place(&self, step: StepKind) -> Place {
-        let StepKind::Linear { from, to } = step else { return Place::Beside };
+        let (from, to) = match step {
+            StepKind::Linear { from, to } => (from, to),
+            StepKind::Copy { .. } | StepKind::Reported => return Place::Within,
+            _ if self.renewals.is_bound() => return Place::Within,
+            _ => return Place::Beside,
+        };
         let edges = self.role().and_then(|role| role.state(from)).map_or(&[][..], |state| &state.edges);
         let is_own = |edge: &&Edge| edge.origin == Author::Written && matches!(edge.action, Action::Step(_));
         match edges.iter().filter(is_own).count() {
@@ -231,6 +251,7 @@ impl Engine {
             return;
         }
         self.trace_over(Direction::Send, &name, Outcome::Lost);
+        self.not_awaited(&name);
         if self.calls.contains_key(&id) {
             self.complete(id, Err(error));
         } else if !self.debt_paid(&name)
@@ -238,44 +259,5 @@ impl Engine {
         {
             self.copy_ended(copy, error);
         }
-    }
-
-    /// The session was begun elsewhere, and is in this state.
-    pub(crate) fn resume(&mut self, state: StateIndex, resumed: &Resumed) -> Result<(), TableError> {
-        self.checker = Checker::resume(&self.protocol, self.side, state)?.with_limits(limits(&self.options));
-        self.next_id = resumed.id();
-        let protocol = self.protocol.clone();
-        for (side, said) in [(Side::Client, &resumed.client), (Side::Server, &resumed.server)] {
-            let capabilities = match said {
-                Announced::Unknown => Capabilities::unknown(),
-                Announced::Said(payload) => {
-                    let own = protocol.announcements.iter().filter(|announcement| announcement.side == side);
-                    let granted = own.flat_map(|announcement| {
-                        let granted = announced(&protocol, announcement, Some(payload));
-                        granted.gates(protocol.gates.len()).collect::<Vec<_>>()
-                    });
-                    granted.collect()
-                }
-            };
-            self.checker.announce(side, capabilities);
-        }
-        Ok(())
-    }
-
-    /// The peer has lost the session, and its beginning was said once more. What was announced counts anew.
-    pub(crate) fn renewed(&mut self, request: &[u8], result: &[u8]) {
-        let protocol = self.protocol.clone();
-        let (Ok(Envelope::Request { method, params, .. }), Ok(Envelope::Result { result, .. })) =
-            (parse(request, self.options.max_depth), parse(result, self.options.max_depth))
-        else {
-            return;
-        };
-        let asked = self.names.by_method(&protocol, self.side, true, &method, params);
-        let Some(reply) = asked.and_then(|asked| self.names.reply(&protocol, asked, result)) else { return };
-        for announcement in protocol.announcements.iter().filter(|place| place.field.message == reply) {
-            let capabilities = announced(&protocol, announcement, Some(result));
-            self.checker.announce(announcement.side, capabilities);
-        }
-        self.report(Report::SessionRenewed);
     }
 }

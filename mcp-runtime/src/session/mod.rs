@@ -21,12 +21,14 @@
 //! - `questions.rs`: what may be sent.
 //! - `unfit.rs`: announcements that the program cannot work with.
 //! - `ending.rs`: closing, abandoning, ends of the transport, time.
+//! - `beginnings.rs`: sessions begun elsewhere, or once more.
 //! - `messages.rs`: messages one by one, for transports that carry no stream.
 //! - `names.rs`: from methods to messages; `wakers.rs`: what is done outside of the lock.
 
 mod alternatives;
 mod arrivals;
 mod batches;
+mod beginnings;
 mod copies;
 mod ending;
 mod engine;
@@ -51,5 +53,6 @@ pub(crate) use engine::Engine;
 pub(crate) use faces::{FaceKey, Told, Turn};
 pub(crate) use link::Link;
 pub(crate) use names::{id_at, to_be_read};
-pub(crate) use outgoing::Sent;
+pub(crate) use outgoing::{Answer, Sent};
 pub(crate) use timers::{AlarmKey, Patience};
+pub(crate) use wakers::OnProgress;

@@ -11,7 +11,7 @@ use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token}
 
 use super::alternatives::applies;
 use super::batches::ReplyTo;
-use super::engine::{Engine, Owed, Pending, Phase};
+use super::engine::{Engine, Pending, Phase};
 use super::names::{Names, on_the_wire};
 use super::trace::Outcome;
 use crate::driver::MessageKind;
@@ -88,9 +88,10 @@ impl Engine {
         write::request(&mut self.output, &id, &table.method, params);
         if call {
             let progress = progress.then(VecDeque::new);
+            let bound = self.renewals.is_bound();
             self.calls.insert(
                 number,
-                Pending { message, waker: None, result: None, progress, clock: None, face: None },
+                Pending { message, waker: None, result: None, progress, clock: None, face: None, bound },
             );
         }
         self.trace_asked(Direction::Send, &id, message);
@@ -126,7 +127,7 @@ impl Engine {
             _ => false,
         };
         if let Some(error) = self.closed()
-            && (self.finished || !answering)
+            && (self.finished || !answering || self.renewals.is_lost())
         {
             return Err(error);
         }
@@ -143,6 +144,10 @@ impl Engine {
             write::notification(&mut self.output, &table.method, params);
             let kind = MessageKind::Notification { place: self.place(step.kind) };
             self.appended(kind, self.messages.about());
+            if let About::Request(id) = about {
+                // It takes the request back.
+                self.not_awaited(id);
+            }
         }
         Ok(step)
     }
@@ -161,19 +166,27 @@ impl Engine {
         let Some((table, reports)) = reports else { return Ok(()) };
         let params = path::set(Some(written), &reports.token, &write::id_text(token))
             .map_err(|error| Error::payload(&table.name, error))?;
+        if self.renewals.is_lost() {
+            return Err(Error::SessionRenewed);
+        }
         let now =
             path::find(written, &[Text::Borrowed("progress")]).and_then(|text| text.parse::<f64>().ok());
-        let owed = id.and_then(|id| self.owed.get_mut(id));
-        if let (Some(now), Some(Owed { progress: Some(before), .. })) = (now, &owed)
-            && now <= *before
-        {
-            let problem = Mismatch::NotMore { before: *before, now };
-            return Err(Error::Mismatch { message: table.name.clone(), problem });
-        }
-        if let (Some(now), Some(owed)) = (now, owed) {
-            owed.progress = Some(now);
+        if let (Some(now), Some(before)) = (now, id.and_then(|id| self.reported_on(id))) {
+            if let Some(before) = before.filter(|before| now <= *before) {
+                let problem = Mismatch::NotMore { before, now };
+                return Err(Error::Mismatch { message: table.name.clone(), problem });
+            }
+            *before = Some(now);
         }
         self.notification(message, &params, About::Token(token)).map(drop)
+    }
+
+    /// What the last report on a request of the peer said.
+    fn reported_on(&mut self, id: &RequestId) -> Option<&mut Option<f64>> {
+        if self.owed.contains_key(id) {
+            return self.owed.get_mut(id).map(|owed| &mut owed.progress);
+        }
+        self.copy_progress(id)
     }
 
     /// Waits for the next report on a call; `None` once there is nothing but its result.
@@ -288,6 +301,10 @@ impl Engine {
         id: &RequestId,
         answer: impl FnOnce(&mut Engine, ReplyTo) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        if self.renewals.is_lost() {
+            // The peer may have used the id anew.
+            return Err(Error::SessionRenewed);
+        }
         let to = self.unanswerable(id);
         let answered = answer(self, to);
         self.leave_batch(to.batch);
@@ -348,6 +365,10 @@ impl Engine {
     fn settle(&mut self, id: &RequestId) -> Result<Option<MessageIndex>, Error> {
         if let Some(mut owed) = self.owed.remove(id) {
             owed.waiting.wake(&mut self.effects);
+            // Reports may go on as long as what the request has opened.
+            if let Some(progress) = self.copy_progress(id) {
+                *progress = owed.progress;
+            }
         }
         // It may have been the last thing that kept a session open in which nothing else is said any more.
         if matches!(self.phase, Phase::HalfClosed(_) | Phase::Closing(_)) {

@@ -5,6 +5,11 @@ mod desk {
     crate::protocol!("tests/sessions/desk.session");
 }
 
+mod watching {
+    #![allow(missing_docs)]
+    crate::protocol!("tests/sessions/watching.session");
+}
+
 mod batches;
 mod calls;
 mod closing;
@@ -14,4 +19,5 @@ mod limits;
 mod messages;
 mod pair;
 mod races;
+mod renewals;
 mod timeouts;

@@ -87,6 +87,13 @@ impl Engine {
         self.traces.push(trace);
     }
 
+    /// A copy is over without a step.
+    pub(super) fn trace_copy_over(&mut self, copy: CopyNumber) {
+        if is_heard() {
+            self.traces.push(Trace::Copy { copy, state: None });
+        }
+    }
+
     /// The session has come to its end, or closer to it.
     pub(super) fn trace_end(&mut self, last: bool) {
         if is_heard() {

@@ -62,29 +62,31 @@ impl Engine {
         if field.message != message {
             return;
         }
-        let accepted = self.options.accepted_versions(&self.protocol);
-        self.govern(field, payload);
-        if !incoming {
-            self.requested = None;
-            return;
+        let version = version_at(field, payload);
+        let requested = self.requested.take();
+        if incoming {
+            self.look_at_version(version.clone(), requested.map(String::from));
         }
-        let (version, requested) = (version_at(field, payload), self.requested.take());
-        let Some(accepted) = accepted else { return };
-        if is_among(&accepted, version.as_deref()) {
-            return;
+        if let Some(version) = version {
+            self.govern(&version);
         }
-        let accepted = accepted.iter().map(ToString::to_string).collect();
-        let requested = requested.map(String::from);
-        self.note_unfit(Error::Version { requested, offered: version, accepted });
     }
 
-    /// The revision of an announced version governs from here on, if it is another one that this side speaks.
-    fn govern(&mut self, field: &Field, payload: Option<&str>) {
-        let Some(version) = version_at(field, payload) else { return };
-        if self.protocol.version.as_deref() == Some(&*version) {
+    /// The peer has announced a version, or none: whether this side speaks it.
+    pub(super) fn look_at_version(&mut self, offered: Option<String>, requested: Option<String>) {
+        let Some(accepted) = self.options.accepted_versions(&self.protocol) else { return };
+        if !is_among(&accepted, offered.as_deref()) {
+            let accepted = accepted.iter().map(ToString::to_string).collect();
+            self.note_unfit(Error::Version { requested, offered, accepted });
+        }
+    }
+
+    /// The revision of a version governs from here on, if it is another one that this side speaks.
+    pub(super) fn govern(&mut self, version: &str) {
+        if self.protocol.version.as_deref() == Some(version) {
             return;
         }
-        if let Some(protocol) = self.options.governed(&self.protocol, &version) {
+        if let Some(protocol) = self.options.governed(&self.protocol, version) {
             self.names = Names::new(&protocol);
             self.checker.govern(&protocol);
             self.protocol = protocol;
@@ -123,7 +125,7 @@ impl Engine {
 }
 
 /// The version that a payload announces or asks for.
-fn version_at(field: &Field, payload: Option<&str>) -> Option<String> {
+pub(super) fn version_at(field: &Field, payload: Option<&str>) -> Option<String> {
     find(payload?, &field.path).and_then(|version| serde_json::from_str(version).ok())
 }
 

@@ -1,7 +1,7 @@
 //! Calls: requests beside the linear channels.
 //!
-//! In: a request and its payload, written as JSON at once. Out: a future, sent when it is first polled. Refuses to
-//! leave a request behind: a call that is dropped while it runs is cancelled where the protocol allows it, and
+//! In: a request and its payload, written as JSON at once. Out: a future, sent when it is first polled; if the request
+//! opens a copy with a life of its own, it gives the copy's value with the reply. Refuses to leave a request behind: a call that is dropped while it runs is cancelled where the protocol allows it, and
 //! otherwise its reply is dropped when it comes.
 
 use std::fmt;
@@ -12,18 +12,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use mcp_protocol_machine::Capabilities;
-use mcp_protocol_machine::protocol::MessageIndex;
+use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
+use mcp_protocol_machine::{Capabilities, CopyNumber};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::pending::Sending;
 use super::reply::{ReadReply, Reply};
+use super::session::Session;
+use super::step::InState;
 use super::timer::now;
 use crate::error::{Error, Overdue};
 use crate::jsonrpc::write;
 use crate::report::Report;
-use crate::session::{AlarmKey, Engine, Link, Patience, Sent};
+use crate::session::{AlarmKey, Answer, Engine, Link, OnProgress, Patience, Sent};
 
 /// Marks calls that the protocol allows to be taken back.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +38,8 @@ pub enum Uncancellable {}
 /// What a call's types say of it, without holding any of it.
 type Shape<T, C, G> = fn() -> (T, C, G);
 
-/// What is called with each report on a call.
-type OnProgress = Box<dyn FnMut(&str) -> Result<(), serde_json::Error> + Send>;
+/// Reads what a call gives from its answer, and from the value of the copy that it opened, if it opens one.
+type Read<T> = fn(&Answer, Option<Session>) -> Result<T, serde_json::Error>;
 
 /// A request that runs beside the linear channels. Sent when it is first polled; `T` is its result, `C` says whether
 /// it can be cancelled, `G` is what the peer reports on it.
@@ -54,7 +56,20 @@ pub struct Call<'a, T, C, G> {
     /// When the call was first polled, and what wakes it while it waits for room, if there is an end to its patience.
     waiting: Option<Waiting>,
     cancelling: Option<Arc<Mutex<Cancelling>>>,
+    opens: Opens,
+    read: Read<T>,
     marker: PhantomData<(&'a (), Shape<T, C, G>)>,
+}
+
+/// What a call opens.
+#[derive(Clone, Copy, Debug)]
+enum Opens {
+    /// Nothing that outlives its reply.
+    Nothing,
+    /// A copy, once it is written.
+    Copy,
+    /// This copy, which was in this state then; its value is still to be made.
+    Opened(CopyNumber, StateIndex),
 }
 
 /// A call with a limit of time that could not be written yet.
@@ -75,17 +90,17 @@ enum Stage {
     Over,
 }
 
-/// What a call and its cancellers share.
-enum Cancelling {
-    /// The call was not written yet.
+/// What a call, or a linear request, shares with its cancellers.
+pub(super) enum Cancelling {
+    /// The request was not written yet.
     Unsent,
     /// It was, under this id.
     Sent(i64),
-    /// It was cancelled before it was written.
-    Early,
+    /// It was taken back, perhaps before it was written, or is complete: there is nothing to take back any more.
+    TakenBack,
 }
 
-impl<'a, T, C, G> Call<'a, T, C, G> {
+impl<'a, T: ReadReply, C, G> Call<'a, T, C, G> {
     pub(crate) fn new<P: Serialize + ?Sized>(link: Link, message: MessageIndex, params: &P) -> Self {
         let written = written(&link, message, params);
         Call::of_written(link, message, written)
@@ -93,6 +108,54 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
 
     /// The same of params that are JSON already, as `write::payload` gives it.
     pub(crate) fn of_written(link: Link, message: MessageIndex, written: Result<String, Error>) -> Self {
+        let read: Read<T> = |answer, _| T::read_reply(Reply::new(answer.message, &answer.text));
+        Call::reading(link, message, written, Opens::Nothing, read)
+    }
+}
+
+impl<'a, T: ReadReply, S: InState, C, G> Call<'a, (T, S), C, G> {
+    /// A call that opens a copy, and gives its value with the reply.
+    pub(super) fn opening<P: Serialize + ?Sized>(link: Link, message: MessageIndex, params: &P) -> Self {
+        let written = written(&link, message, params);
+        Call::reading(link, message, written, Opens::Copy, |answer, value| {
+            let (reply, session) = opened(answer, value)?;
+            Ok((reply, S::at(session)))
+        })
+    }
+}
+
+impl<'a, S: InState, C, G> Call<'a, S, C, G> {
+    /// The same where the reply carries nothing.
+    pub(super) fn opening_empty<P: Serialize + ?Sized>(
+        link: Link,
+        message: MessageIndex,
+        params: &P,
+    ) -> Self {
+        let written = written(&link, message, params);
+        Call::reading(link, message, written, Opens::Copy, |answer, value| {
+            let ((), session) = opened(answer, value)?;
+            Ok(S::at(session))
+        })
+    }
+}
+
+/// Reads the reply to the request that opened a copy, and moves the value behind it.
+fn opened<T: ReadReply>(answer: &Answer, value: Option<Session>) -> Result<(T, Session), serde_json::Error> {
+    let reply = Reply::new(answer.message, &answer.text);
+    let Some(mut session) = value else { return Err(reply.unexpected()) };
+    let reply = T::read_reply(reply)?;
+    session.go_on(answer.message);
+    Ok((reply, session))
+}
+
+impl<'a, T, C, G> Call<'a, T, C, G> {
+    fn reading(
+        link: Link,
+        message: MessageIndex,
+        written: Result<String, Error>,
+        opens: Opens,
+        read: Read<T>,
+    ) -> Self {
         let patience = link.options().patience();
         Call {
             link,
@@ -104,6 +167,8 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
             patience,
             waiting: None,
             cancelling: None,
+            opens,
+            read,
             marker: PhantomData,
         }
     }
@@ -151,6 +216,9 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
     }
 
     /// Asks for reports, and calls `on_progress` with each of them while the call is polled, before its result.
+    ///
+    /// Where the call opens a copy with steps of its own, reports may come as long as the copy goes on, and its value
+    /// lives: after the result they are handed over as they come in, by whatever task reads them.
     pub fn on_progress(mut self, mut on_progress: impl FnMut(G) + Send + 'static) -> Self
     where
         G: DeserializeOwned,
@@ -188,11 +256,11 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         }
         let (message, progress, patience) = (self.message, self.progress, self.patience);
         let cancelling = self.cancelling.as_deref();
-        let (waiting, within) = (&mut self.waiting, self.within.as_deref());
+        let (waiting, within, opens) = (&mut self.waiting, self.within.as_deref(), &mut self.opens);
         let polled = self.link.with(|engine| {
             // Locked inside of the engine's lock, always in this order, and never while other code runs.
             let mut cancelling = cancelling.map(locked);
-            if matches!(cancelling.as_deref(), Some(Cancelling::Early)) {
+            if matches!(cancelling.as_deref(), Some(Cancelling::TakenBack)) {
                 return Poll::Ready(Err(Error::Cancelled));
             }
             if engine.poll_room(context).is_pending() {
@@ -211,7 +279,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
                 };
             }
             engine.check_within(message, written, within)?;
-            let id = engine.request(message, written, progress, true)?;
+            let id = opens.ask(engine, message, written, progress)?;
             if let Some(waiting) = waiting {
                 engine.limit_call(id, waiting.started, patience);
             }
@@ -244,11 +312,11 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         let Stage::New(Ok(written)) = &self.stage else { return };
         let mut cancelling = self.cancelling.as_deref().map(locked);
         let asked = match cancelling.as_deref() {
-            Some(Cancelling::Early) => Err(Error::Cancelled),
+            Some(Cancelling::TakenBack) => Err(Error::Cancelled),
             _ => engine
                 .check_within(self.message, written, self.within.as_deref())
                 .map_err(Error::from)
-                .and_then(|()| engine.request(self.message, written, self.progress, true)),
+                .and_then(|()| self.opens.ask(engine, self.message, written, self.progress)),
         };
         if let Ok(id) = asked {
             if self.patience.is_limited() {
@@ -271,8 +339,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
     /// A report came that is not what it should be.
     pub(super) fn unreadable_report(&self, error: &serde_json::Error) {
         let message = self.link.with(|engine| engine.name(self.message));
-        let problem = format!("a report on it could not be read: {error}");
-        self.link.report(&Report::Undecodable { message, problem });
+        self.link.report(&Report::unreadable(message, error));
     }
 
     fn progress_came(&mut self, raw: &str) {
@@ -281,6 +348,14 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         {
             self.unreadable_report(&error);
         }
+    }
+
+    /// The value of the copy that the call has opened; whoever drops it abandons that.
+    fn value(&mut self) -> Option<Session> {
+        let Opens::Opened(copy, state) = std::mem::replace(&mut self.opens, Opens::Nothing) else {
+            return None;
+        };
+        Some(Session::of_copy(self.link.clone(), self.within.clone(), copy, state, Vec::new()))
     }
 
     /// Waits for room no longer.
@@ -297,20 +372,35 @@ impl<T, G> Call<'_, T, Cancellable, G> {
         let state = match self.stage {
             Stage::New(_) => Cancelling::Unsent,
             Stage::Running(id) => Cancelling::Sent(id),
-            Stage::Over => Cancelling::Early,
+            Stage::Over => Cancelling::TakenBack,
         };
-        let shared = self.cancelling.get_or_insert_with(|| Arc::new(Mutex::new(state)));
-        Canceller { link: self.link.clone(), shared: Arc::clone(shared) }
+        Canceller::of(&self.link, &mut self.cancelling, state)
     }
 }
 
-impl<T: ReadReply, C, G> Future for Call<'_, T, C, G> {
+impl<T, C, G> Future for Call<'_, T, C, G> {
     type Output = Result<T, Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let call = self.get_mut();
         loop {
-            let sent = match call.poll_written_then(context, |engine, id| engine.poll_call(context, id)) {
+            let mut listener = match call.opens {
+                Opens::Opened(copy, _) => call.on_progress.take().map(|on_progress| (copy, on_progress)),
+                Opens::Nothing | Opens::Copy => None,
+            };
+            let polled = call.poll_written_then(context, |engine, id| {
+                let polled = engine.poll_call(context, id);
+                if matches!(polled, Poll::Ready(Sent::Done(Ok(_))))
+                    && let Some((copy, on_progress)) = listener.take()
+                {
+                    engine.listen_to(copy, on_progress);
+                }
+                polled
+            });
+            if let Some((_, on_progress)) = listener {
+                call.on_progress = Some(on_progress);
+            }
+            let sent = match polled {
                 Poll::Ready(Ok(sent)) => sent,
                 Poll::Ready(Err(error)) => Poll::Ready(Sent::Done(Err(error))),
                 Poll::Pending => Poll::Pending,
@@ -320,8 +410,13 @@ impl<T: ReadReply, C, G> Future for Call<'_, T, C, G> {
                 Poll::Ready(Sent::Progress(raw)) => call.progress_came(&raw),
                 Poll::Ready(Sent::Done(result)) => {
                     call.stage = Stage::Over;
+                    if let Some(shared) = call.cancelling.as_deref() {
+                        // What it opened goes on, and is not to be taken back by whoever meant the call.
+                        *locked(shared) = Cancelling::TakenBack;
+                    }
+                    let value = call.value();
                     let read = result.and_then(|answer| {
-                        T::read_reply(Reply::new(answer.message, &answer.text)).map_err(|error| {
+                        (call.read)(&answer, value).map_err(|error| {
                             let message = call.link.with(|engine| engine.name(call.message));
                             Error::payload(&message, error)
                         })
@@ -339,6 +434,25 @@ impl<T, C, G> Drop for Call<'_, T, C, G> {
         if let Stage::Running(id) = self.stage {
             self.link.with(|engine| engine.let_go(id));
         }
+        drop(self.value());
+    }
+}
+
+impl Opens {
+    /// Writes a request, and gives its id.
+    fn ask(
+        &mut self,
+        engine: &mut Engine,
+        message: MessageIndex,
+        written: &str,
+        progress: bool,
+    ) -> Result<i64, Error> {
+        if matches!(self, Opens::Nothing) {
+            return engine.request(message, written, progress, true);
+        }
+        let (id, copy, state) = engine.call_copy(message, written, progress)?;
+        *self = Opens::Opened(copy, state);
+        Ok(id)
     }
 }
 
@@ -364,6 +478,16 @@ pub struct Canceller {
 }
 
 impl Canceller {
+    /// One more canceller of something.
+    pub(super) fn of(
+        link: &Link,
+        shared: &mut Option<Arc<Mutex<Cancelling>>>,
+        state: Cancelling,
+    ) -> Canceller {
+        let shared = shared.get_or_insert_with(|| Arc::new(Mutex::new(state)));
+        Canceller { link: link.clone(), shared: Arc::clone(shared) }
+    }
+
     /// Takes the call back: it ends with [`Error::Cancelled`], unless its result has come already.
     pub fn cancel(&self) -> Result<(), Error> {
         self.cancel_raw(None)
@@ -382,14 +506,19 @@ impl Canceller {
         self.link.with(|engine| {
             let mut cancelling = locked(&self.shared);
             match *cancelling {
-                Cancelling::Sent(id) => engine.cancel(id, extra).map(drop),
+                Cancelling::Sent(id) => {
+                    if engine.cancel_awaited(id, extra)? {
+                        *cancelling = Cancelling::TakenBack;
+                    }
+                    Ok(())
+                }
                 Cancelling::Unsent => {
-                    *cancelling = Cancelling::Early;
+                    *cancelling = Cancelling::TakenBack;
                     // The call may wait for room.
                     engine.nudge();
                     Ok(())
                 }
-                Cancelling::Early => Ok(()),
+                Cancelling::TakenBack => Ok(()),
             }
         })
     }
@@ -401,7 +530,7 @@ impl fmt::Debug for Canceller {
     }
 }
 
-fn locked(cancelling: &Mutex<Cancelling>) -> MutexGuard<'_, Cancelling> {
+pub(super) fn locked(cancelling: &Mutex<Cancelling>) -> MutexGuard<'_, Cancelling> {
     cancelling.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -5,14 +5,14 @@
 
 use std::future::Future;
 
-use mcp_protocol_machine::protocol::{Kind, MessageIndex, StateIndex};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, StateIndex};
 use mcp_protocol_machine::{CopyNumber, RequestId};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use super::call::{Within, written};
-use super::inputs::Wanted;
+use super::call::{Call, Within, written};
+use super::reply::ReadReply;
 use super::session::{Seat, Session};
+use super::step::InState;
 use super::timer::room;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
@@ -45,17 +45,6 @@ pub(crate) async fn open_written(
     Ok(Session::of_copy(link, within, copy, state, Vec::new()))
 }
 
-/// Sends the request that opens a copy, and takes its reply. Dropping the future abandons the copy.
-pub(super) fn open_exchange<P: Serialize + ?Sized, T: DeserializeOwned>(
-    link: Link,
-    within: Within,
-    request: MessageIndex,
-    params: &P,
-) -> impl Future<Output = Result<(T, Session), Error>> + Send + use<P, T> {
-    let opened = open(link, within, request, params);
-    async move { Ok(opened.await?.receive_wanted(Wanted::ReplyTo(request)).await?) }
-}
-
 impl Session {
     /// The value of a copy, with the requests that it owes answers to. It is restricted as whatever it comes from is.
     pub(crate) fn of_copy(
@@ -77,13 +66,30 @@ impl Session {
         open(self.seat.link.clone(), self.seat.within.clone(), message, params)
     }
 
-    /// Opens a copy by a request, and takes the reply.
-    pub fn open_exchange<P: Serialize + ?Sized, T: DeserializeOwned>(
-        &self,
-        request: MessageIndex,
-        params: &P,
-    ) -> impl Future<Output = Result<(T, Session), Error>> + Send + use<P, T> {
-        open_exchange(self.seat.link.clone(), self.seat.within.clone(), request, params)
+    /// Opens a copy by a request; the call gives the reply and the value.
+    pub fn open_exchange<P, T, S, C, G>(&self, request: MessageIndex, params: &P) -> Call<'_, (T, S), C, G>
+    where
+        P: Serialize + ?Sized,
+        T: ReadReply,
+        S: InState,
+    {
+        Call::opening(self.seat.link.clone(), request, params).within(self.seat.within.clone())
+    }
+
+    /// The same where the reply carries nothing.
+    pub fn open_exchange_empty<P, S, C, G>(&self, request: MessageIndex, params: &P) -> Call<'_, S, C, G>
+    where
+        P: Serialize + ?Sized,
+        S: InState,
+    {
+        Call::opening_empty(self.seat.link.clone(), request, params).within(self.seat.within.clone())
+    }
+
+    /// Goes on behind an input that something else has taken.
+    pub(super) fn go_on(&mut self, message: MessageIndex) {
+        if let Some(target) = self.seat.target(Direction::Receive, message) {
+            self.seat.state = target;
+        }
     }
 
     /// The id of the request that opened the copy; nothing once it is over.
@@ -94,6 +100,9 @@ impl Session {
 
     /// Answers whatever this value owes an answer to with an error, and lets go of it.
     pub fn decline(mut self, error: RpcError) {
+        if self.seat.copy_over().is_some() {
+            return;
+        }
         for (_, id) in std::mem::take(&mut self.open) {
             // If the session is over, there is nobody to tell.
             let _ = self.seat.link.with(|engine| engine.reply_error(&id, &error));

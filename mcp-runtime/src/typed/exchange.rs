@@ -9,13 +9,14 @@ use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 use serde::Serialize;
 
-use super::call::written;
+use super::call::{Cancellable, Canceller, Cancelling, Uncancellable, locked, written};
 use super::inputs::{Input, Taken, Unread, Wanted};
 use super::reply::ReadReply;
 use super::session::Session;
@@ -36,18 +37,19 @@ enum Stage {
 /// A linear request that leads back to the state that it is sent in, with its reply.
 ///
 /// Written when it is first polled. Dropping it, or its timeout, takes the request back where the protocol allows
-/// that; where not, its reply is awaited and dropped before the next step is written.
+/// that, which `C` says; where not, its reply is awaited and dropped before the next step is written.
 #[must_use = "a request is sent when it is awaited"]
-pub struct Exchange<'s, T> {
+pub struct Exchange<'s, T, C = Uncancellable> {
     session: &'s mut Session,
     request: MessageIndex,
     stage: Stage,
     before: StateIndex,
     timer: Timer,
-    marker: PhantomData<fn() -> T>,
+    cancelling: Option<Arc<Mutex<Cancelling>>>,
+    marker: PhantomData<fn() -> (T, C)>,
 }
 
-impl<T> Exchange<'_, T> {
+impl<T, C> Exchange<'_, T, C> {
     /// Gives up with [`Error::Timeout`] if the reply has not come that long after this was first polled; the session
     /// lives on.
     pub fn timeout(mut self, timeout: Duration) -> Self {
@@ -58,23 +60,60 @@ impl<T> Exchange<'_, T> {
     /// Nobody waits for the reply any more.
     fn leave(&mut self, why: Option<&Error>) {
         let Stage::Waiting(id) = std::mem::replace(&mut self.stage, Stage::Over) else { return };
+        let taken_back = self.is_taken_back();
         let seat = &mut self.session.seat;
         let (request, copy) = (self.request, seat.copy);
-        self.session.debt = seat.link.with(|engine| engine.leave_exchange(request, id, copy, why));
+        if !taken_back {
+            self.session.debt = seat.link.with(|engine| engine.leave_exchange(request, id, copy, why));
+        }
         // The reply leads back to here, whatever it says.
         seat.state = self.before;
     }
+
+    fn is_taken_back(&self) -> bool {
+        self.cancelling.as_deref().is_some_and(|shared| matches!(*locked(shared), Cancelling::TakenBack))
+    }
+
+    /// The request was written. Whoever wanted to take it back meanwhile does so now.
+    fn was_written(&mut self, id: i64) {
+        self.stage = Stage::Waiting(id);
+        let Some(shared) = self.cancelling.as_deref() else { return };
+        self.session.seat.link.with(|engine| {
+            // Locked inside of the engine's lock, as cancellers do it.
+            let mut cancelling = locked(shared);
+            if !matches!(*cancelling, Cancelling::TakenBack) || !matches!(engine.cancel(id, None), Ok(true)) {
+                *cancelling = Cancelling::Sent(id);
+            }
+        });
+    }
 }
 
-impl<T: ReadReply> Future for Exchange<'_, T> {
+impl<T> Exchange<'_, T, Cancellable> {
+    /// A handle that takes the request back, from any task; the value is then where it was.
+    pub fn canceller(&mut self) -> Canceller {
+        let state = match self.stage {
+            Stage::New(_) => Cancelling::Unsent,
+            Stage::Waiting(id) => Cancelling::Sent(id),
+            Stage::Over => Cancelling::TakenBack,
+        };
+        Canceller::of(&self.session.seat.link, &mut self.cancelling, state)
+    }
+}
+
+impl<T: ReadReply, C> Future for Exchange<'_, T, C> {
     type Output = Result<T, Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let exchange = self.get_mut();
         loop {
+            if exchange.is_taken_back() && !matches!(exchange.stage, Stage::Over) {
+                exchange.leave(None);
+                exchange.stage = Stage::Over;
+                return Poll::Ready(Err(Error::Cancelled));
+            }
             match &exchange.stage {
                 Stage::New(written) => match exchange.session.poll_put(context, exchange.request, written) {
-                    Poll::Ready(Ok(Some(id))) => exchange.stage = Stage::Waiting(id),
+                    Poll::Ready(Ok(Some(id))) => exchange.was_written(id),
                     Poll::Ready(Ok(None)) => return Poll::Ready(Err(Error::Closed)),
                     Poll::Ready(Err(error)) => {
                         exchange.stage = Stage::Over;
@@ -107,13 +146,13 @@ impl<T: ReadReply> Future for Exchange<'_, T> {
     }
 }
 
-impl<T> Drop for Exchange<'_, T> {
+impl<T, C> Drop for Exchange<'_, T, C> {
     fn drop(&mut self) {
         self.leave(None);
     }
 }
 
-impl<T> fmt::Debug for Exchange<'_, T> {
+impl<T, C> fmt::Debug for Exchange<'_, T, C> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Exchange")
@@ -259,13 +298,13 @@ impl Session {
     }
 
     /// Sends a linear request and takes its reply, where that leads back to the state that the request was sent in.
-    pub fn exchange_here<P: Serialize + ?Sized, T: ReadReply>(
+    pub fn exchange_here<P: Serialize + ?Sized, T: ReadReply, C>(
         &mut self,
         request: MessageIndex,
         params: &P,
-    ) -> Exchange<'_, T> {
+    ) -> Exchange<'_, T, C> {
         let stage = Stage::New(written(&self.seat.link, request, params));
         let (before, timer) = (self.seat.state, Timer::of_session(&self.seat.link));
-        Exchange { session: self, request, stage, before, timer, marker: PhantomData }
+        Exchange { session: self, request, stage, before, timer, cancelling: None, marker: PhantomData }
     }
 }

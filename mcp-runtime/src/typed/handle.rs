@@ -9,9 +9,9 @@ use std::sync::Arc;
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Capabilities, Violation};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::call::Within;
+use super::step::InState;
 use super::{Call, Notify, ReadReply, Session};
 use crate::error::Error;
 use crate::session::Link;
@@ -75,13 +75,27 @@ impl Handle {
         super::copies::open(self.link.clone(), self.within.clone(), message, params)
     }
 
-    /// Opens a copy by a request, and takes the reply.
-    pub fn open_exchange<P: Serialize + ?Sized, T: DeserializeOwned>(
+    /// Opens a copy by a request; the call gives the reply and the value.
+    pub fn open_exchange<P, T, S, C, G>(
         &self,
         request: MessageIndex,
         params: &P,
-    ) -> impl Future<Output = Result<(T, Session), Error>> + Send + use<P, T> {
-        super::copies::open_exchange(self.link.clone(), self.within.clone(), request, params)
+    ) -> Call<'static, (T, S), C, G>
+    where
+        P: Serialize + ?Sized,
+        T: ReadReply,
+        S: InState,
+    {
+        Call::opening(self.link.clone(), request, params).within(self.within.clone())
+    }
+
+    /// The same where the reply carries nothing.
+    pub fn open_exchange_empty<P, S, C, G>(&self, request: MessageIndex, params: &P) -> Call<'static, S, C, G>
+    where
+        P: Serialize + ?Sized,
+        S: InState,
+    {
+        Call::opening_empty(self.link.clone(), request, params).within(self.within.clone())
     }
 
     /// A notification; sent when the future is first polled.

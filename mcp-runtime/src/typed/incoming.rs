@@ -48,7 +48,7 @@ impl IncomingQueue {
 
     async fn arrival(&self) -> Option<Arrival> {
         let arrived = poll_fn(|context| self.link.with(|engine| engine.poll_incoming(context))).await?;
-        Some(Arrival { link: self.link.clone(), within: self.within.clone(), arrived: Some(arrived) })
+        Some(self.of(arrived))
     }
 
     /// Hands every input to `dispatch` until the session is over, each in a task of its own. Requests run side by
@@ -103,7 +103,14 @@ impl IncomingQueue {
         let arrived =
             poll_fn(|context| self.link.with(|engine| engine.poll_served(context, handlers, notified)))
                 .await?;
-        Some(Arrival { link: self.link.clone(), within: self.within.clone(), arrived: Some(arrived) })
+        Some(self.of(arrived))
+    }
+
+    /// Whoever works on a request, or on a copy, has a part in the session that it came in.
+    fn of(&self, arrived: Arrived) -> Arrival {
+        let alone = arrived.id.is_none() && arrived.copy.is_none();
+        let link = if alone { self.link.clone() } else { self.link.within(arrived.session) };
+        Arrival { link, within: self.within.clone(), arrived: Some(arrived) }
     }
 }
 

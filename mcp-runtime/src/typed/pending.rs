@@ -12,7 +12,6 @@ use mcp_protocol_machine::RequestId;
 use serde::de::DeserializeOwned;
 
 use super::call::{Call, Cancellable, Canceller};
-use super::reply::ReadReply;
 use crate::error::Error;
 
 /// Sends a call; see [`Call::send`].
@@ -83,7 +82,7 @@ impl<T, G> Pending<'_, T, Cancellable, G> {
     }
 }
 
-impl<T: ReadReply, C, G> Future for Pending<'_, T, C, G> {
+impl<T, C, G> Future for Pending<'_, T, C, G> {
     type Output = Result<T, Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {

@@ -19,6 +19,7 @@ use crate::transport::Transport;
 pub struct Resumed {
     pub(crate) client: Announced,
     pub(crate) server: Announced,
+    pub(crate) version: Option<String>,
     first_id: Option<i64>,
     options: Options,
 }
@@ -54,6 +55,15 @@ impl Resumed {
         self
     }
 
+    /// The version of the protocol that was agreed on: its revision governs the session, if it is among those that this
+    /// side speaks ([`Options::revisions`]); a transport that names the version names this one. By default it is the one
+    /// that the server announced, if [`server_said`](Self::server_said) tells, and else the program's own.
+    #[must_use]
+    pub fn version(mut self, version: impl Into<String>) -> Resumed {
+        self.version = Some(version.into());
+        self
+    }
+
     pub(crate) fn id(&self) -> i64 {
         // The standard library seeds its hash maps from the system's randomness. As many bits as every peer can read.
         let random = || std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0_u8) >> 12;
@@ -71,7 +81,7 @@ impl Resumed {
     }
 
     /// The server has announced what this says: the payload of the message with which it does, `InitializeResult` for
-    /// instance.
+    /// instance. If that says which version was agreed on, that one governs.
     ///
     /// # Errors
     /// If the payload cannot be written as JSON.

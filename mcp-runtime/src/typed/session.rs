@@ -18,7 +18,7 @@ use super::call::Within;
 use super::{Call, Closing, Handle, IncomingQueue, Notify, ReadReply};
 use crate::checked::CheckedSession;
 use crate::driver::{Endpoint, Outcome, Transport};
-use crate::error::Reason;
+use crate::error::{Error, Reason};
 use crate::options::Options;
 use crate::session::{Engine, Link};
 
@@ -64,6 +64,11 @@ impl Drop for Seat {
 impl Seat {
     pub(super) fn of_copy(link: Link, within: Within, copy: CopyNumber, state: StateIndex) -> Seat {
         Seat { link, state, channel: None, copy: Some(copy), within, left: false }
+    }
+
+    /// Why a value of a copy can send nothing any more, if that is so.
+    pub(super) fn copy_over(&self) -> Option<Error> {
+        self.copy.and_then(|copy| self.link.with(|engine| engine.copy_over(copy)))
     }
 
     pub(crate) fn role(&self) -> Option<&Role> {

@@ -62,10 +62,25 @@ impl Session {
         let (Some(target), Some(place)) = (target, place) else {
             return Err(self.not_here(refusal.unwrap_or(request)));
         };
+        if let Some(error) = self.seat.copy_over() {
+            return Err(error);
+        }
         let (_, id) = self.open.remove(place);
         self.seat.link.with(|engine| engine.reply_error(&id, error))?;
         self.seat.state = target;
         Ok(())
+    }
+
+    /// Waits until the peer takes back a request that this value owes an answer to, or the session is over. Answering
+    /// it moves the value on as ever; nobody reads the answer.
+    pub async fn cancelled(&self, request: MessageIndex) {
+        let open = self.open.iter().find(|(open, _)| *open == request).map(|(_, id)| id);
+        poll_fn(|context| match self.seat.copy_over() {
+            // Another session may have a request with the same id.
+            Some(_) => Poll::Ready(()),
+            None => self.seat.link.with(|engine| engine.poll_cancelled(context, open)),
+        })
+        .await;
     }
 
     pub(crate) async fn put(
@@ -111,9 +126,7 @@ impl Session {
         let Some(target) = self.seat.target(Direction::Send, message) else {
             return Err(self.not_here(message));
         };
-        if let Some(error) =
-            self.seat.copy.and_then(|copy| self.seat.link.with(|engine| engine.copy_over(copy)))
-        {
+        if let Some(error) = self.seat.copy_over() {
             return Err(error);
         }
         if let Some(within) = self.seat.within.as_deref() {
@@ -178,7 +191,7 @@ impl Session {
     /// Nothing was written: the value can go on, if there is a session to go on with.
     pub(super) fn not_sent(self, error: Error) -> StepError<Session> {
         match error {
-            Error::Closed | Error::Disconnected { .. } => StepError::Ended(error),
+            Error::Closed | Error::Disconnected { .. } | Error::SessionRenewed => StepError::Ended(error),
             error => StepError::NotSent { error, session: self },
         }
     }

@@ -1,11 +1,14 @@
 //! A server that answers as a test tells it to.
 
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
+use hyper::body::Frame;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
@@ -121,6 +124,28 @@ pub fn text(status: u16, form: &str, body: impl Into<String>) -> Response {
     *response.status_mut() = StatusCode::from_u16(status).unwrap();
     response.headers_mut().insert("content-type", form.parse().unwrap());
     response
+}
+
+/// An answer whose pieces the test says one by one. Whoever says them hears when the client has let go of it.
+pub fn open(form: &str) -> (mpsc::UnboundedSender<String>, Response) {
+    let (say, said) = mpsc::unbounded_channel();
+    let mut response = text(200, form, "");
+    *response.body_mut() = axum::body::Body::new(Said(said));
+    (say, response)
+}
+
+struct Said(UnboundedReceiver<String>);
+
+impl hyper::body::Body for Said {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece.into()))))
+    }
 }
 
 /// A result for a request.

@@ -1,14 +1,19 @@
 //! Servers that lose a session.
 
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+
 use mcp_protocols::mcp_2025_03_26::{McpError, client};
 use mcp_runtime::transport::http::{ClientOptions, HttpClient, ListenOptions, ServerOptions};
-use mcp_runtime::{Error, Reason, Renewal};
+use mcp_runtime::{Error, Reason, Renewal, RpcError};
 use serde_json::json;
+use tokio::sync::{Semaphore, mpsc};
+use tower_mcp_types::protocol::{ListRootsParams, ListRootsResult};
 
 use super::desk::{Desk, guarded};
-use super::fake::{self, Fake};
+use super::fake::{self, Asked, Fake, until};
 use super::wire::Ask;
-use super::{call, ready, said, tools, transport};
+use super::{Roots, call, ready, said, start, tools, transport};
 
 /// Has the server forget every session, as if it had been started again.
 async fn forget(desk: &Desk) {
@@ -173,6 +178,109 @@ async fn what_the_server_can_do_is_what_it_says_the_second_time() {
         session.list_prompts(None).await.unwrap();
         drop(client::Handle::clone(&session.handle()));
         session.close().await.unwrap();
+    })
+    .await;
+}
+
+/// A server that loses its first session when a tool is called in it, and asks for the roots in each of its sessions,
+/// under the id 0.
+async fn asking() -> (Fake, mpsc::UnboundedReceiver<Asked>) {
+    let asked_in = Mutex::new(HashSet::new());
+    Fake::holding(move |asked, before| {
+        let session = asked.header("mcp-session-id").to_owned();
+        Some(match asked.what() {
+            "initialize" => {
+                let can = json!({ "tools": {}, "resources": { "subscribe": true } });
+                fake::hello(asked, "2025-03-26", can, &format!("s{before}"))
+            }
+            "GET" if asked_in.lock().unwrap().insert(session.clone()) => {
+                let roots = json!({ "jsonrpc": "2.0", "id": 0, "method": "roots/list" });
+                fake::text(200, "text/event-stream", format!("data: {roots}\n\n"))
+            }
+            "GET" => return None,
+            "DELETE" => fake::status(405),
+            "tools/call" if session == "s0" => fake::status(404),
+            "tools/call" => fake::result(asked, json!({ "content": [] })),
+            "resources/subscribe" => fake::result(asked, json!({})),
+            _ => fake::status(202),
+        })
+    })
+    .await
+}
+
+/// Answers in the second session at once, and in the first when it may.
+struct Slow {
+    begun: mpsc::UnboundedSender<()>,
+    may: Arc<Semaphore>,
+    done: mpsc::UnboundedSender<Result<(), Error>>,
+}
+
+impl client::Handler for Slow {
+    async fn list_roots(
+        &self,
+        context: client::Context,
+        params: Option<ListRootsParams>,
+    ) -> Result<ListRootsResult, RpcError> {
+        let _ = self.begun.send(());
+        if self.may.try_acquire().map(tokio::sync::SemaphorePermit::forget).is_err() {
+            context.cancelled().await;
+            // It is told, and whatever it says all the same goes nowhere.
+            let told = context.peer().send_roots_list_changed().await;
+            let _ = self.done.send(told);
+        }
+        Roots.list_roots(context, params).await
+    }
+}
+
+#[tokio::test]
+async fn the_new_session_asks_under_ids_of_its_own_and_nobody_answers_for_the_lost_one() {
+    guarded(async {
+        let (server, mut seen) = asking().await;
+        let (session, _) = start(transport(&server.url()));
+        let ((begun, mut beginning), (done, mut ends)) =
+            (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+        let may = Arc::new(Semaphore::new(0));
+        let slow = Slow { begun, may: Arc::clone(&may), done };
+        tokio::spawn(session.incoming().serve(slow));
+        let (_, session) = session.initialize(super::initialize()).await.unwrap();
+        let session = session.send_initialized().await.unwrap();
+        // Somebody works on what the first session has asked.
+        beginning.recv().await.unwrap();
+        may.add_permits(1);
+        session.call_tool(call("echo")).await.unwrap();
+        assert!(matches!(ends.recv().await.unwrap(), Err(Error::SessionRenewed)));
+        until(&mut seen, "POST").await;
+        // A call more, so that whatever else there might be has been posted.
+        session.call_tool(call("echo")).await.unwrap();
+        session.close().await.unwrap();
+        let seen = server.seen.lock().unwrap();
+        let answers: Vec<_> = seen.iter().filter(|asked| asked.what() == "POST").collect();
+        assert_eq!(answers.len(), 1, "{answers:?}");
+        assert_eq!((answers[0].header("mcp-session-id"), &answers[0].body["id"]), ("s1", &json!(0)));
+        assert_eq!(answers[0].body["result"]["roots"].as_array().unwrap().len(), 2);
+        assert!(seen.iter().all(|asked| asked.what() != "notifications/roots/list_changed"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_opened_in_it_is_over_and_may_be_opened_anew() {
+    guarded(async {
+        let (server, _) = asking().await;
+        let (session, _) = ready(transport(&server.url())).await.unwrap();
+        let mut old = session.subscribe(json!({ "uri": "file:///a" })).await.unwrap();
+        session.call_tool(call("echo")).await.unwrap();
+        assert!(matches!(old.recv_resource_updated().await, Err(Error::SessionRenewed)));
+        let new = session.subscribe(json!({ "uri": "file:///a" })).await.unwrap();
+        drop(old);
+        session.call_tool(call("echo")).await.unwrap();
+        session.close().await.unwrap();
+        drop(new);
+        let begin = ["initialize", "notifications/initialized"];
+        let lost = ["resources/subscribe", "tools/call"];
+        let posted =
+            [&begin[..], &lost, &begin, &["tools/call", "resources/subscribe", "tools/call"]].concat();
+        assert_eq!(server.posted(), posted, "nothing is taken back that the server does not know");
     })
     .await;
 }

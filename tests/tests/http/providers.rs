@@ -35,9 +35,13 @@ impl SessionProvider for Names {
 }
 
 fn resumed(url: &str, names: &Names) -> McpClient<Active> {
-    let options = ClientOptions::default().listen(false).protocol_version("2025-03-26");
+    resumed_with(url, names, Resumed::unknown())
+}
+
+fn resumed_with(url: &str, names: &Names, known: Resumed) -> McpClient<Active> {
+    let options = ClientOptions::default().listen(false);
     let client = transport(url).options(options).sessions_from(names.clone());
-    McpClient::<Active>::resume(client, Resumed::unknown().options(watched(&Reports::default())))
+    McpClient::<Active>::resume(client, known.options(watched(&Reports::default())))
 }
 
 #[tokio::test]
@@ -123,6 +127,28 @@ async fn what_is_known_of_the_announcements_counts() {
         assert!(matches!(session.list_prompts(None).await, Err(Error::NotPermitted(_))));
         session.list_tools(None).await.unwrap();
         session.close().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_version_that_governs_is_named() {
+    guarded(async {
+        let server = Fake::start(|asked, _| fake::result(asked, json!({ "content": [] }))).await;
+        let said = json!({ "protocolVersion": "2024-11-05", "capabilities": { "tools": {} } });
+        for known in [
+            Resumed::unknown(),
+            Resumed::unknown().version("2025-06-18"),
+            Resumed::unknown().server_said(&said).unwrap(),
+        ] {
+            let names = Names { names: vec!["theirs".to_owned()], ..Names::default() };
+            let session = resumed_with(&server.url(), &names, known);
+            session.call_tool(call("echo")).await.unwrap();
+            session.close().await.unwrap();
+        }
+        let seen = server.seen.lock().unwrap();
+        let named: Vec<&str> = seen.iter().map(|asked| asked.header("mcp-protocol-version")).collect();
+        assert_eq!(named, ["2025-03-26", "2025-06-18", "2024-11-05"]);
     })
     .await;
 }

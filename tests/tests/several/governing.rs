@@ -1,9 +1,9 @@
 //! The announced version governs: what each revision has goes, what it does not have is refused on both sides.
 
-use crate::mcp_2025_11_25::{McpClient, McpServer, PROTOCOL};
+use crate::mcp_2025_11_25::{Active, McpClient, McpServer, PROTOCOL};
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::transport::duplex;
-use mcp_runtime::{Error, Options, RpcError, StepError, ViolationKind, answer_version};
+use mcp_runtime::{Error, Options, Resumed, RpcError, StepError, ViolationKind, answer_version, batch};
 use serde_json::{Value, json};
 use tower_mcp_types::protocol::*;
 
@@ -251,6 +251,57 @@ async fn permits_answers_for_the_revision() {
         let (client_may, server_may) = (names(client.permitted()), names(server.permitted()));
         assert!(client_may.contains(&"ToolsCall".to_owned()) && server_may.contains(&"Elicit".to_owned()));
         assert!(client_may.iter().chain(&server_may).all(|name| !name.contains("Task")), "{client_may:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_session_that_was_begun_elsewhere_is_governed_by_what_was_agreed_on_there() {
+    guarded(async {
+        let said = |version: &str| {
+            let (_, can) = everything();
+            Resumed::unknown().server_said(&welcome(version, &can)).unwrap()
+        };
+        for (known, version) in [
+            (Resumed::unknown().version("2025-03-26"), "2025-03-26"),
+            (said("2025-03-26"), "2025-03-26"),
+            (said("2025-11-25").version("2025-03-26"), "2025-03-26"),
+            (Resumed::unknown(), "2025-11-25"),
+            (said("2025-11-25"), "2025-11-25"),
+        ] {
+            let ((near, _far), reports) = (duplex(), Reports::default());
+            let client = McpClient::<Active>::resume(near, known.options(reports.options()));
+            let batched = batch(vec![client.list_tools(None)]).await;
+            if version == "2025-03-26" {
+                let (kind, text) = why(client.list_tasks(None).await);
+                assert_eq!(kind, ViolationKind::UnknownMethod);
+                assert!(text.ends_with("in `Mcp` 2025-03-26"), "{text}");
+                assert!(batched.is_ok());
+            } else {
+                assert!(matches!(batched, Err(Error::NoBatches { .. })));
+                // Nobody is there to answer.
+                drop(_far);
+                assert!(matches!(client.list_tasks(None).await, Err(Error::Disconnected { .. })));
+            }
+            assert_eq!(reports.take(), [""; 0]);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_version_of_a_resumed_session_that_nobody_listed_is_reported() {
+    guarded(async {
+        let ((near, _far), reports) = (duplex(), Reports::default());
+        let known = Resumed::unknown().version("1999-01-01").options(reports.options());
+        let client = McpClient::<Active>::resume(near, known);
+        assert_eq!(
+            reports.take(),
+            ["the peer speaks version `1999-01-01`, and this side accepts `2024-11-05` or `2025-03-26` or \
+              `2025-06-18` or `2025-11-25`"]
+        );
+        let tasks_list = PROTOCOL.indexed().find(|(_, message)| message.name == "TasksList").unwrap().0;
+        assert!(client.permits(tasks_list).is_ok(), "its own governs");
     })
     .await;
 }

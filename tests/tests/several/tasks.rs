@@ -280,3 +280,54 @@ async fn who_waits_no_longer_may_ask_again() {
     })
     .await;
 }
+
+/// A server that reports on its task until the result is fetched.
+struct Reporting;
+
+impl server::Handler for Reporting {
+    async fn call_tool_as_task(
+        &self,
+        context: server::Context,
+        _: CallToolParams,
+        task: server::ServerTask<BeforeToolsTaskCreated>,
+    ) {
+        let report =
+            |progress: f64| context.send_progress(read(json!({ "progressToken": 0, "progress": progress })));
+        report(1.0).await.unwrap();
+        let task = task.send_tools_task_created(created("t")).await.unwrap();
+        report(2.0).await.unwrap();
+        assert!(
+            matches!(report(2.0).await, Err(Error::Mismatch { .. })),
+            "it says no more than the one before"
+        );
+        let (_, task) = task.recv_tasks_result().await.unwrap();
+        report(3.0).await.unwrap();
+        let result = serde_json::to_value(CallToolResult::text("done")).unwrap();
+        task.send_task_payload(result).await.unwrap();
+        // It is over, and so is what could be reported.
+        report(4.0).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn reports_on_a_task_go_on_until_it_is_over() {
+    guarded(async {
+        let (client, server, reports) = active_in("2025-11-25", everything()).await;
+        tokio::spawn(server.incoming().serve(Reporting));
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let asked = client.call_tool_as_task(call("t")).on_progress(move |report: ProgressParams| {
+            let _ = tell.send(report.progress);
+        });
+        let (created, task) = asked.await.unwrap();
+        assert_eq!(created.task.task_id, "t");
+        task.task_result(read(named("t"))).await.unwrap();
+        let mut heard = Vec::new();
+        // The value went with the result, and whoever listened with it.
+        while let Some(progress) = told.recv().await {
+            heard.push(progress);
+        }
+        assert_eq!(heard, [1.0, 2.0, 3.0]);
+        assert_eq!(reports.take(), [""; 0]);
+    })
+    .await;
+}

@@ -49,6 +49,9 @@ impl<'a> Planner<'a> {
             // A refusal sent is `refuse`, a refusal received comes through `StepError` or `next`.
             (Action::Step(target), Direction::Send, Kind::Refusal { request }) => {
                 add("refuse".into(), What::Refuse { request, target });
+                if self.may_be_cancelled(request) {
+                    add("cancelled".into(), What::Cancelled { request });
+                }
             }
             (_, _, Kind::Refusal { .. }) => {}
             // What the compiler added is on the wire and in the checker only.
@@ -90,6 +93,11 @@ impl<'a> Planner<'a> {
             }
             (Action::Spawn(_), Direction::Receive, _) => {}
         }
+    }
+
+    fn may_be_cancelled(&self, request: MessageIndex) -> bool {
+        self.declarations.message(request).is_some_and(|message| message.table.cancellable)
+            && self.declarations.messages.iter().any(|message| message.table.cancels.is_some())
     }
 
     fn name(&self, message: MessageIndex) -> &'a str {

@@ -202,6 +202,7 @@ impl Session<'_> {
                 (self.protocol.indexed().find(refusal).unwrap().0, None)
             }
         };
+        let alone = matches!(&choice, Choice::Open(body, _) if self.parties[who].reading.is_alone(*body));
         let mut event = Event::new(side, message);
         let table = self.protocol.message(message).unwrap();
         match (&choice, table.kind) {
@@ -227,7 +228,13 @@ impl Session<'_> {
         }
         if !matches!(table.kind, Kind::Refusal { .. }) {
             for key in table.keys.iter().map(|key| key.key) {
-                event.keys.push(self.value(random, copy, key));
+                let other = if alone { self.other_value(random, who, key) } else { None };
+                let value = match other {
+                    Some(value) => value,
+                    None => self.value(random, copy, key),
+                };
+                self.hold(copy, &value);
+                event.keys.push(value);
             }
         }
         if self.protocol.announcements.iter().any(|announced| announced.field.message == message) {
@@ -250,24 +257,44 @@ impl Session<'_> {
             .filter(|number| Some(*number) != copy && !self.is_alive(*number))
             .collect();
         for number in over {
-            self.free.extend(self.held.remove(&number).unwrap());
+            for value in self.held.remove(&number).unwrap() {
+                if !self.held.values().any(|held| held.contains(&value)) {
+                    self.free.push(value);
+                }
+            }
         }
-        let held = copy.map(|copy| self.held.entry(copy).or_default());
+        let held = copy.and_then(|copy| self.held.get(&copy));
         if let Some(known) = held.and_then(|held| held.iter().find(|(known, _)| *known == key)) {
             return known.clone();
         }
         let again = self.free.iter().position(|(known, _)| *known == key).filter(|_| random.percent(60));
-        let value = match again {
+        match again {
             Some(place) => self.free.remove(place),
             None => {
                 self.next_value += 1;
                 (key, format!("v{}", self.next_value).into())
             }
-        };
-        if let Some(copy) = copy {
-            self.held.entry(copy).or_default().push(value.clone());
         }
-        value
+    }
+
+    /// Nobody else may use a value while something goes on under it.
+    fn hold(&mut self, copy: Option<usize>, value: &(KeyIndex, RequestId)) {
+        let Some(copy) = copy else { return };
+        let held = self.held.entry(copy).or_default();
+        if !held.contains(value) {
+            held.push(value.clone());
+        }
+    }
+
+    /// The value of a copy that one side has not heard of yet, or that is over for it and perhaps not for the other.
+    fn other_value(&self, random: &mut Random, who: usize, key: KeyIndex) -> Option<(KeyIndex, RequestId)> {
+        let copies = &self.parties[who].copies;
+        let runs = |number: &usize| copies.get(number).is_some_and(|copy| copy.program.is_some());
+        let (own, other): (Vec<_>, Vec<_>) = self.held.iter().partition(|(number, _)| runs(number));
+        let held = other.into_iter().flat_map(|(_, held)| held);
+        let own = |value: &(KeyIndex, RequestId)| own.iter().any(|(_, held)| held.contains(value));
+        let held: Vec<_> = held.filter(|value| value.0 == key && !own(value)).cloned().collect();
+        random.one(&held).cloned().filter(|_| random.percent(60))
     }
 
     /// Something goes on its way, if anything is.

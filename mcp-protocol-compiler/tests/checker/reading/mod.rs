@@ -8,6 +8,7 @@
 //! choice is there as long as a thread is at that choice. A copy of a `*` body is a program of its own.
 
 mod ahead;
+mod alone;
 mod tree;
 
 use std::cell::RefCell;
@@ -104,6 +105,8 @@ pub(crate) struct Reading<'a> {
     only_definitions: HashSet<Place>,
     /// Whether the text of one is being read.
     in_only: bool,
+    /// What a step of a copy is where it stands alone, because its key is open.
+    alone: HashMap<(Direction, MessageIndex), Place>,
 }
 
 /// From whose point of view text is read.
@@ -124,9 +127,11 @@ impl<'a> Reading<'a> {
             only: HashSet::new(),
             only_definitions: HashSet::new(),
             in_only: false,
+            alone: HashMap::new(),
         };
         let role = resolution.roles.iter().find(|role| role.side == side).unwrap();
         reading.start = reading.named(&role.name.text, View { side, flipped: false });
+        reading.stand_alone();
         reading
     }
 
@@ -353,17 +358,32 @@ impl<'a> Reading<'a> {
         let mut after = program.clone();
         let mut thread = after.threads.remove(place);
         let open = thread.asked.iter().position(same)?;
-        let asked = thread.asked.remove(open);
-        after.rests = asked.rests;
-        self.land(asked.back, &mut after, thread.asked);
+        let asked = thread.asked[open].clone();
+        // It leads where the answers lead, which is mostly back.
+        let answer = self.moves(&thread).into_iter().find(|step| step.id.as_ref() == Some(id));
+        let leads_on = |step: &Move| {
+            asked.back != NOWHERE && step.rests.is_none() && self.settle(step.next) != self.settle(asked.back)
+        };
+        let on = answer.filter(leads_on);
+        thread.asked.remove(open);
+        let (rests, next) = match on {
+            Some(step) => (self.rest(program.rests, thread.at, step.direction, step.next), step.next),
+            None => (asked.rests, asked.back),
+        };
+        after.rests = rests;
+        self.land(next, &mut after, thread.asked);
         Some(after)
     }
 
-    /// The bodies of which copies may start now, with what they start with.
+    /// The bodies of which copies may start now, with what they start with; steps that may stand alone are among them.
     pub(crate) fn openers(&self, program: &Program) -> Vec<(Place, Move)> {
         let running = self.first_steps(&program.stars).into_iter();
         let running = running.filter(|(_, step)| !program.rests[way(step.direction)]);
-        running.chain(program.threads.iter().flat_map(|thread| self.openers_at(thread))).collect()
+        let at_choices = program.threads.iter().flat_map(|thread| self.openers_at(thread));
+        let mut openers: Vec<(Place, Move)> = running.chain(at_choices).collect();
+        let alone = self.alone_beside(&openers).into_iter();
+        openers.extend(alone.filter(|(_, step)| !program.rests[way(step.direction)]));
+        openers
     }
 
     /// Those that a thread's choice has as branches.
@@ -385,25 +405,24 @@ impl<'a> Reading<'a> {
 
     /// Whether a message may go on with a copy, or open one.
     pub(crate) fn is_of_copies(&self, direction: Direction, message: MessageIndex) -> bool {
-        let mut stars = self.nodes.iter().filter_map(|node| match node {
+        self.bodies().any(|body| self.alphabet(body).contains(&(direction, message)))
+    }
+
+    /// Every body of a `*`.
+    fn bodies(&self) -> impl Iterator<Item = Place> {
+        self.nodes.iter().filter_map(|node| match node {
             Node::Star(body) => Some(self.settle(*body)),
             _ => None,
-        });
-        stars.any(|body| self.alphabet(body).contains(&(direction, message)))
+        })
     }
 
     /// The body of which a message opens a copy, wherever it may.
     pub(crate) fn body(&self, direction: Direction, message: MessageIndex) -> Option<Place> {
-        let stars = self.nodes.iter().filter_map(|node| match node {
-            Node::Star(body) => Some(self.settle(*body)),
-            _ => None,
-        });
         let opens = |body: &Place| {
-            let threads = self.copy(*body).threads;
-            let mut moves = threads.iter().flat_map(|thread| self.moves(thread));
-            moves.any(|step| (step.direction, step.message) == (direction, message))
+            let mut steps = self.first_steps(&[*body]).into_iter();
+            steps.any(|(_, step)| (step.direction, step.message) == (direction, message))
         };
-        stars.into_iter().find(opens)
+        self.bodies().find(opens).or_else(|| self.alone.get(&(direction, message)).copied())
     }
 }
 

@@ -8,7 +8,7 @@ use mcp_protocol_machine::protocol::Direction;
 use super::{Branch, Node, Place, Reading, View};
 
 impl Reading<'_> {
-    fn add(&mut self, node: Node) -> Place {
+    pub(super) fn add(&mut self, node: Node) -> Place {
         if self.in_only {
             self.only.insert(self.nodes.len());
         }

@@ -157,6 +157,7 @@ impl World<'_> {
         }
         if let Some(number) = copy
             && !refusal
+            && self.reading.is_keyed(self.copies[number].body)
             && let Err(kind) = self.free(event, self.copies[number].body, Some(number))
         {
             return Verdict::Wrong(kind);

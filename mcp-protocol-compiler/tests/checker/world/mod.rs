@@ -31,6 +31,8 @@ pub(crate) enum Verdict {
     Late,
     /// It is about a copy that is over, but who sends it has seen or said too much to be late: swallowed or refused.
     Stale,
+    /// The same of what may also stand alone, if who sends it knows that the copy is over: nobody can say.
+    Either,
     /// Nobody could have sent it: the name of the kind of violation.
     Wrong(&'static str),
     /// Nobody could have sent it, but it is one that closing the diamond lets pass in more places than need be.
@@ -54,6 +56,9 @@ struct Config {
     programs: [Program; 2],
     inbox: [VecDeque<Item>; 2],
 }
+
+/// A body, and the pairs of programs of which one may open a copy of it.
+type Opening = (Place, HashSet<Config>);
 
 #[derive(Debug)]
 struct Copy {
@@ -97,6 +102,8 @@ pub(crate) struct World<'a> {
     refused: HashMap<(Direction, RequestId), bool>,
     tokens: HashSet<(Direction, RequestId)>,
     granted: HashMap<Side, Vec<GateIndex>>,
+    /// How many steps of copies stood alone.
+    pub(crate) alone: u64,
     /// The rules that the last message may have broken, with `None` where it broke none.
     advice: RefCell<HashSet<Option<String>>>,
 }
@@ -128,8 +135,14 @@ impl<'a> World<'a> {
             refused: HashMap::new(),
             tokens: HashSet::new(),
             granted: HashMap::new(),
+            alone: 0,
             advice: RefCell::default(),
         }
+    }
+
+    /// What it knows of the text.
+    pub(crate) fn reading(&self) -> &'a Reading<'a> {
+        self.reading
     }
 
     /// The rule that advised against the last message, where that is certain.
@@ -215,7 +228,7 @@ impl<'a> World<'a> {
                 }
                 self.exchanges.insert(place, Exchange { message, copy, standing, token });
             }
-            Verdict::Late | Verdict::Stale => {
+            Verdict::Late | Verdict::Stale | Verdict::Either => {
                 self.refused.insert(place, true);
             }
             _ => {}
@@ -242,8 +255,19 @@ impl<'a> World<'a> {
             self.main = after;
             return (Verdict::Fine, None);
         }
-        // Does it open a copy?
-        let mut opened: Option<(Place, HashSet<Config>)> = None;
+        let opening = self.opening(direction, message);
+        let alone = opening.as_ref().is_some_and(|(body, _)| self.reading.is_alone(*body));
+        let is_step = |copy: &Copy| copy.over.is_none() && self.may_go_on(copy, event, direction);
+        match opening {
+            // What opens copies and goes on with them goes on with one where it can.
+            Some(opening) if !alone && !self.copies.iter().any(is_step) => self.open(event, item, opening),
+            opening => self.later(event, item, opening.filter(|_| alone)),
+        }
+    }
+
+    /// The body of which a message opens a copy, and the pairs of programs of which one may do that now.
+    fn opening(&self, direction: Direction, message: MessageIndex) -> Option<Opening> {
+        let mut opened: Option<Opening> = None;
         for config in &self.main {
             let openers = self.reading.openers(&config.programs[index(direction)]);
             let opener =
@@ -252,81 +276,96 @@ impl<'a> World<'a> {
                 opened.get_or_insert_with(|| (body, HashSet::new())).1.insert(config.clone());
             }
         }
-        if let Some((body, configs)) = opened {
-            if !self.gates(event) {
-                return (Verdict::Wrong("NotNegotiated"), None);
-            }
-            if let Err(kind) = self.free(event, body, None) {
-                return (Verdict::Wrong(kind), None);
-            }
-            // Who has opened a copy may read on now.
-            self.main = self.arrivals(configs);
-            let copy = self.reading.copy(body);
-            let before = Config { programs: [copy.clone(), copy], inbox: Default::default() };
-            let configs = self.sent(&HashSet::from([before]), &Item { opens: true, ..item });
-            let opener = id.map(|id| (direction, id.clone()));
-            let (keys, by) = (event.keys.clone(), direction);
-            self.copies.push(Copy { body, configs, opener, keys, over: None, by, known: false });
-            let number = self.copies.len() - 1;
-            self.settle(number, direction);
-            return (Verdict::Fine, Some(number));
-        }
-        self.later(event, direction, item)
+        opened
     }
 
-    /// A later message of a copy, which a key ties to it.
-    fn later(&mut self, event: &Event, direction: Direction, item: Item) -> (Verdict, Option<usize>) {
+    /// A new copy, or something that stands alone and holds no value.
+    fn open(&mut self, event: &Event, item: Item, (body, configs): Opening) -> (Verdict, Option<usize>) {
+        let (direction, keyed) = (item.direction, self.reading.is_keyed(body));
+        if !self.gates(event) {
+            return (Verdict::Wrong("NotNegotiated"), None);
+        }
+        if keyed && let Err(kind) = self.free(event, body, None) {
+            return (Verdict::Wrong(kind), None);
+        }
+        // Who has opened a copy may read on now.
+        self.main = self.arrivals(configs);
+        let copy = self.reading.copy(body);
+        let before = Config { programs: [copy.clone(), copy], inbox: Default::default() };
+        let opener = item.id.clone().map(|id| (direction, id));
+        let configs = self.sent(&HashSet::from([before]), &Item { opens: true, ..item });
+        self.alone += u64::from(self.reading.is_alone(body));
+        let keys = if keyed { event.keys.clone() } else { Vec::new() };
+        self.copies.push(Copy { body, configs, opener, keys, over: None, by: direction, known: false });
+        let number = self.copies.len() - 1;
+        self.settle(number, direction);
+        (Verdict::Fine, Some(number))
+    }
+
+    /// Whether a message may be a later step of a copy, which one of its keys ties to it.
+    fn may_go_on(&self, copy: &Copy, event: &Event, direction: Direction) -> bool {
+        event.keys.iter().any(|key| copy.keys.contains(key))
+            && self.reading.later(copy.body).contains(&(direction, event.message))
+    }
+
+    /// A later message of a copy, which a key ties to it, or one that stands alone.
+    fn later(&mut self, event: &Event, item: Item, alone: Option<Opening>) -> (Verdict, Option<usize>) {
+        let direction = item.direction;
         // Who sends it must be where copies do not rest.
         let sender = |config: &Config| config.programs[index(direction)].rests[way(direction)];
         let awake: HashSet<Config> = self.main.iter().filter(|config| !sender(config)).cloned().collect();
         if awake.is_empty() && self.reading.is_of_copies(direction, event.message) {
-            let opens = self.reading.body(direction, event.message).is_some();
+            // As a branch of a choice it stands alone also where copies rest.
+            if let Some(alone) = alone {
+                return self.open(event, item, alone);
+            }
+            let opened = self.reading.body(direction, event.message);
+            let opens = opened.is_some_and(|body| !self.reading.is_alone(body));
             return (Verdict::Wrong(if opens { "NotPermitted|CopiesRest" } else { "CopiesRest" }), None);
         }
         let awake = self.arrivals(awake);
-        let possible = |copy: &Copy| {
-            let keyed = self
-                .reading
-                .copy(copy.body)
-                .threads
-                .iter()
-                .any(|thread| self.reading.alphabet(thread.at).contains(&(direction, event.message)));
-            keyed && event.keys.iter().any(|key| copy.keys.contains(key))
-        };
         let declared = &self.protocol.message(event.message).unwrap().keys;
-        let fitting = (0..self.copies.len()).rev().filter(|number| possible(&self.copies[*number]));
-        let fitting: Vec<usize> = fitting.collect();
+        let fitting = (0..self.copies.len()).rev();
+        let fitting: Vec<usize> =
+            fitting.filter(|number| self.may_go_on(&self.copies[*number], event, direction)).collect();
         let live = fitting.iter().copied().find(|number| self.copies[*number].over.is_none());
         if let Some(number) = live {
             let after = self.sent(&self.copies[number].configs, &item);
             if after.is_empty() {
-                let (by, known) = (self.copies[number].by, self.copies[number].known);
+                let unheard = self.copies[number].by != direction && !self.copies[number].known;
                 let before = fitting.iter().copied().find(|number| self.copies[*number].over.is_some());
-                let Some(before) = before.filter(|_| by != direction && !known) else {
-                    return (Verdict::Wrong("NotPermitted"), None);
+                return match (before.filter(|_| unheard), alone) {
+                    // It may be meant for the one before it, by who has not heard of either's fate.
+                    (Some(before), alone) => {
+                        let late = self.sent(&self.copies[before].configs, &item);
+                        if !late.is_empty() {
+                            self.copies[before].configs = late;
+                        }
+                        (self.stale(event, alone.is_some()), None)
+                    }
+                    // By who has not heard that the value is held.
+                    (None, Some(alone)) if unheard => self.open(event, item, alone),
+                    _ => (Verdict::Wrong("NotPermitted"), None),
                 };
-                // It may be meant for the one before it, by who has not heard of either's fate.
-                let late = self.sent(&self.copies[before].configs, &item);
-                if !late.is_empty() {
-                    self.copies[before].configs = late;
-                }
-                return (Verdict::Stale, None);
             }
             if !self.gates(event) {
                 return (Verdict::Wrong("NotNegotiated"), None);
             }
+            let known = self.copies[number].known || !self.stays(number, &item);
             self.copies[number].configs = after;
             self.main = awake;
             self.settle(number, direction);
+            // What leaves the copy where it is may stand alone, by who has not heard of the copy.
+            self.copies[number].known &= known;
             return (Verdict::Fine, Some(number));
         }
         let over = fitting.first().copied();
-        match over.and_then(|number| self.copies[number].over) {
-            Some(ended) if ended != direction => {
+        match (over.and_then(|number| self.copies[number].over), alone) {
+            (Some(ended), alone) if ended != direction => {
                 let number = over.unwrap();
                 let after = self.sent(&self.copies[number].configs, &item);
                 if after.is_empty() {
-                    return (Verdict::Stale, None);
+                    return (self.stale(event, alone.is_some()), None);
                 }
                 // Too late is no excuse for what was never negotiated.
                 if !self.gates(event) {
@@ -336,10 +375,30 @@ impl<'a> World<'a> {
                 self.main = awake;
                 (Verdict::Late, None)
             }
+            (_, Some(alone)) if !event.keys.is_empty() => self.open(event, item, alone),
             _ if declared.is_empty() => (Verdict::Wrong("NotPermitted"), None),
             _ if event.keys.is_empty() => (Verdict::Wrong("NotPermitted|KeyMissing"), None),
             _ => (Verdict::Wrong("NotPermitted|UnknownKey"), None),
         }
+    }
+
+    /// What to make of a message that is not late for the copy that it seems to be about.
+    fn stale(&self, event: &Event, alone: bool) -> Verdict {
+        match (alone, self.gates(event)) {
+            (false, _) => Verdict::Stale,
+            (true, true) => Verdict::Either,
+            (true, false) => Verdict::Wrong("NotNegotiated"),
+        }
+    }
+
+    /// Whether a message may leave its sender where it is.
+    fn stays(&self, number: usize, item: &Item) -> bool {
+        let mut programs =
+            self.copies[number].configs.iter().map(|config| &config.programs[index(item.direction)]);
+        programs.any(|program| {
+            let step = self.reading.step(program, item.direction, item.message, item.id.as_ref(), false);
+            step.as_ref() == Some(program)
+        })
     }
 
     /// Whether the keys of a message are all there and free.

@@ -169,9 +169,15 @@ fn reports_follow_their_token() {
 #[test]
 fn a_token_that_is_used_again_belongs_to_the_newer_request() {
     let (small, mut checker) = active();
-    for number in 0..2 {
-        accepted(checker.request(Send, small.call.request, &id(number), Some(id(9)), never));
-    }
+    let mut call =
+        |number| accepted(checker.request(Send, small.call.request, &id(number), Some(id(9)), never)).advice;
+    assert!(call(0).is_none());
+    let advice = call(1).unwrap();
+    assert_eq!(advice.kind, ViolationKind::TokenInUse { token: id(9) });
+    assert_eq!(
+        advice.to_string(),
+        "`tools/call` carries the token 9, which a request carries that is not over"
+    );
     assert_eq!(checker.reported(Receive, &id(9)), Some(&id(1)));
     checker.answer(Receive, 0, small.call.reply).unwrap();
     assert_eq!(checker.report_on(Receive, small.progress, 9).unwrap(), StepKind::Reported);

@@ -79,3 +79,90 @@ fn what_follows_a_late_reply_under_the_key_that_it_brought_is_late_too() {
     assert_eq!(accepted(tell("t")).kind, StepKind::Swallowed);
     assert!(matches!(tell("other").unwrap_err().kind, ViolationKind::UnknownKey { .. }));
 }
+
+#[test]
+fn what_crosses_the_end_of_its_copy_and_the_refusal_of_the_step_before_is_late() {
+    let mut tables = Tables::default();
+    let (watch, ask) = (tables.request("watch"), tables.request("ask"));
+    tables.edit(watch.request).cancellable = true;
+    let cancelled = tables.cancels("cancelled");
+    tables.key("uri", false, &[watch.request, ask.request]);
+    tables.state("Active", StateKind::Replicated, &[(Send, watch.request, To::Spawn("Opening"))]);
+    tables.state("Opening", StateKind::Linear, &[(Receive, watch.reply, To::Step("Watched"))]);
+    tables.state("Watched", StateKind::Linear, &[(Receive, ask.request, To::Step("Asked"))]);
+    let answered = [(Send, ask.reply, To::Step("Watched")), (Send, ask.refusal, To::Step("Watched"))];
+    tables.state("Asked", StateKind::Linear, &answered);
+    let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    let request = |checker: &mut Checker, direction, message, number, uri: &str| {
+        let keys = [(KeyIndex(0), KeyValue::from(uri))];
+        checker.request_tied(direction, message, &id(number), None, Ties::keys(&keys), never)
+    };
+    for (number, uri) in [(1, "a"), (2, "b")] {
+        accepted(request(&mut checker, Send, watch.request, number, uri));
+        checker.answer(Receive, number, watch.reply).unwrap();
+    }
+    // The step before is refused after the end, but the refusal may get there first, by another way.
+    accepted(request(&mut checker, Receive, ask.request, 10, "a"));
+    assert_eq!(checker.take_back(Send, cancelled, 1).unwrap(), ENDED);
+    assert_eq!(checker.answer(Send, 10, ask.refusal).unwrap(), StepKind::Swallowed);
+    let next = accepted(request(&mut checker, Receive, ask.request, 11, "a"));
+    assert_eq!((next.kind, next.copy), (StepKind::Swallowed, None));
+    assert_eq!(checker.answer(Send, 11, ask.refusal).unwrap(), StepKind::Swallowed);
+    // Nothing was asked here, and what never was a step of the copy is not late for it.
+    assert_eq!(checker.take_back(Send, cancelled, 2).unwrap(), ENDED);
+    accepted(request(&mut checker, Receive, ask.request, 12, "b"));
+    let never_was = request(&mut checker, Receive, ask.request, 13, "c").unwrap_err();
+    assert!(matches!(never_was.kind, ViolationKind::UnknownKey { .. }));
+}
+
+#[test]
+fn what_asks_again_after_the_answer_that_ended_its_copy_is_not_late() {
+    let mut tables = Tables::default();
+    let (watch, ask) = (tables.request("watch"), tables.request("ask"));
+    tables.key("uri", false, &[watch.request, ask.request]);
+    tables.state("Active", StateKind::Replicated, &[(Send, watch.request, To::Spawn("Opening"))]);
+    tables.state("Opening", StateKind::Linear, &[(Receive, watch.reply, To::Step("Watched"))]);
+    tables.state("Watched", StateKind::Linear, &[(Receive, ask.request, To::Step("Asked"))]);
+    let answered = [(Send, ask.reply, To::Step("End")), (Send, ask.refusal, To::Step("Watched"))];
+    tables.state("Asked", StateKind::Linear, &answered);
+    tables.state("End", StateKind::End, &[]);
+    let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    let keys = [(KeyIndex(0), KeyValue::from("a"))];
+    let ties = Ties::keys(&keys);
+    accepted(checker.request_tied(Send, watch.request, &id(1), None, ties, never));
+    checker.answer(Receive, 1, watch.reply).unwrap();
+    accepted(checker.request_tied(Receive, ask.request, &id(10), None, ties, never));
+    assert_eq!(checker.answer(Send, 10, ask.reply).unwrap(), ENDED);
+    let again = checker.request_tied(Receive, ask.request, &id(11), None, ties, never).unwrap_err();
+    assert!(matches!(again.kind, ViolationKind::UnknownKey { .. }));
+}
+
+#[test]
+fn what_follows_a_late_reply_is_late_for_its_own_copy_and_not_for_the_one_before() {
+    let mut tables = Tables::default();
+    let (make, step, done) =
+        (tables.request("make"), tables.notification("step"), tables.notification("done"));
+    tables.edit(make.request).cancellable = true;
+    let cancelled = tables.cancels("cancelled");
+    tables.key("task", false, &[make.reply, step, done]);
+    tables.state("Active", StateKind::Replicated, &[(Send, make.request, To::Spawn("Asked"))]);
+    tables.state("Asked", StateKind::Linear, &[(Receive, make.reply, To::Step("Task"))]);
+    tables.state("Task", StateKind::Linear, &[(Receive, step, To::Step("Half"))]);
+    tables.state("Half", StateKind::Linear, &[(Receive, done, To::Step("End"))]);
+    tables.state("End", StateKind::End, &[]);
+    let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    let keys = [(KeyIndex(0), KeyValue::from("t"))];
+    let ties = Ties::keys(&keys);
+    checker.ask(Send, make.request, 1).unwrap();
+    accepted(checker.reply_tied(Receive, &id(1), make.reply, ties));
+    accepted(checker.notification_tied(Receive, step, About::Nothing, ties, never));
+    assert_eq!(checker.take_back(Send, cancelled, 1).unwrap(), ENDED);
+    // The other side has heard of that, and gives the value again, to a copy that it does not know to be over.
+    checker.ask(Send, make.request, 2).unwrap();
+    assert_eq!(checker.take_back(Send, cancelled, 2).unwrap(), ENDED);
+    assert_eq!(accepted(checker.stray_reply_tied(Receive, &id(2), ties)).kind, StepKind::Swallowed);
+    for message in [step, done] {
+        let late = accepted(checker.notification_tied(Receive, message, About::Nothing, ties, never));
+        assert_eq!(late.kind, StepKind::Swallowed);
+    }
+}

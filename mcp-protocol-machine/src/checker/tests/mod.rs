@@ -8,6 +8,7 @@ mod late;
 mod model;
 pub(crate) mod random;
 mod random_walks;
+mod renewed;
 mod resting;
 mod sessions;
 mod tables;

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 use std::task::Waker;
+use std::time::Duration;
 
 use mcp_protocol_machine::About;
 use mcp_protocol_machine::protocol::Side;
@@ -10,27 +11,36 @@ use serde_json::{Value, json};
 use super::desk::messages::{APPROVE, ASK, CHANGED, HELLO};
 use super::pair::End;
 use crate::driver::{Endpoint, MessageKind, Origin, Outgoing, Outlet, Place};
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::options::Options;
+use crate::session::Patience;
 
 /// Keeps what it is given.
 #[derive(Clone, Debug, Default)]
-struct Kept(Arc<Mutex<Seen>>);
+pub(super) struct Kept(Arc<Mutex<Seen>>);
 
 #[derive(Debug, Default)]
-struct Seen {
+pub(super) struct Seen {
     said: Vec<(Value, MessageKind, Option<u64>)>,
+    renewals: u64,
     settled: Vec<u64>,
     hung_up: Vec<u64>,
+    not_awaited: Vec<i64>,
+    none_awaited: bool,
     waiting: usize,
 }
 
 impl Kept {
-    fn said(&self) -> Vec<(Value, MessageKind, Option<u64>)> {
+    pub(super) fn said(&self) -> Vec<(Value, MessageKind, Option<u64>)> {
         std::mem::take(&mut self.0.lock().unwrap().said)
     }
 
-    fn settled(&self) -> Vec<u64> {
+    /// How often the session had been begun anew when something was said last.
+    pub(super) fn renewals(&self) -> u64 {
+        self.0.lock().unwrap().renewals
+    }
+
+    pub(super) fn settled(&self) -> Vec<u64> {
         std::mem::take(&mut self.0.lock().unwrap().settled)
     }
 }
@@ -39,7 +49,9 @@ impl Outlet for Kept {
     fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
         let message = serde_json::from_slice(outgoing.message).unwrap();
         let about = outgoing.about.map(|Origin(number)| number);
-        self.0.lock().unwrap().said.push((message, outgoing.kind, about));
+        let mut seen = self.0.lock().unwrap();
+        seen.said.push((message, outgoing.kind, about));
+        seen.renewals = outgoing.renewals;
         None
     }
 
@@ -53,19 +65,29 @@ impl Outlet for Kept {
         None
     }
 
+    fn not_awaited(&mut self, id: i64) -> Option<Waker> {
+        self.0.lock().unwrap().not_awaited.push(id);
+        None
+    }
+
+    fn none_awaited(&mut self) -> Vec<Waker> {
+        self.0.lock().unwrap().none_awaited = true;
+        Vec::new()
+    }
+
     fn waiting(&self) -> usize {
         self.0.lock().unwrap().waiting
     }
 }
 
-fn watched(end: &End) -> Kept {
+pub(super) fn watched(end: &End) -> Kept {
     let kept = Kept::default();
     end.link.offer_outlet(Box::new(kept.clone()));
     kept
 }
 
 /// Feeds a message under a name; how many requests in it were accepted, and whether it was refused.
-fn feed(end: &End, message: &str, name: u64) -> (usize, bool) {
+pub(super) fn feed(end: &End, message: &str, name: u64) -> (usize, bool) {
     let received = end.link.receive_message(message.as_bytes(), Origin(name), end.now);
     (received.requests, received.refused.is_some())
 }
@@ -187,4 +209,33 @@ fn a_call_that_was_not_delivered_fails_alone() {
     client.link.request_failed(lost, Error::SessionInvalid);
     feed(&client, &json!({"jsonrpc":"2.0","id":other,"result":"fine"}).to_string(), 0);
     assert_eq!(client.outcome(other), Some(Ok("\"fine\"".to_owned())));
+}
+
+#[test]
+fn the_transport_hears_when_nobody_waits_for_a_reply_any_more() {
+    let mut client = End::ready_client(Options::default());
+    let kept = watched(&client);
+    let heard = || std::mem::take(&mut kept.0.lock().unwrap().not_awaited);
+    let calls: Vec<i64> = (0..6).map(|_| client.call(ASK, "\"?\"")).collect();
+    assert_eq!(heard(), [0; 0]);
+    // It is answered, well or not; taken back; let go of; late; or not delivered.
+    feed(&client, &json!({"jsonrpc":"2.0","id":calls[0],"result":"fine"}).to_string(), 0);
+    assert_eq!(heard(), [calls[0]]);
+    feed(&client, &json!({"jsonrpc":"2.0","id":calls[1],"error":{"code":1,"message":"no"}}).to_string(), 0);
+    assert_eq!(heard(), [calls[1]]);
+    client.link.with(|engine| engine.cancel(calls[2], None)).unwrap();
+    assert_eq!(heard(), [calls[2]]);
+    client.link.with(|engine| engine.let_go(calls[3]));
+    assert_eq!(heard(), [calls[3]]);
+    let now = client.now;
+    let patience = Patience { timeout: Some(Duration::from_secs(1)), ..Patience::default() };
+    client.link.with(|engine| engine.limit_call(calls[4], now, patience));
+    client.later(Duration::from_secs(2));
+    assert_eq!(heard(), [calls[4]]);
+    client.link.request_failed(calls[5], Error::SessionInvalid);
+    assert_eq!(heard(), [calls[5]]);
+    assert!(!kept.0.lock().unwrap().none_awaited);
+    client.call(ASK, "\"?\"");
+    client.link.with(|engine| engine.end(Reason::PeerClosed));
+    assert!(kept.0.lock().unwrap().none_awaited && heard().is_empty());
 }

@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tokio::runtime::Handle;
@@ -18,13 +17,14 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::error::HttpError;
+use super::message::Message;
 use super::options::ClientOptions;
 use super::provider::AnyProvider;
 use super::renewal::Beginning;
+use super::running::{Over, Requests};
 use super::{HttpClient, posting};
-use crate::driver::{Endpoint, MessageKind, Origin, Outgoing, Outlet};
+use crate::driver::{Endpoint, Origin, Outgoing, Outlet};
 use crate::error::{Error, Reason};
-use crate::jsonrpc::asked;
 use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 
@@ -33,56 +33,6 @@ const EITHER: &str = "application/json, text/event-stream";
 
 const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
 const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
-
-/// A message to be posted.
-#[derive(Clone, Debug)]
-pub(super) struct Message {
-    pub(super) text: Bytes,
-    pub(super) kind: MessageKind,
-    asks: Asks,
-}
-
-/// The requests in a message.
-#[derive(Clone, Debug)]
-enum Asks {
-    Nothing,
-    One(i64),
-    Several(Arc<[i64]>),
-}
-
-impl Message {
-    fn new(text: &[u8], kind: MessageKind) -> Message {
-        let asks = match kind {
-            MessageKind::Request { id, .. } => Asks::One(id),
-            MessageKind::Several => Asks::Several(asked(text).into()),
-            _ => Asks::Nothing,
-        };
-        Message { text: Bytes::copy_from_slice(text), kind, asks }
-    }
-
-    /// The ids of the requests in it.
-    pub(super) fn asks(&self) -> &[i64] {
-        match &self.asks {
-            Asks::Nothing => &[],
-            Asks::One(id) => std::slice::from_ref(id),
-            Asks::Several(ids) => ids,
-        }
-    }
-
-    /// Whether somebody waits for a reply to it.
-    pub(super) fn is_awaited(&self, endpoint: &dyn Endpoint) -> bool {
-        self.asks().iter().any(|id| endpoint.awaits(*id))
-    }
-
-    pub(super) fn is_step(&self) -> bool {
-        match self.kind {
-            MessageKind::Request { place, .. }
-            | MessageKind::Notification { place }
-            | MessageKind::Result { place } => place.is_step(),
-            MessageKind::Error | MessageKind::Batch | MessageKind::Several => false,
-        }
-    }
-}
 
 /// The session, as the server knows it.
 #[derive(Clone, Debug, Default)]
@@ -98,6 +48,8 @@ pub(super) struct Identity {
 pub(super) struct State {
     pub(super) identity: Identity,
     pub(super) beginning: Beginning,
+    /// What may end each request of this side.
+    pub(super) requests: Requests,
     /// The server has begun to answer the first message, so it has named the session; or it needs none.
     pub(super) opened: bool,
     /// The version that was agreed on is known.
@@ -128,6 +80,8 @@ pub(super) struct Conversation {
     tasks: Mutex<JoinSet<()>>,
     queued: Notify,
     opened: Notify,
+    /// The server has taken a message.
+    pub(super) went_through: Notify,
     /// The server has answered the request for the stream of what it says unasked, or cannot be asked.
     pub(super) listened: Notify,
     /// Held by whoever begins the session anew.
@@ -145,7 +99,8 @@ impl std::fmt::Debug for Conversation {
 impl Conversation {
     pub(super) fn new(client: HttpClient, endpoint: Arc<dyn Endpoint>) -> Arc<Conversation> {
         let HttpClient { client, url, headers, options, provider } = client;
-        let version = options.protocol_version.as_deref().and_then(|text| HeaderValue::from_str(text).ok());
+        let version = options.protocol_version.clone().or_else(|| endpoint.agreed_version());
+        let version = version.and_then(|text| HeaderValue::from_str(&text).ok());
         let opened = provider.is_some();
         let identity = Identity { version, ..Identity::default() };
         let conversation = Arc::new(Conversation {
@@ -160,6 +115,7 @@ impl Conversation {
             tasks: Mutex::new(JoinSet::new()),
             queued: Notify::new(),
             opened: Notify::new(),
+            went_through: Notify::new(),
             listened: Notify::new(),
             renewing: tokio::sync::Mutex::new(()),
             generations: watch::Sender::new(0),
@@ -202,20 +158,46 @@ impl Conversation {
         reqwest::RequestBuilder::from_parts(self.client.clone(), request)
     }
 
-    /// The session, as it is to be named in the next request.
-    pub(super) async fn identity(&self) -> Result<Identity, Error> {
-        let mut identity = self.state().identity.clone();
-        if let Some(provider) = &self.provider {
-            let id = provider.name().await.map_err(Error::SessionProvider)?;
-            let id = HeaderValue::from_str(&id).map_err(|error| Error::SessionProvider(Arc::new(error)))?;
-            identity.id = Some(id);
+    /// The session, as it is to be named in the next request. That a message is made in it counts from this call on.
+    pub(super) fn identity(
+        &self,
+        message: Option<&Message>,
+    ) -> impl Future<Output = Result<Identity, Error>> + Send {
+        let mut identity = {
+            let mut state = self.state();
+            state.requests.made_here(message.map_or(&[], Message::asks));
+            state.identity.clone()
+        };
+        let provider = self.provider.clone();
+        async move {
+            if let Some(provider) = provider {
+                let id = provider.name().await.map_err(Error::SessionProvider)?;
+                let id =
+                    HeaderValue::from_str(&id).map_err(|error| Error::SessionProvider(Arc::new(error)))?;
+                identity.id = Some(secret(id));
+            }
+            Ok(identity)
         }
-        Ok(identity)
     }
 
-    /// Hands a message of the server to the session.
-    pub(super) fn receive(&self, message: &[u8]) {
-        self.endpoint.receive_message(message, Origin(0), Instant::now().into_std());
+    /// Hands a message of the server to the session, unless it came in one that the server has lost meanwhile.
+    pub(super) fn receive(&self, message: &[u8], generation: u64) {
+        if self.state().identity.generation == generation {
+            self.endpoint.receive_message(message, Origin(0), Instant::now().into_std());
+        }
+    }
+
+    /// The session was begun anew. `tell` is called when nothing that came in the lost one is handed over any more.
+    pub(super) fn began_anew(&self, identity: Identity, tell: impl FnOnce()) {
+        let generation = identity.generation;
+        let wakers = {
+            let mut state = self.state();
+            state.identity = identity;
+            state.requests.all(Over::Renewed)
+        };
+        tell();
+        wakers.into_iter().for_each(Waker::wake);
+        self.generations.send_replace(generation);
     }
 
     /// A message was not delivered, or its reply will not come.
@@ -349,6 +331,12 @@ impl Conversation {
     }
 }
 
+/// The id of a session. Whoever knows it can speak in the session, so it is kept from logs.
+pub(super) fn secret(mut id: HeaderValue) -> HeaderValue {
+    id.set_sensitive(true);
+    id
+}
+
 /// The error for a message that was not delivered.
 pub(super) fn not_delivered(error: impl StdError + Send + Sync + 'static) -> Error {
     Error::NotDelivered(Arc::new(error))
@@ -360,11 +348,12 @@ pub(super) struct Way(pub(super) Arc<Conversation>);
 
 impl Outlet for Way {
     fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
-        let message = Message::new(outgoing.message, outgoing.kind);
         let mut state = self.0.state();
         if state.over {
             return None;
         }
+        let message = Message::new(outgoing);
+        state.requests.made(message.asks());
         state.waiting = state.waiting.saturating_add(message.text.len());
         let beside = !message.asks().is_empty() && state.opened && !state.posting && state.queue.is_empty();
         if beside {
@@ -380,6 +369,14 @@ impl Outlet for Way {
 
     fn settled(&mut self, _: Origin) -> Option<Waker> {
         None
+    }
+
+    fn not_awaited(&mut self, id: i64) -> Option<Waker> {
+        self.0.state().requests.not_awaited(id)
+    }
+
+    fn none_awaited(&mut self) -> Vec<Waker> {
+        self.0.state().requests.all(Over::NotAwaited)
     }
 
     fn stepped(&mut self) {

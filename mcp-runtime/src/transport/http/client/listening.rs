@@ -1,7 +1,7 @@
 //! GET: the stream for what the server says unasked.
 //!
 //! In: nothing. Out: the server's messages, handed to the session, for as long as it lives. Refuses to insist where the
-//! server has no such stream, and to hammer on one that is gone.
+//! server has no such stream, to take its absence for the loss of the session, and to hammer on one that is gone.
 
 use std::sync::Arc;
 
@@ -22,32 +22,42 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
     let mut retry = None;
     let mut failures: usize = 0;
     let mut generation = None;
+    // The server has opened a stream in this session, so it has such streams.
+    let mut opened = false;
+    // A stream was refused in a session in which a call has succeeded.
+    let mut refused = false;
     loop {
-        let identity = match conversation.identity().await {
+        let identity = match conversation.identity(None).await {
             Ok(identity) => identity,
             Err(error) => {
                 let Error::SessionProvider(error) = error else { return };
                 conversation.endpoint.report(Report::Undelivered { problem: error.to_string() });
-                failures += 1;
-                tokio::time::sleep(conversation.pause(retry, failures)).await;
+                // Whoever names the sessions has none, until a call goes through.
+                conversation.went_through.notified().await;
                 continue;
             }
         };
         if generation.replace(identity.generation) != Some(identity.generation) {
             // Another session knows nothing of this one's events.
-            last = None;
+            (last, opened) = (None, false);
         }
         let mut request = conversation.request(Method::GET, &identity);
         if let Some(last) = &last {
             request = request.header(LAST_EVENT_ID, last);
         }
-        let answer = request.send().await;
+        let mut generations = conversation.generations.subscribe();
+        let answer = tokio::select! {
+            answer = request.send() => answer,
+            // Some servers begin an answer with its first event only.
+            _ = generations.wait_for(|now| *now > identity.generation) => continue,
+        };
         conversation.listened.notify_one();
         match answer {
             Ok(response) if response.status().is_success() => {
                 if !has_form(&response, EVENT_STREAM) {
                     return;
                 }
+                (opened, refused) = (true, false);
                 let mut events = Events::new(conversation.options.max_message_bytes);
                 let came = read(conversation, response, &mut events, identity.generation).await;
                 last = events.last_id.or(last);
@@ -59,15 +69,29 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                 if identity.id.is_some()
                     && conversation.options.unknown_session.contains(&response.status().as_u16()) =>
             {
+                let opened = std::mem::take(&mut opened);
                 if conversation.provider.is_some() {
-                    let problem = Error::SessionInvalid.to_string();
-                    conversation.endpoint.report(Report::Undelivered { problem });
-                    failures = failures.saturating_add(1);
-                } else if let Err(renewal) = renew(conversation, identity.generation).await {
-                    return conversation.endpoint.failed(Reason::SessionInvalid(renewal));
-                } else {
-                    failures = failures.saturating_add(1);
+                    if opened {
+                        let problem = Error::SessionInvalid.to_string();
+                        conversation.endpoint.report(Report::Undelivered { problem });
+                    } else if std::mem::replace(&mut refused, true) {
+                        return tracing::debug!("the server opens no stream");
+                    }
+                    // The session is gone, or there are no such streams. Which of them, the next call tells.
+                    conversation.went_through.notified().await;
+                    continue;
                 }
+                if !opened {
+                    // It may mean that there are no such streams, and is no reason to give a session up that others
+                    // use. If it is lost, they will notice.
+                    tracing::debug!("the server opens no stream in this session");
+                    let _ = generations.wait_for(|now| *now > identity.generation).await;
+                    continue;
+                }
+                if let Err(renewal) = renew(conversation, identity.generation).await {
+                    return conversation.endpoint.failed(Reason::SessionInvalid(renewal));
+                }
+                failures = failures.saturating_add(1);
             }
             // It will not be otherwise the next time.
             Ok(response) if response.status().is_client_error() => {
@@ -101,7 +125,7 @@ async fn read(
         let Ok(Some(piece)) = piece else { return came };
         let fed = events.feed(&piece, |data| {
             if !data.is_empty() {
-                conversation.receive(data);
+                conversation.receive(data, generation);
             }
         });
         came = true;

@@ -10,8 +10,8 @@
 //! one way to say it. Or a [`SessionProvider`] names it, because the session belongs to somebody else.
 //!
 //! - `options.rs`, `provider.rs`, `error.rs`: settings; who names sessions; what can go wrong.
-//! - `conversation.rs`: what the requests of a session share. `posting.rs`: POST. `sending.rs`: a
-//!   long message. `listening.rs`: GET.
+//! - `conversation.rs`, `message.rs`: what the requests of a session share; what is posted. `posting.rs`: POST.
+//!   `sending.rs`: a long message. `running.rs`: what ends a request before its answer does. `listening.rs`: GET.
 //!   `renewal.rs`: sessions that the server has lost. `events.rs`: streams of events. `ends.rs`: how it ends.
 
 mod conversation;
@@ -19,11 +19,15 @@ mod ends;
 mod error;
 mod events;
 mod listening;
+mod message;
 mod options;
 mod posting;
 mod provider;
 mod renewal;
+mod running;
 mod sending;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -19,16 +19,23 @@ pub struct ClientOptions {
     /// How long to wait before a stream that was cut is opened anew, where the server says nothing. After each attempt
     /// that fails the wait doubles, up to half a minute. Default: 1 second.
     pub retry: Duration,
-    /// How often in a row a stream with an outstanding answer is opened anew before the call fails. Default: 5.
+    /// How often in a row opening a stream anew, that an answer is awaited on, may fail before the call does. A server
+    /// that ends the stream and has the client come back is no failure. Default: 5.
     pub resume_attempts: usize,
     /// How long a notification or a reply may take to be accepted. Default: 30 seconds.
     pub post_within: Duration,
+    /// How long beginning a session anew may take that the server has lost, before the session ends. Default: 30 seconds.
+    pub renew_within: Duration,
+    /// How long a call that was made in a lost session may take to be told so once another was begun: it is then made
+    /// once more, and fails otherwise. Default: 2 seconds.
+    pub replay_within: Duration,
     /// How long deleting the session may take at the end. Default: 2 seconds.
     pub delete_within: Duration,
     /// The statuses by which a server says that it does not know the session. Default: 404. Some servers say 400.
     pub unknown_session: Vec<u16>,
-    /// The version of the protocol that the header `MCP-Protocol-Version` names before one was agreed on, or where a
-    /// session is continued that others have begun. Default: none.
+    /// The version of the protocol that the header `MCP-Protocol-Version` names before one was agreed on. Default: none,
+    /// but where a session is continued that others have begun, the version of that session
+    /// ([`Resumed::version`](crate::Resumed::version)).
     pub protocol_version: Option<String>,
 }
 
@@ -41,6 +48,8 @@ impl Default for ClientOptions {
             retry: Duration::from_secs(1),
             resume_attempts: 5,
             post_within: Duration::from_secs(30),
+            renew_within: Duration::from_secs(30),
+            replay_within: Duration::from_secs(2),
             delete_within: Duration::from_secs(2),
             unknown_session: vec![404],
             protocol_version: None,
@@ -75,6 +84,8 @@ impl ClientOptions {
         retry: Duration,
         resume_attempts: usize,
         post_within: Duration,
+        renew_within: Duration,
+        replay_within: Duration,
         delete_within: Duration,
         unknown_session: Vec<u16>,
     }

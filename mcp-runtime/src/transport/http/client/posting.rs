@@ -10,10 +10,12 @@ use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Body, Method, Response, StatusCode};
 
-use super::conversation::{Conversation, Identity, Message, not_delivered};
+use super::conversation::{Conversation, Identity, not_delivered, secret};
 use super::error::HttpError;
 use super::events::Events;
+use super::message::Message;
 use super::renewal::renew;
+use super::running::{Over, Running};
 use super::sending::{LONG, Sending, Taken};
 use crate::error::{Error, Reason, Renewal};
 use crate::jsonrpc::{Envelope, parse, path};
@@ -23,22 +25,25 @@ use crate::transport::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, SESSION_ID};
 /// How much of what a server says with a failure is kept.
 const SAID: usize = 1024;
 
-/// How often a reader of a silent stream looks whether anybody still waits.
-const LOOK: Duration = Duration::from_secs(30);
+/// How long an answer may go on that nobody waits for any more: whoever ends it keeps its connection for others.
+const END: Duration = Duration::from_secs(1);
 
 /// Delivers one message, and its answer.
 pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message) {
     let mut accepted = Accepted { conversation, message: Some(message), taken: None };
+    let running = Running::new(conversation, message);
     let mut again = false;
     loop {
-        let identity = match conversation.identity().await {
-            Ok(identity) => identity,
+        let identity = conversation.identity(Some(message));
+        let posted = post(conversation, message, accepted.body(message), identity);
+        let asked = running.until_over(posted, |over| match over {
+            Over::NotAwaited => Duration::ZERO,
+            // It may yet be told that the session is lost, and is then made once more.
+            Over::Renewed => conversation.options.replay_within,
+        });
+        let (identity, response) = match asked.await.unwrap_or_else(|over| Err(over.into())) {
+            Ok(asked) => asked,
             Err(error) => return conversation.fail(message, error),
-        };
-        let request = conversation.request(Method::POST, &identity);
-        let response = match request.body(accepted.body(message)).send().await {
-            Ok(response) => response,
-            Err(error) => return conversation.fail(message, not_delivered(HttpError::from(error))),
         };
         let status = response.status();
         if identity.id.is_some() && conversation.options.unknown_session.contains(&status.as_u16()) {
@@ -49,9 +54,16 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
                 return conversation.endpoint.failed(Reason::SessionInvalid(Renewal::LostAgain));
             }
             match renew(conversation, identity.generation).await {
+                // Somebody may have let go of the call, or nobody may want its answer any more.
+                Ok(()) if !message.asks().is_empty() && !message.is_awaited(&*conversation.endpoint) => {
+                    return;
+                }
                 Ok(()) => continue,
                 Err(renewal) => return conversation.endpoint.failed(Reason::SessionInvalid(renewal)),
             }
+        }
+        if status.is_success() {
+            conversation.went_through.notify_waiters();
         }
         if status.is_success() && message.is_step() && conversation.provider.is_none() {
             note_session(conversation, &response);
@@ -60,12 +72,42 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
         if status.is_success() && message.is_step() && conversation.provider.is_none() {
             conversation.state().beginning.record(message);
         }
-        let outcome = answered(conversation, message, identity, response).await;
-        if let Err(error) = outcome {
+        let answer =
+            running.until_over(answered(conversation, message, identity, response), |over| match over {
+                Over::NotAwaited => END,
+                // It is an answer of the lost session, which nothing is taken from any more.
+                Over::Renewed => Duration::ZERO,
+            });
+        if let Err(error) = answer.await.unwrap_or_else(|over| Err(over.into())) {
             conversation.fail(message, error);
         }
         return;
     }
+}
+
+impl From<Over> for Error {
+    fn from(over: Over) -> Error {
+        not_delivered(match over {
+            Over::Renewed => HttpError::Renewed,
+            Over::NotAwaited => HttpError::NoReply,
+        })
+    }
+}
+
+/// Posts a message; the session that it was posted in, and the head of the answer.
+async fn post(
+    conversation: &Conversation,
+    message: &Message,
+    body: Body,
+    identity: impl Future<Output = Result<Identity, Error>>,
+) -> Result<(Identity, Response), Error> {
+    let identity = identity.await?;
+    if message.is_lost(identity.generation) {
+        // What it is about was asked in a session that is lost; in this one its id means nothing, or something else.
+        return Err(Over::Renewed.into());
+    }
+    let response = conversation.request(Method::POST, &identity).body(body).send().await;
+    Ok((identity, response.map_err(|error| not_delivered(HttpError::from(error)))?))
 }
 
 /// Says once that a message is no longer on its way, at the latest when nobody delivers it any more.
@@ -112,32 +154,26 @@ async fn answered(
     response: Response,
 ) -> Result<(), Error> {
     let status = response.status();
-    if !status.is_success() {
-        return refused(conversation, message, response).await;
-    }
     if message.asks().is_empty() {
-        return Ok(());
+        return if status.is_success() {
+            Ok(())
+        } else {
+            refused(conversation, message, &identity, response).await
+        };
     }
     if identity.id.is_none() && conversation.provider.is_none() {
         // It is the first message, whose answer has named the session.
         identity.id.clone_from(&conversation.state().identity.id);
     }
-    if status == StatusCode::ACCEPTED || status == StatusCode::NO_CONTENT {
+    if !status.is_success() {
+        refused(conversation, message, &identity, response).await?;
+    } else if status == StatusCode::ACCEPTED || status == StatusCode::NO_CONTENT {
         return Err(not_delivered(HttpError::NoReply));
-    }
-    if has_form(&response, JSON) {
+    } else if has_form(&response, JSON) {
         let body = whole(response, conversation.options.max_message_bytes).await.map_err(not_delivered)?;
-        hand_over(conversation, message, &body);
+        hand_over(conversation, message, &identity, &body);
     } else if has_form(&response, EVENT_STREAM) {
-        let mut generations = conversation.generations.subscribe();
-        let lost = async {
-            // The sender lives as long as the conversation.
-            let _ = generations.wait_for(|now| *now > identity.generation).await;
-        };
-        tokio::select! {
-            streamed = stream(conversation, message, &identity, response) => streamed.map_err(not_delivered)?,
-            () = lost => return Err(not_delivered(HttpError::Renewed)),
-        }
+        stream(conversation, message, &identity, response).await.map_err(not_delivered)?;
     } else {
         return Err(not_delivered(HttpError::Form(form(&response).to_owned())));
     }
@@ -145,7 +181,7 @@ async fn answered(
 }
 
 /// Hands a message of the server over, after a look at it if it may open the session.
-fn hand_over(conversation: &Conversation, message: &Message, came: &[u8]) {
+fn hand_over(conversation: &Conversation, message: &Message, identity: &Identity, came: &[u8]) {
     if message.is_step() && conversation.provider.is_none() {
         let mut state = conversation.state();
         if !state.agreed
@@ -158,7 +194,7 @@ fn hand_over(conversation: &Conversation, message: &Message, came: &[u8]) {
             state.identity.version = version.or(state.identity.version.take());
         }
     }
-    conversation.receive(came);
+    conversation.receive(came, identity.generation);
 }
 
 /// The version that the result of the first request names.
@@ -170,10 +206,7 @@ pub(super) fn version(result: &str) -> Option<String> {
 fn note_session(conversation: &Conversation, response: &Response) {
     let mut state = conversation.state();
     if let Some(id) = response.headers().get(SESSION_ID).filter(|_| state.identity.id.is_none()) {
-        let mut id = id.clone();
-        // Whoever knows it can speak in the session, so it is kept from logs.
-        id.set_sensitive(true);
-        state.identity.id = Some(id);
+        state.identity.id = Some(secret(id.clone()));
     }
 }
 
@@ -200,7 +233,12 @@ pub(super) async fn whole(mut response: Response, most: usize) -> Result<Bytes, 
 }
 
 /// Reads why a message was refused. If it is an error for the request itself, the session gets it.
-async fn refused(conversation: &Conversation, message: &Message, response: Response) -> Result<(), Error> {
+async fn refused(
+    conversation: &Conversation,
+    message: &Message,
+    identity: &Identity,
+    response: Response,
+) -> Result<(), Error> {
     let status = response.status();
     let is_json = has_form(&response, JSON);
     let most = if is_json { conversation.options.max_message_bytes } else { SAID };
@@ -208,7 +246,7 @@ async fn refused(conversation: &Conversation, message: &Message, response: Respo
     if let (true, [id]) = (is_json, message.asks()) {
         let own = mcp_protocol_machine::RequestId::Number(*id);
         if matches!(parse(&body, usize::MAX), Ok(Envelope::Error { id, .. }) if id == own) {
-            conversation.receive(&body);
+            conversation.receive(&body, identity.generation);
             return Ok(());
         }
     }
@@ -245,29 +283,30 @@ async fn stream(
     let mut last: Option<HeaderValue> = None;
     let mut retry = None;
     let mut failures = 0;
+    let mut outcome = Err(HttpError::NoReply);
     loop {
-        let mut outcome = Err(HttpError::NoReply);
         if let Some(response) = response.take() {
             let mut events = Events::new(conversation.options.max_message_bytes);
             let mut came = false;
-            outcome = read(conversation, message, response, &mut events, &mut came).await;
+            outcome = read(conversation, message, identity, response, &mut events, &mut came).await;
             if let Err(error @ HttpError::TooLong(_)) = outcome {
                 return Err(error);
             }
-            last = events.last_id.or(last);
-            retry = events.retry.or(retry);
-            if came {
+            if outcome.is_ok() || came || events.last_id.is_some() {
+                // A server may end a stream as often as it likes, and have its client come back for the answer.
                 failures = 0;
             }
+            last = events.last_id.or(last);
+            retry = events.retry.or(retry);
         }
         if !message.is_awaited(&*conversation.endpoint) {
             return Ok(());
         }
-        failures += 1;
-        let Some(last) = last.as_ref().filter(|_| failures <= conversation.options.resume_attempts) else {
+        let Some(last) = last.as_ref().filter(|_| failures < conversation.options.resume_attempts) else {
             return outcome.and(Err(HttpError::NoReply));
         };
-        tokio::time::sleep(conversation.pause(retry, failures.saturating_sub(1))).await;
+        tokio::time::sleep(conversation.pause(retry, failures)).await;
+        failures += 1;
         // Event ids mean something in the session that they came in only.
         let request = conversation.request(Method::GET, identity);
         match request.header(LAST_EVENT_ID, last).send().await {
@@ -278,31 +317,27 @@ async fn stream(
                 let status = resumed.status();
                 return Err(failure(status, &beginning(resumed, SAID).await));
             }
-            Err(_) => {}
+            Err(error) => outcome = Err(error.into()),
         }
     }
 }
 
-/// Reads one connection's part of a stream. Ends with the stream, or when nobody waits for the reply any more.
+/// Reads one connection's part of a stream, to its end.
 async fn read(
     conversation: &Arc<Conversation>,
     message: &Message,
+    identity: &Identity,
     mut response: Response,
     events: &mut Events,
     came: &mut bool,
 ) -> Result<(), HttpError> {
-    loop {
-        let piece = match tokio::time::timeout(LOOK, response.chunk()).await {
-            Ok(piece) => piece?,
-            Err(_) if message.is_awaited(&*conversation.endpoint) => continue,
-            Err(_) => return Ok(()),
-        };
-        let Some(piece) = piece else { return Ok(()) };
+    while let Some(piece) = response.chunk().await? {
         events.feed(&piece, |data| {
             if !data.is_empty() {
                 *came = true;
-                hand_over(conversation, message, data);
+                hand_over(conversation, message, identity, data);
             }
         })?;
     }
+    Ok(())
 }

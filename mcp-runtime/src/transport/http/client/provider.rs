@@ -1,6 +1,6 @@
 //! Who names the session, where that is not this client.
 //!
-//! In: nothing. Out: the id of the session, once for each HTTP request. Refuses to have an opinion on where ids come
+//! In: nothing. Out: the id of the session, for each message and each stream. Refuses to have an opinion on where ids come
 //! from: no provider is shipped.
 
 use std::error::Error as StdError;
@@ -16,7 +16,10 @@ pub trait SessionProvider: Send + Sync + 'static {
     /// [`Error::SessionProvider`](crate::Error::SessionProvider).
     type Error: StdError + Send + Sync + 'static;
 
-    /// The id of the session. Asked once for each request.
+    /// The id of the session. Asked once for each message that is posted, and each time that the stream is opened for
+    /// what the server says unasked ([`listen`](super::ClientOptions::listen), on by default). The answer to a message
+    /// that is taken up after a cut is asked for under the id of the message: events mean something in their own
+    /// session only.
     fn session_id(&self) -> impl Future<Output = Result<String, Self::Error>> + Send;
 }
 

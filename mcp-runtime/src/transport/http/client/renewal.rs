@@ -11,9 +11,10 @@ use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::HeaderValue;
 
-use super::conversation::{Conversation, Identity, Message, not_delivered};
+use super::conversation::{Conversation, Identity, not_delivered, secret};
 use super::error::HttpError;
 use super::events::Events;
+use super::message::Message;
 use super::posting::{beginning, failure, form, has_form, version, whole};
 use crate::driver::{MessageKind, Place};
 use crate::error::{Error, Renewal};
@@ -74,6 +75,31 @@ pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> Result
         }
         (state.beginning.said.clone(), state.beginning.version.clone())
     };
+    let begun = tokio::time::timeout(conversation.options.renew_within, begin(conversation, said, agreed));
+    match begun.await.unwrap_or_else(|_| Err(undelivered(HttpError::Late))) {
+        Ok((mut identity, renewed)) => {
+            identity.generation = lost.saturating_add(1);
+            conversation.began_anew(identity, || {
+                let (request, reply) =
+                    renewed.map(|(request, reply)| (request.text, reply)).unwrap_or_default();
+                conversation.endpoint.renewed(&request, &reply);
+            });
+            Ok(())
+        }
+        Err(renewal) => {
+            // The session ends with that. Whoever waits for it does not try once more.
+            conversation.state().beginning.not_repeatable();
+            Err(renewal)
+        }
+    }
+}
+
+/// Says the beginning of the session: how it is named now, and the request and the reply that it began with.
+async fn begin(
+    conversation: &Conversation,
+    said: Vec<Message>,
+    agreed: Option<String>,
+) -> Result<(Identity, Option<(Message, Bytes)>), Renewal> {
     let mut identity = Identity::default();
     let mut renewed: Option<(Message, Bytes)> = None;
     for message in said {
@@ -93,11 +119,9 @@ pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> Result
         }
         let &[id] = message.asks() else { continue };
         if let Some(named) = response.headers().get(SESSION_ID) {
-            let mut named: HeaderValue = named.clone();
-            named.set_sensitive(true);
-            identity.id = Some(named);
+            identity.id = Some(secret(named.clone()));
         }
-        let reply = reply(conversation, id, response).await.map_err(undelivered)?;
+        let reply = reply(conversation, &identity, id, response).await.map_err(undelivered)?;
         let result = match parse(&reply, usize::MAX) {
             Ok(Envelope::Result { result, .. }) => result,
             Ok(Envelope::Error { error, .. }) => return Err(Renewal::Refused(error)),
@@ -111,15 +135,7 @@ pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> Result
         }
         renewed.get_or_insert((message, reply));
     }
-    identity.generation = lost.saturating_add(1);
-    let generation = identity.generation;
-    conversation.state().identity = identity;
-    if let Some((request, reply)) = renewed {
-        conversation.endpoint.renewed(&request.text, &reply);
-    }
-    // What was asked in the lost session will not be answered in this one.
-    conversation.generations.send_replace(generation);
-    Ok(())
+    Ok((identity, renewed))
 }
 
 fn undelivered(error: HttpError) -> Renewal {
@@ -129,9 +145,11 @@ fn undelivered(error: HttpError) -> Renewal {
     }
 }
 
-/// Reads the reply to a request, and nothing else: the session has had what came with it the first time.
+/// Reads the reply to a request. Of what comes with it the session has had its own the first time; but a server may
+/// wait for an answer to what it asks.
 async fn reply(
     conversation: &Conversation,
+    identity: &Identity,
     id: i64,
     mut response: reqwest::Response,
 ) -> Result<Bytes, HttpError> {
@@ -146,14 +164,22 @@ async fn reply(
     let mut events = Events::new(most);
     let mut reply = None;
     while let Some(piece) = response.chunk().await? {
+        let mut answers = Vec::new();
         events.feed(&piece, |data| match parse(data, usize::MAX) {
             Ok(Envelope::Result { id, .. } | Envelope::Error { id, .. }) if id == own => {
                 reply = Some(Bytes::copy_from_slice(data));
             }
+            Ok(Envelope::Request { .. }) => answers.extend(conversation.endpoint.answer_aside(data)),
             _ => {}
         })?;
         if let Some(reply) = reply {
             return Ok(reply);
+        }
+        for answer in answers {
+            let request = conversation.request(Method::POST, identity);
+            if let Err(error) = request.body(answer).send().await {
+                tracing::debug!(error = %error.without_url(), "an answer was not delivered");
+            }
         }
     }
     Err(HttpError::NoReply)

@@ -1,0 +1,99 @@
+//! Steps of copies whose key is open: what they are where no copy holds their value.
+//!
+//! In: the bodies of a role. Out: for each such step a body of its own, as if `*( ?Step . End )` stood beside the
+//! copies, or `*( !Step . ?reply . End )`. Refuses to make one for steps that open copies somewhere: for them the
+//! author has written where they may stand alone.
+
+use std::collections::HashSet;
+
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
+
+use super::{Branch, Move, Node, Place, Program, Reading};
+
+impl Reading<'_> {
+    /// Writes down what each step is that may stand alone.
+    pub(super) fn stand_alone(&mut self) {
+        let bodies: Vec<Place> = self.bodies().collect();
+        let first = self.first_steps(&bodies).into_iter();
+        let opens: HashSet<(Direction, MessageIndex)> =
+            first.map(|(_, step)| (step.direction, step.message)).collect();
+        let mut steps: Vec<(Direction, MessageIndex)> = bodies
+            .iter()
+            .flat_map(|body| self.later(*body))
+            .filter(|step| matches!(self.kind(step.1), Kind::Request | Kind::Notification))
+            .filter(|step| self.is_open(step.1) && !opens.contains(step))
+            .collect();
+        steps.sort_unstable();
+        steps.dedup();
+        for (direction, message) in steps {
+            let name = self.resolution.declarations.messages[usize::from(message.0)].table.name.to_string();
+            let mut next = self.add(Node::End);
+            if self.kind(message) == Kind::Request {
+                let reply = "reply".to_owned();
+                let branch = Branch::Action { direction: direction.flip(), name: reply, next, rule: None };
+                next = self.add(Node::Choice(vec![branch], None));
+            }
+            let branch = Branch::Action { direction, name, next, rule: None };
+            let body = self.add(Node::Choice(vec![branch], None));
+            self.alone.insert((direction, message), body);
+        }
+    }
+
+    /// The steps that may stand alone where copies can be opened, with these first steps.
+    pub(super) fn alone_beside(&self, openers: &[(Place, Move)]) -> Vec<(Place, Move)> {
+        if self.alone.is_empty() {
+            return Vec::new();
+        }
+        let later = openers.iter().map(|(_, step)| self.alphabet(step.next));
+        let mut places: Vec<Place> = later.flat_map(|later| self.alone_of(&later)).collect();
+        places.sort_unstable();
+        places.dedup();
+        self.first_steps(&places)
+    }
+
+    /// Whether a program may no longer send something that stands alone, once it has come to be another.
+    pub(crate) fn loses_alone(&self, before: &Program, after: &Program, own: Direction) -> bool {
+        if self.alone.is_empty() {
+            return false;
+        }
+        let sent = |program: &Program| -> HashSet<MessageIndex> {
+            let openers = self.openers(program).into_iter();
+            let own = openers.filter(|(body, step)| step.direction == own && self.is_alone(*body));
+            own.map(|(_, step)| step.message).collect()
+        };
+        !sent(before).is_subset(&sent(after))
+    }
+
+    fn alone_of(&self, steps: &HashSet<(Direction, MessageIndex)>) -> Vec<Place> {
+        steps.iter().filter_map(|step| self.alone.get(step).copied()).collect()
+    }
+
+    /// Whether a body is what a step is that stands alone, be it written or not.
+    pub(crate) fn is_alone(&self, body: Place) -> bool {
+        let stands_alone = |step: &(Direction, MessageIndex)| {
+            self.is_open(step.1) && self.bodies().any(|other| self.later(other).contains(step))
+        };
+        let first = self.first_steps(&[body]);
+        self.alone.values().any(|alone| *alone == body)
+            || !self.is_keyed(body)
+                && first.iter().any(|(_, step)| stands_alone(&(step.direction, step.message)))
+    }
+
+    /// Whether keys tie the steps of a body together; what nothing follows holds no value.
+    pub(crate) fn is_keyed(&self, body: Place) -> bool {
+        let messages = &self.resolution.declarations.messages;
+        self.later(body).iter().any(|(_, message)| !messages[usize::from(message.0)].table.keys.is_empty())
+    }
+
+    /// The requests and notifications that a copy may have after its first message.
+    pub(crate) fn later(&self, body: Place) -> HashSet<(Direction, MessageIndex)> {
+        let first = self.first_steps(&[body]).into_iter();
+        first.flat_map(|(_, step)| self.alphabet(step.next).iter().copied().collect::<Vec<_>>()).collect()
+    }
+
+    fn is_open(&self, message: MessageIndex) -> bool {
+        let declarations = &self.resolution.declarations;
+        let carried = &declarations.messages[usize::from(message.0)].table.keys;
+        carried.iter().any(|carried| declarations.keys[usize::from(carried.key.0)].table.open)
+    }
+}

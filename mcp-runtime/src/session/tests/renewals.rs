@@ -1,0 +1,253 @@
+//! Sessions that the peer has lost, and that are begun anew: nothing of the lost one goes on.
+
+use std::task::{Context, Poll, Waker};
+
+use mcp_protocol_machine::protocol::Side;
+use mcp_protocol_machine::{About, CopyNumber, RequestId};
+use serde_json::json;
+
+use super::desk::messages::{ASK, BELL, CHANGED, LOOK, PROGRESS};
+use super::messages::{feed, watched};
+use super::pair::End;
+use super::watching;
+use super::watching::messages::{SUBSCRIBE, UNSUBSCRIBE};
+use crate::driver::{Endpoint, MessageKind, Place};
+use crate::error::Error;
+use crate::options::Options;
+use crate::session::{Arrived, Link, Verdict};
+
+impl End {
+    /// The beginning of a desk's session is said once more.
+    fn renew(&self) {
+        let hello =
+            json!({"jsonrpc":"2.0","id":0,"method":"hello","params":{"capabilities":{"approval":{}}}});
+        let welcome = json!({"jsonrpc":"2.0","id":0,"result":{"capabilities":{"questions":true}}});
+        self.link.renewed(hello.to_string().as_bytes(), welcome.to_string().as_bytes());
+        assert!(self.reports().iter().any(|report| report.contains("begun anew")));
+    }
+
+    /// What a handler of a request works with.
+    fn part(&self, arrived: &Arrived) -> Link {
+        self.link.within(arrived.session).about(arrived.id.clone())
+    }
+
+    fn copy(&self, copy: CopyNumber) -> Poll<Result<(), String>> {
+        let context = Context::from_waker(Waker::noop());
+        let polled = self.link.with(|engine| engine.poll_copy(&context, copy, |_| Verdict::Take));
+        polled.map(|taken| taken.map(drop).map_err(|error| error.to_string()))
+    }
+}
+
+fn approve(id: i64) -> String {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "approve", "params": "?" }).to_string()
+}
+
+fn lost<T>(told: Result<T, Error>) -> bool {
+    matches!(told, Err(Error::SessionRenewed))
+}
+
+/// A client that attends to what comes.
+fn attended() -> End {
+    let client = End::ready_client(Options::default());
+    client.link.with(|engine| engine.attend());
+    client
+}
+
+/// A client of subscriptions that has shaken hands.
+fn watcher() -> End {
+    let watcher = End::over(&watching::PROTOCOL, Side::Client, Options::default());
+    watcher.link.with(|engine| engine.request(watching::messages::HELLO, "null", false, false)).unwrap();
+    watcher.feed(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
+    watcher.linear().unwrap();
+    watcher.said();
+    watcher
+}
+
+#[test]
+fn an_id_of_the_lost_session_is_free_and_who_works_on_it_answers_nobody() {
+    let client = attended();
+    client.feed(&approve(0));
+    let before = client.incoming().unwrap();
+    client.renew();
+    client.feed(&approve(0));
+    let after = client.incoming().expect("the id was used in the lost session only");
+    let (old, new) = (client.part(&before), client.part(&after));
+    let id = RequestId::Number(0);
+    assert!(lost(old.with(|engine| engine.reply_result(&id, "false"))));
+    assert!(client.said().is_empty(), "the new request is not answered by the old one's handler");
+    new.with(|engine| engine.reply_result(&id, "true")).unwrap();
+    assert_eq!(client.said(), [json!({"jsonrpc":"2.0","id":0,"result":true})]);
+}
+
+#[test]
+fn what_waits_to_be_worked_on_is_dropped_and_what_was_told_is_not() {
+    let client = attended();
+    client.feed(&approve(0));
+    client.feed(r#"{"jsonrpc":"2.0","method":"changed"}"#);
+    client.renew();
+    assert_eq!(client.incoming().unwrap().message, CHANGED);
+    assert!(client.incoming().is_none());
+    assert!(client.said().is_empty());
+    assert_eq!(client.link.with(|engine| engine.open_requests()), (0, 0));
+}
+
+#[test]
+fn a_handler_of_the_lost_session_says_nothing_in_the_new_one() {
+    let client = attended();
+    client.feed(&approve(0));
+    let arrived = client.incoming().unwrap();
+    let handler = client.part(&arrived);
+    let asked = handler.with(|engine| engine.request(ASK, "\"?\"", false, true)).unwrap();
+    let context = Context::from_waker(Waker::noop());
+    let waits = || handler.with(|engine| engine.poll_cancelled(&context, arrived.id.as_ref()));
+    assert!(waits().is_pending());
+    client.said();
+    client.renew();
+    assert!(waits().is_ready());
+    // Another request with its id does not make it wait again.
+    client.feed(&approve(0));
+    assert!(waits().is_ready());
+    assert_eq!(client.outcome(asked), Some(Err(Error::SessionRenewed.to_string())));
+    assert!(!client.link.awaits(asked), "it is not to be made once more");
+    assert!(lost(handler.with(|engine| engine.request(ASK, "\"?\"", false, true))));
+    assert!(lost(handler.with(|engine| engine.notification(BELL, "1", About::Nothing))));
+    assert!(client.said().is_empty());
+    // What is told to everybody has no part in any session.
+    client.link.with(|engine| engine.notification(BELL, "1", About::Nothing)).unwrap();
+    assert_eq!(client.said().len(), 1);
+}
+
+#[test]
+fn a_call_that_has_heard_nothing_stays_for_the_transport_to_make_once_more() {
+    let client = attended();
+    let (again, failed) = (client.call(ASK, "\"1\""), client.call(ASK, "\"2\""));
+    client.renew();
+    assert!(client.link.awaits(again) && client.outcome(again).is_none());
+    client.link.request_failed(failed, Error::SessionRenewed);
+    assert_eq!(client.outcome(failed), Some(Err(Error::SessionRenewed.to_string())));
+    client.feed(&json!({"jsonrpc":"2.0","id":again,"result":"fine"}).to_string());
+    assert_eq!(client.outcome(again), Some(Ok("\"fine\"".to_owned())));
+    assert_eq!(client.reports(), [""; 0]);
+}
+
+#[test]
+fn a_call_that_nobody_waits_for_is_not_made_once_more() {
+    let client = attended();
+    let id = client.link.with(|engine| engine.request(LOOK, "null", false, true)).unwrap();
+    // It cannot be taken back, so its reply would have been dropped.
+    client.link.with(|engine| engine.let_go(id));
+    assert!(client.link.awaits(id));
+    client.renew();
+    assert!(!client.link.awaits(id));
+}
+
+#[test]
+fn copies_are_over_their_keys_free_and_letting_go_of_them_says_nothing() {
+    let watcher = watcher();
+    let open = |uri: &str| {
+        let written = json!({ "uri": uri }).to_string();
+        watcher.link.with(|engine| engine.open_copy(SUBSCRIBE, &written, true)).unwrap().0
+    };
+    let updated = json!({"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a"}});
+    let old = open("a");
+    watcher.feed(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    assert_eq!(watcher.copy(old), Poll::Ready(Ok(())));
+    watcher.feed(&updated.to_string());
+    watcher.said();
+    watcher.link.renewed(b"", b"");
+    assert_eq!(watcher.copy(old), Poll::Ready(Ok(())), "what came before still counts");
+    let told = Poll::Ready(Err(Error::SessionRenewed.to_string()));
+    assert_eq!(watcher.copy(old), told);
+    // What comes late for the lost one is nobody's.
+    watcher.reports();
+    watcher.feed(&updated.to_string());
+    assert_eq!(watcher.reports().len(), 1);
+    let new = open("a");
+    assert_eq!(watcher.said().len(), 1);
+    watcher.link.with(|engine| engine.leave_copy(old));
+    assert!(watcher.said().is_empty(), "there is nothing to take back");
+    watcher.feed(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
+    watcher.feed(&updated.to_string());
+    for _ in 0..2 {
+        assert_eq!(watcher.copy(new), Poll::Ready(Ok(())));
+    }
+    assert_eq!((watcher.copy(new), watcher.reports().len()), (Poll::Pending, 0));
+}
+
+#[test]
+fn a_copy_that_has_heard_nothing_is_opened_once_more() {
+    let watcher = watcher();
+    let (copy, _) = watcher.link.with(|engine| engine.open_copy(SUBSCRIBE, r#"{"uri":"a"}"#, true)).unwrap();
+    watcher.link.renewed(b"", b"");
+    assert!(watcher.link.awaits(1));
+    assert_eq!(watcher.copy(copy), Poll::Pending);
+    watcher.feed(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    assert_eq!(watcher.copy(copy), Poll::Ready(Ok(())));
+}
+
+#[test]
+fn a_debt_of_a_lost_copy_is_paid() {
+    let watcher = watcher();
+    let (copy, _) = watcher.link.with(|engine| engine.open_copy(SUBSCRIBE, r#"{"uri":"a"}"#, true)).unwrap();
+    watcher.feed(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
+    let meant = mcp_protocol_machine::Meant::Copy(copy);
+    let asked = |engine: &mut crate::session::Engine| {
+        let (id, _) = engine.ask(UNSUBSCRIBE, r#"{"uri":"a"}"#, false, false, meant)?;
+        Ok::<_, Error>(engine.leave_exchange(UNSUBSCRIBE, id, Some(copy), None))
+    };
+    let debt = watcher.link.with(asked).unwrap().expect("it cannot be taken back");
+    let context = Context::from_waker(Waker::noop());
+    let owes = || watcher.link.with(|engine| engine.poll_debt(&context, debt));
+    assert!(owes().is_pending());
+    watcher.link.renewed(b"", b"");
+    assert!(matches!(owes(), Poll::Ready(Ok(()))));
+    assert!(!watcher.link.awaits(debt));
+}
+
+#[test]
+fn the_transport_learns_what_belongs_to_the_lost_session() {
+    let client = attended();
+    let kept = watched(&client);
+    feed(&client, &approve(7), 1);
+    let handler = client.part(&client.incoming().unwrap());
+    let asked = client.call(ASK, "\"?\"");
+    handler.with(|engine| engine.request(ASK, "\"?\"", false, true)).unwrap();
+    handler.with(|engine| engine.reply_result(&RequestId::Number(7), "true")).unwrap();
+    client.link.with(|engine| engine.cancel(asked, None)).unwrap();
+    client.link.with(|engine| engine.notification(BELL, "1", About::Nothing)).unwrap();
+    let bound: Vec<bool> = kept.said().iter().map(|(_, kind, _)| kind.is_bound()).collect();
+    assert_eq!(bound, [false, true, true, true, false]);
+    feed(&client, &approve(8), 2);
+    client.renew();
+    assert_eq!(kept.settled(), [1, 2]);
+    client.link.with(|engine| engine.notification(BELL, "1", About::Nothing)).unwrap();
+    let kinds: Vec<MessageKind> = kept.said().into_iter().map(|(_, kind, _)| kind).collect();
+    assert_eq!(kinds, [MessageKind::Notification { place: Place::Beside }]);
+    assert_eq!(kept.renewals(), 1);
+}
+
+#[test]
+fn reports_on_what_the_lost_session_asked_are_of_no_use() {
+    let client = attended();
+    let asked = r#"{"jsonrpc":"2.0","id":0,"method":"approve","params":"?","_meta":{}}"#;
+    client.feed(asked);
+    let arrived = client.incoming().unwrap();
+    let token = RequestId::Number(1);
+    client.renew();
+    let handler = client.part(&arrived);
+    let report = |engine: &mut crate::session::Engine| {
+        engine.report_on(PROGRESS, r#"{"progress":1}"#, &token, arrived.id.as_ref())
+    };
+    assert!(lost(handler.with(report)));
+    assert!(client.said().is_empty());
+}
+
+#[test]
+fn where_the_peer_waits_for_a_step_no_beginning_leads() {
+    let server = End::server();
+    server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"hello","params":{"capabilities":{}}}"#);
+    server.linear().unwrap();
+    server.link.renewed(b"", b"");
+    let ended = server.link.with(|engine| engine.closed()).unwrap().to_string();
+    assert!(ended.contains("cannot be repeated"), "{ended}");
+}

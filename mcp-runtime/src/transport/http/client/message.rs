@@ -1,0 +1,69 @@
+//! One message to be posted.
+//!
+//! In: a message of the session. Out: the same, with what its delivery has to know: what it asks, where it stands, and
+//! in which session it was said. Refuses nothing.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::driver::{Endpoint, MessageKind, Outgoing};
+use crate::jsonrpc::asked;
+
+/// A message to be posted.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    pub(super) text: Bytes,
+    pub(super) kind: MessageKind,
+    asks: Asks,
+    /// How often the session had been begun anew when this was said.
+    renewals: u64,
+}
+
+/// The requests in a message.
+#[derive(Clone, Debug)]
+enum Asks {
+    Nothing,
+    One(i64),
+    Several(Arc<[i64]>),
+}
+
+impl Message {
+    pub(super) fn new(outgoing: Outgoing<'_>) -> Message {
+        let Outgoing { message: text, kind, renewals, .. } = outgoing;
+        let asks = match kind {
+            MessageKind::Request { id, .. } => Asks::One(id),
+            MessageKind::Several => Asks::Several(asked(text).into()),
+            _ => Asks::Nothing,
+        };
+        Message { text: Bytes::copy_from_slice(text), kind, asks, renewals }
+    }
+
+    /// The ids of the requests in it.
+    pub(super) fn asks(&self) -> &[i64] {
+        match &self.asks {
+            Asks::Nothing => &[],
+            Asks::One(id) => std::slice::from_ref(id),
+            Asks::Several(ids) => ids,
+        }
+    }
+
+    /// Whether somebody waits for a reply to it.
+    pub(super) fn is_awaited(&self, endpoint: &dyn Endpoint) -> bool {
+        self.asks().iter().any(|id| endpoint.awaits(*id))
+    }
+
+    /// Whether it means nothing in a session that was begun anew so often.
+    pub(super) fn is_lost(&self, generation: u64) -> bool {
+        self.kind.is_bound() && self.renewals < generation
+    }
+
+    pub(super) fn is_step(&self) -> bool {
+        match self.kind {
+            MessageKind::Request { place, .. }
+            | MessageKind::Notification { place }
+            | MessageKind::Result { place } => place.is_step(),
+            MessageKind::Error | MessageKind::Batch | MessageKind::Several => false,
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What cannot be seen from outside.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use super::conversation::{Conversation, Identity, secret};
+use super::message::Message;
+use super::renewal::renew;
+use super::running::{Over, Running};
+use super::{HttpClient, SessionProvider};
+use crate::driver::{End, Endpoint, MessageKind, Origin, Outcome, Outgoing, Output, Place, Received};
+use crate::error::Renewal;
+
+/// Keeps what it is given.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<String>>>);
+
+impl Endpoint for Kept {
+    fn receive_message(&self, message: &[u8], _: Origin, _: Instant) -> Received {
+        self.0.lock().unwrap().push(String::from_utf8(message.to_vec()).unwrap());
+        Received::default()
+    }
+
+    fn receive(&self, _: &[u8], _: Instant) {}
+
+    fn input_ended(&self, _: End) {}
+
+    fn poll_output(&self, _: &mut Context<'_>, _: &mut Vec<u8>, _: usize) -> Poll<Output> {
+        Poll::Pending
+    }
+
+    fn wrote(&self) {}
+
+    fn output_failed(&self, _: io::Error) {}
+
+    fn next_deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    fn tick(&self, _: Instant) {}
+
+    fn terminated(&self, _: Outcome) {}
+}
+
+struct Fixed;
+
+impl SessionProvider for Fixed {
+    type Error = io::Error;
+
+    async fn session_id(&self) -> Result<String, io::Error> {
+        Ok("theirs".to_owned())
+    }
+}
+
+#[tokio::test]
+async fn the_id_that_a_provider_names_is_kept_from_logs() {
+    let client = HttpClient::new("http://127.0.0.1:1").unwrap().sessions_from(Fixed);
+    let conversation = Conversation::new(client, Arc::new(Kept::default()));
+    let id = conversation.identity(None).await.unwrap().id.unwrap();
+    assert_eq!((id.to_str().unwrap(), format!("{id:?}").as_str()), ("theirs", "Sensitive"));
+}
+
+#[tokio::test]
+async fn what_comes_late_from_a_lost_session_is_not_taken_for_the_next_one_s() {
+    let kept = Kept::default();
+    let client = HttpClient::new("http://127.0.0.1:1").unwrap();
+    let conversation = Conversation::new(client, Arc::new(kept.clone()));
+    conversation.receive(b"before", 0);
+    let id = Some(secret("s1".parse().unwrap()));
+    let told = Kept::default();
+    conversation.began_anew(Identity { id, version: None, generation: 1 }, || {
+        // What is told of the renewal comes behind everything of the lost session.
+        conversation.receive(b"late", 0);
+        told.receive_message(b"told", Origin(0), Instant::now());
+    });
+    conversation.receive(b"late", 0);
+    conversation.receive(b"after", 1);
+    assert_eq!(*kept.0.lock().unwrap(), ["before", "after"]);
+    assert_eq!(*told.0.lock().unwrap(), ["told"]);
+}
+
+fn request(id: i64, place: Place) -> Message {
+    let kind = MessageKind::Request { id, place };
+    Message::new(Outgoing { message: b"{}", kind, about: None, renewals: 0 })
+}
+
+/// Nobody listens there.
+fn nowhere() -> Arc<Conversation> {
+    Conversation::new(HttpClient::new("http://127.0.0.1:1").unwrap(), Arc::new(Kept::default()))
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[tokio::test(start_paused = true)]
+async fn what_is_over_has_its_time_left_and_no_more() {
+    let conversation = nowhere();
+    let message = request(7, Place::Beside);
+    conversation.state().requests.made(message.asks());
+    let running = Running::new(&conversation, &message);
+    let left = |over| match over {
+        Over::Renewed => SECOND * 10,
+        Over::NotAwaited => SECOND,
+    };
+    let work = |seconds: u32| tokio::time::sleep(SECOND * seconds);
+    let over = |over| drop(conversation.state().requests.all(over));
+    // Before anything is over, it takes as long as it takes.
+    assert_eq!(running.until_over(work(100), left).await, Ok(()));
+    let began = tokio::time::Instant::now();
+    over(Over::Renewed);
+    assert_eq!(running.until_over(work(9), left).await, Ok(()));
+    assert_eq!(running.until_over(work(11), left).await, Err(Over::Renewed));
+    assert_eq!(began.elapsed().as_secs(), 19);
+    // In the next session it is not over.
+    conversation.state().requests.made_here(message.asks());
+    assert_eq!(running.until_over(work(100), left).await, Ok(()));
+    // That nobody waits any more counts more than what was known before, and is the last word.
+    over(Over::Renewed);
+    let began = tokio::time::Instant::now();
+    let later = async {
+        work(3).await;
+        over(Over::NotAwaited);
+        over(Over::Renewed);
+        conversation.state().requests.made_here(message.asks());
+    };
+    let (ended, ()) = tokio::join!(running.until_over(work(100), left), later);
+    assert_eq!((ended, began.elapsed().as_secs()), (Err(Over::NotAwaited), 4));
+    assert_eq!(running.until_over(work(0), |_| Duration::ZERO).await, Err(Over::NotAwaited));
+    assert_eq!(running.until_over(work(100), |_| Duration::MAX).await, Ok(()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_is_over_with_its_last_request() {
+    let conversation = nowhere();
+    let text = br#"[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","id":2,"method":"a"}]"#;
+    let outgoing = Outgoing { message: text, kind: MessageKind::Several, about: None, renewals: 0 };
+    let message = Message::new(outgoing);
+    assert_eq!(message.asks(), [1, 2]);
+    conversation.state().requests.made(message.asks());
+    let running = Running::new(&conversation, &message);
+    drop(conversation.state().requests.not_awaited(1));
+    let at_once = |_| Duration::ZERO;
+    assert_eq!(running.until_over(tokio::time::sleep(SECOND), at_once).await, Ok(()));
+    let later = async {
+        tokio::time::sleep(SECOND).await;
+        // The waker is left to whoever is told.
+        let waker = conversation.state().requests.not_awaited(2);
+        waker.unwrap().wake();
+    };
+    let (ended, ()) = tokio::join!(running.until_over(std::future::pending::<()>(), at_once), later);
+    assert_eq!(ended, Err(Over::NotAwaited));
+}
+
+#[tokio::test]
+async fn a_renewal_that_failed_is_not_tried_again() {
+    let conversation = nowhere();
+    conversation.state().beginning.record(&request(0, Place::OnlyStep));
+    assert!(matches!(renew(&conversation, 0).await, Err(Renewal::NotDelivered(_))));
+    assert!(matches!(renew(&conversation, 0).await, Err(Renewal::NotRepeatable)));
+}
