@@ -138,10 +138,12 @@ pub enum Error {
         missing: Vec<String>,
     },
     /// The time that a call or a step may take has passed. A request that may be taken back was taken back.
-    #[error("`{message}` {what} {after:?}")]
+    #[error("`{method}` {what} {after:?}")]
     Timeout {
-        /// The request, by its name in the `.session` file.
+        /// The message, by its name in the `.session` file.
         message: Text,
+        /// The same as it is called on the wire.
+        method: Text,
         /// The limit that was reached.
         after: Duration,
         /// What did not happen in time.

@@ -125,8 +125,8 @@ async fn limits_of_time() {
         .max_timeout(Duration::from_secs(300))
         .await;
     match result {
-        Err(Error::Timeout { message, after, what }) => {
-            assert_eq!((&*message, after, what), ("ToolsCall", Duration::from_secs(30), Overdue::Reply));
+        Err(Error::Timeout { method, after, what, .. }) => {
+            assert_eq!((&*method, after, what), ("tools/call", Duration::from_secs(30), Overdue::Reply));
         }
         other => panic!("{other:?}"),
     }

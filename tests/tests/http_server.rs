@@ -5,11 +5,11 @@
 #[path = "http/desk.rs"]
 #[allow(dead_code, reason = "the tests of the client use the rest")]
 mod desk;
-#[path = "http/wire.rs"]
-mod wire;
 #[path = "../../mcp-runtime/tests/tracing/recorder.rs"]
 #[allow(dead_code, reason = "what is told to `tracing` is tested where the rest is used")]
 mod recorder;
+#[path = "http/wire.rs"]
+mod wire;
 
 #[path = "http/hanging_up.rs"]
 mod hanging_up;

@@ -218,7 +218,7 @@ impl Engine {
         let (message, clock) = (pending.message, pending.clock.take());
         let Some(clock) = clock else { return };
         let (after, what) = clock.patience.reached(clock.started, clock.heard);
-        let error = Error::Timeout { message: self.name(message), after, what };
+        let error = Error::Timeout { message: self.name(message), method: self.method(message), after, what };
         if self.message(message).is_some_and(|message| message.cancellable) {
             let reason = self.reason(&error);
             // If it can no longer be taken back, its reply is dropped when it comes.

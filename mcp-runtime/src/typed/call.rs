@@ -273,8 +273,8 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
                     Poll::Pending => Poll::Pending,
                     Poll::Ready(()) => {
                         let (after, _) = patience.reached(waiting.started, waiting.started);
-                        let message = engine.name(message);
-                        Poll::Ready(Err(Error::Timeout { message, after, what: Overdue::Room }))
+                        let (message, method) = (engine.name(message), engine.method(message));
+                        Poll::Ready(Err(Error::Timeout { message, method, after, what: Overdue::Room }))
                     }
                 };
             }

@@ -55,8 +55,10 @@ impl Timer {
 
     /// The error that says so.
     pub(crate) fn overdue(&self, message: MessageIndex, what: Overdue) -> Error {
-        let name = self.link.protocol().message(message).map(|message| message.name.clone());
-        Error::Timeout { message: name.unwrap_or_default(), after: self.limit.unwrap_or_default(), what }
+        let names =
+            self.link.protocol().message(message).map(|table| (table.name.clone(), table.method.clone()));
+        let (message, method) = names.unwrap_or_default();
+        Error::Timeout { message, method, after: self.limit.unwrap_or_default(), what }
     }
 }
 

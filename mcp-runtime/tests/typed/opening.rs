@@ -65,7 +65,7 @@ async fn what_takes_too_long_is_taken_back_and_leaves_its_value_free() {
     let (outcome, theirs) = tokio::join!(owner.dig(bed("a")).timeout(SECOND * 5), dig(&incoming));
     let error = outcome.unwrap_err();
     assert!(matches!(error, Error::Timeout { after, what: Overdue::Reply, .. } if after == SECOND * 5));
-    assert_eq!(error.to_string(), "`Dig` was not answered within 5s");
+    assert_eq!(error.to_string(), "`bed/dig` was not answered within 5s");
     assert_eq!(started.elapsed(), SECOND * 5);
     is_over(theirs).await;
     a_bed_grows(&owner, &incoming, "a").await;

@@ -33,7 +33,7 @@ async fn a_call_that_takes_too_long_reaches_the_handler_as_a_cancel() {
     let (outcome, ()) = tokio::join!(visitor.ask("?".into()).timeout(SECOND * 5), handler);
     let error = outcome.unwrap_err();
     assert!(is_overdue(&error, 5), "{error}");
-    assert_eq!(error.to_string(), "`Ask` was not answered within 5s");
+    assert_eq!(error.to_string(), "`ask` was not answered within 5s");
     assert_eq!(before.elapsed(), SECOND * 5);
     assert_eq!(visitor.ping().timeout(SECOND).await.unwrap(), json!({}), "the session lives on");
 }
@@ -238,8 +238,8 @@ async fn a_peer_that_does_not_read_is_no_reason_to_wait_for_ever() {
     assert!(matches!(error, Error::Timeout { what: Overdue::Room, .. }), "{error}");
     // What has no reply has the time of the session.
     let started = tokio::time::Instant::now();
-    assert!(has_no_room(&visitor.send_bell(1).await.unwrap_err(), "Bell"));
-    assert!(has_no_room(&visitor.send_note("late".into()).await.unwrap_err(), "Note"));
+    assert!(has_no_room(&visitor.send_bell(1).await.unwrap_err(), "bell"));
+    assert!(has_no_room(&visitor.send_note("late".into()).await.unwrap_err(), "note"));
     assert_eq!(started.elapsed(), SECOND * 4);
     // When it reads again, it finds nothing of what was given up, and the value is where it was.
     assert_eq!(peer.hear().await.unwrap()["method"], json!("ready"));
@@ -252,8 +252,8 @@ async fn a_peer_that_does_not_read_is_no_reason_to_wait_for_ever() {
 }
 
 /// Whether it was not written within the two seconds that a session has for it.
-fn has_no_room(error: &Error, name: &str) -> bool {
-    let expected = format!("`{name}` could not be written, for the peer does not read: gave up after 2s");
+fn has_no_room(error: &Error, method: &str) -> bool {
+    let expected = format!("`{method}` could not be written, for the peer does not read: gave up after 2s");
     matches!(error, Error::Timeout { what: Overdue::Room, .. }) && error.to_string() == expected
 }
 
@@ -277,9 +277,9 @@ async fn nor_is_it_for_a_copy_that_is_opened() {
     let _short = watcher.send_did_open(document(&"x".repeat(1000))).await.unwrap();
     let started = tokio::time::Instant::now();
     let error = watcher.send_did_open(document("late")).await.unwrap_err();
-    assert!(has_no_room(&error, "DidOpen"), "{error}");
+    assert!(has_no_room(&error, "textDocument/didOpen"), "{error}");
     let error = watcher.subscribe(json!({"uri": "late"})).await.unwrap_err();
-    assert!(has_no_room(&error, "Subscribe"), "{error}");
+    assert!(has_no_room(&error, "resources/subscribe"), "{error}");
     assert_eq!(started.elapsed(), SECOND * 4);
     // What was given up is not open, so that it can be opened now.
     for _ in 0..2 {
@@ -307,7 +307,7 @@ async fn nor_is_it_for_a_handler_that_reports() {
     context.report(desk::messages::PROGRESS, &report(2, 1000)).await.unwrap();
     let started = tokio::time::Instant::now();
     let error = context.report(desk::messages::PROGRESS, &report(3, 0)).await.unwrap_err();
-    assert!(has_no_room(&error, "Progress"), "{error}");
+    assert!(has_no_room(&error, "progress"), "{error}");
     assert_eq!(started.elapsed(), SECOND * 2);
 }
 
@@ -329,12 +329,12 @@ async fn nor_is_it_without_types() {
     visitor.notify("note", &short).await.unwrap();
     let started = tokio::time::Instant::now();
     // Beside the linear channels, and on one.
-    assert!(has_no_room(&visitor.call::<_, Value>("ask", "?").await.unwrap_err(), "Ask"));
-    assert!(has_no_room(&visitor.call::<_, u32>("count", &1).await.unwrap_err(), "Count"));
-    assert!(has_no_room(&visitor.request("look", &()).await.unwrap_err(), "Look"));
-    assert!(has_no_room(&visitor.request("count", &1).await.unwrap_err(), "Count"));
-    assert!(has_no_room(&visitor.notify("bell", &1).await.unwrap_err(), "Bell"));
-    assert!(has_no_room(&visitor.notify("note", "late").await.unwrap_err(), "Note"));
+    assert!(has_no_room(&visitor.call::<_, Value>("ask", "?").await.unwrap_err(), "ask"));
+    assert!(has_no_room(&visitor.call::<_, u32>("count", &1).await.unwrap_err(), "count"));
+    assert!(has_no_room(&visitor.request("look", &()).await.unwrap_err(), "look"));
+    assert!(has_no_room(&visitor.request("count", &1).await.unwrap_err(), "count"));
+    assert!(has_no_room(&visitor.notify("bell", &1).await.unwrap_err(), "bell"));
+    assert!(has_no_room(&visitor.notify("note", "late").await.unwrap_err(), "note"));
     assert_eq!(started.elapsed(), SECOND * 12);
     // The time of a call is one, for what it waits before it is written and for its reply.
     let reading = async {

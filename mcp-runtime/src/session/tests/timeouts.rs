@@ -56,7 +56,7 @@ fn a_call_that_takes_too_long_is_taken_back_and_ends() {
     client.later(SECOND * 5 - Duration::from_nanos(1));
     assert!(client.said().is_empty() && client.outcome(id).is_none());
     client.later(Duration::from_nanos(1));
-    let reason = "`Ask` was not answered within 5s";
+    let reason = "`ask` was not answered within 5s";
     assert_eq!(
         client.said(),
         [json!({"jsonrpc":"2.0","method":"cancelled","params":{"requestId":id,"reason":reason}})]
@@ -64,7 +64,7 @@ fn a_call_that_takes_too_long_is_taken_back_and_ends() {
     let error = error(&client, id);
     assert_eq!(error.to_string(), reason);
     assert!(
-        matches!(error, Error::Timeout { message, after, what: Overdue::Reply } if message == "Ask" && after == SECOND * 5)
+        matches!(error, Error::Timeout { message, after, what: Overdue::Reply, .. } if message == "Ask" && after == SECOND * 5)
     );
     assert!(is_idle(&client));
 }
