@@ -8,19 +8,21 @@
 //! them, so whoever sends one writes the mark.
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde::ser::Error as _;
 use serde_json::{Error, Value, json};
 
 /// Where the mark stands in a payload's `_meta`.
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
-/// A payload with the mark of a task, for whatever type the message has: `task.send_task_payload(related(&id, &result)?)`,
+/// A payload with the mark of a task: `task.send_task_payload(related(&id, &result)?)`,
 /// `context.peer().elicit(related(&id, &form)?)`. What else there is in `_meta` stays.
 ///
+/// It is JSON, which a message declared with `_` takes. A type of the payload may have no room for the mark, and would
+/// lose it without a word.
+///
 /// # Errors
-/// If the payload is written as anything but an object, or cannot be read as the type of the message.
-pub fn related<P: Serialize + ?Sized, M: DeserializeOwned>(task_id: &str, payload: &P) -> Result<M, Error> {
+/// If the payload is written as anything but an object.
+pub fn related<P: Serialize + ?Sized>(task_id: &str, payload: &P) -> Result<Value, Error> {
     let mut marked = serde_json::to_value(payload)?;
     let no_object = || Error::custom("only an object can carry the mark of a task");
     let members = marked.as_object_mut().ok_or_else(no_object)?;
@@ -30,7 +32,7 @@ pub fn related<P: Serialize + ?Sized, M: DeserializeOwned>(task_id: &str, payloa
     }
     let meta = meta.as_object_mut().ok_or_else(no_object)?;
     meta.insert(RELATED_TASK.to_owned(), json!({ "taskId": task_id }));
-    serde_json::from_value(marked)
+    Ok(marked)
 }
 
 /// The task that a payload says it belongs to.
