@@ -68,13 +68,6 @@ pub struct Case {
     pub contestants: &'static [&'static str],
 }
 
-impl Case {
-    /// Whether instructions are counted: where all of the work is done in one process, and one call at a time.
-    pub fn is_counted(&self) -> bool {
-        matches!(self.place, Place::Duplex | Place::Http) && self.in_flight == 1
-    }
-}
-
 const ALL: &[&str] = &["floor", "ours", "ours-mcp", "rmcp"];
 const WITH_BLOCKING: &[&str] = &["floor", "blocking", "ours", "ours-mcp", "rmcp"];
 const DUPLEX: &[&str] = &["floor", "ours", "ours-checked", "ours-mcp", "rmcp"];

@@ -31,7 +31,7 @@ pub fn all(effort: Effort) -> ExitCode {
         };
         let instructions: Vec<Option<f64>> = results
             .iter()
-            .map(|(who, _)| (counter && case.is_counted()).then_some(*who))
+            .map(|(who, _)| (counter && is_counted(case, effort)).then_some(*who))
             .map(|who| instructions(case, who?, effort))
             .collect();
         print(case, &results, &instructions);
@@ -79,6 +79,17 @@ fn run(case: &Case, who: &str, calls: usize) -> Result<Figures, String> {
         .map_err(|error| error.to_string())?;
     serde_json::from_slice(&output.stdout)
         .map_err(|_| format!("`{who}` failed at `{}`: {}", case.name, output.status))
+}
+
+/// Whether instructions are counted: where one call at a time is made, and all of it in one process. Over HTTP that takes
+/// too long to see only that everything runs.
+fn is_counted(case: &Case, effort: Effort) -> bool {
+    let place = match case.place {
+        Place::Duplex => true,
+        Place::Http => effort == Effort::Full,
+        _ => false,
+    };
+    place && case.in_flight == 1
 }
 
 fn has_callgrind() -> bool {

@@ -125,7 +125,7 @@ impl fmt::Display for Report {
                     Cause::QueueFull => "too many messages are waiting",
                     Cause::TooMany => "too many requests are unanswered",
                     Cause::TooFast => "too many requests in too short a time",
-                    Cause::Unattended => "nobody takes incoming messages",
+                    Cause::Unattended => "nobody takes incoming messages: spawn `incoming().serve(handler)`",
                     Cause::Abandoned => "whoever took it let go of it",
                 })
             }

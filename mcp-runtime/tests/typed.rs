@@ -54,6 +54,8 @@ mod resting;
 mod serving;
 #[path = "typed/stepping.rs"]
 mod stepping;
+#[path = "typed/taking_back.rs"]
+mod taking_back;
 #[path = "typed/timing.rs"]
 mod timing;
 

@@ -44,6 +44,10 @@ mod related;
 
 pub use related::{RELATED_TASK, related, related_task};
 
+/// The payloads of all revisions, from the crate `tower-mcp-types`: one model, in which what a revision does not have is
+/// left out.
+pub use tower_mcp_types::protocol as types;
+
 /// Revision 2024-11-05, from `mcp-2024-11-05.session`.
 pub mod mcp_2024_11_05 {
     #[cfg(feature = "2024-11-05")]

@@ -88,6 +88,7 @@ async def play(client, heard):
     except asyncio.CancelledError:
         seen["held"] = "cancelled"
     seen["taken_back"] = await call("taken_back")
+    seen["hung_up"] = await call("hang_up")
 
     uri = "desk://note"
     seen["note"] = (await client.read_resource(uri)).contents[0].text

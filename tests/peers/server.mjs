@@ -1,8 +1,8 @@
-// A server with the TypeScript SDK 2: `server.mjs stdio` or `server.mjs http [MANNER]`. Over HTTP it takes a free port of
-// the loopback, and prints first its address, and then a line for each stream that is taken up again and each session that is
-// deleted. The manner is `plain`; `json`, which answers every request with JSON and nothing about it; `stateless`, which
-// has no sessions; or `resumable`, which keeps what it has sent, and can be made to cut the stream and to forget its
-// sessions.
+// A server with the TypeScript SDK 2: `server.mjs stdio` or `server.mjs http [MANNER]`. Over HTTP it takes a free port
+// of the loopback, and prints first its address, and then a line for each stream that is taken up again and each session
+// that is deleted. The manner is `plain`; `json`, which answers every request with JSON and nothing about it;
+// `stateless`, which has no sessions; or `resumable`, which keeps what it has sent, can hang up, and can be made to
+// forget its sessions.
 import { createServer } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
@@ -53,6 +53,11 @@ function desk(more = {}) {
     taken_back: async () => {
       await wasTakenBack;
       return text('taken back');
+    },
+    hang_up: async (_, { http }) => {
+      // Only a server that keeps what it has sent can do so.
+      http?.closeSSE?.();
+      return text('still here');
     },
     touch: async ({ uri }) => {
       if (subscribed.has(uri)) await server.sendResourceUpdated({ uri });
@@ -106,11 +111,7 @@ class Kept {
 /** Serves every session at one address. */
 function serve(manner) {
   const sessions = new Map();
-  const unreliable = {
-    hang_up: async (_, { http }) => {
-      http.closeSSE();
-      return text('still here');
-    },
+  const forgetful = {
     forget: async () => {
       sessions.clear();
       return text('forgotten');
@@ -141,7 +142,7 @@ function serve(manner) {
         console.log(`deleted, ${sessions.size} left`);
       },
     });
-    await desk(manner === 'resumable' ? unreliable : {}).connect(transport);
+    await desk(manner === 'resumable' ? forgetful : {}).connect(transport);
     return transport;
   }
 

@@ -1,9 +1,9 @@
 """A server with the Python SDK: `server.py stdio` or `server.py http [MANNER]`.
 
 Over HTTP it takes a free port of the loopback, and prints first its address, and then a line for each stream that is
-taken up again and each session that is deleted. The manner is `plain`; `json`, which answers every request with JSON and
-nothing about it; `stateless`, which has no sessions; or `resumable`, which keeps what it has sent, and can be made to
-cut the stream and to forget its sessions.
+taken up again and each session that is deleted. The manner is `plain`; `json`, which answers every request with JSON
+and nothing about it; `stateless`, which has no sessions; or `resumable`, which keeps what it has sent, can hang up, and
+can be made to forget its sessions.
 """
 
 import asyncio
@@ -77,6 +77,12 @@ class Desk:
         await self.seat(context).was_taken_back.wait()
         return text("taken back")
 
+    async def hang_up(self, context):
+        # Only a server that keeps what it has sent can do so.
+        if context.close_sse_stream:
+            await context.close_sse_stream()
+        return text("still here")
+
     async def touch(self, context, uri):
         if uri in self.seat(context).subscribed:
             await context.session.send_resource_updated(uri)
@@ -111,19 +117,16 @@ def server(resumable=False):
         "ask_user": desk.ask_user,
         "hold": desk.hold,
         "taken_back": desk.taken_back,
+        "hang_up": desk.hang_up,
         "touch": desk.touch,
     }
-
-    async def hang_up(context):
-        await context.close_sse_stream()
-        return text("still here")
 
     async def forget(_context):
         built.session_manager._server_instances.clear()
         return text("forgotten")
 
     if resumable:
-        tools |= {"hang_up": hang_up, "forget": forget}
+        tools["forget"] = forget
 
     async def list_tools(_context, _params):
         return types.ListToolsResult(

@@ -1,5 +1,6 @@
 // The session that a client of either TypeScript SDK plays, with any server that has the tools of `server.mjs`. The SDK
-// itself is the caller's: what differs between the two, and how to reach the server, is in `client.mjs` and `client2.mjs`.
+// itself is the caller's: what differs between the two, and how to reach the server, is in `client.mjs` and
+// `client2.mjs`.
 
 /** What the client answers when the server asks. */
 export const answers = {
@@ -51,6 +52,7 @@ export async function play(client, heard, callTool) {
   const held = call('hold', {}, { signal: enough.signal, onprogress: () => enough.abort('seen enough') });
   seen.held = await held.then(() => 'answered', () => 'cancelled');
   seen.taken_back = await call('taken_back', {});
+  seen.hung_up = await call('hang_up', {});
 
   const uri = 'desk://note';
   seen.note = (await client.readResource({ uri })).contents[0].text;

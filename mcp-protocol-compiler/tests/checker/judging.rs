@@ -57,6 +57,7 @@ struct Pair<'a> {
     foreign: &'a Marked,
     /// Something was seen that the other role of the protocol never says. The diamond is closed for what both say.
     estranged: bool,
+    seen: Vec<Event>,
 }
 
 type Marked = HashSet<(Direction, MessageIndex)>;
@@ -89,11 +90,42 @@ impl<'a> Followed<'a> {
 impl<'a> Pair<'a> {
     fn new(role: &'a Followed<'a>) -> Pair<'a> {
         let world = World::new(&role.reading, &role.source.protocol, role.side, role.added.clone());
-        Pair { world, checker: role.checker(), source: role.source, foreign: &role.foreign, estranged: false }
+        Pair {
+            world,
+            checker: role.checker(),
+            source: role.source,
+            foreign: &role.foreign,
+            estranged: false,
+            seen: Vec::new(),
+        }
     }
 
     /// Both judge a message; nothing if one cannot go on.
     fn see(&mut self, event: &Event, counts: &mut Counts) -> Result<Option<Verdict>, String> {
+        let judged = self.judge(event, counts);
+        if judged.is_err() && self.was_foreign_here() {
+            counts.estranged += 1;
+            return Ok(None);
+        }
+        self.seen.push(event.clone());
+        judged
+    }
+
+    /// Whether something came before that the other role does not say where it stood, though it says it elsewhere.
+    fn was_foreign_here(&self) -> bool {
+        let side = self.checker.side().other();
+        let reading = Reading::new(&self.source.resolution, side);
+        let mut world = World::new(&reading, &self.source.protocol, side, self.source.added(side));
+        let mut verdicts = self.seen.iter().map(|event| world.see(event));
+        let mut own =
+            World::new(self.world.reading(), &self.source.protocol, self.checker.side(), HashSet::new());
+        self.seen.iter().any(|event| {
+            let other = verdicts.next();
+            matches!(own.see(event), Verdict::Fine) && matches!(other, Some(Verdict::Wrong(_)))
+        })
+    }
+
+    fn judge(&mut self, event: &Event, counts: &mut Counts) -> Result<Option<Verdict>, String> {
         let before = self.checker.states().to_vec();
         let expected = self.world.see(event);
         if self.world.is_lost() {

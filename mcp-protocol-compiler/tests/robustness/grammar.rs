@@ -116,8 +116,8 @@ impl Choices<'_> {
             2 => writeln!(self.out, " requires server.tools"),
             3 => writeln!(self.out, " as call{index}"),
             4 => writeln!(self.out, " [should \"rule\"]"),
-            5 => writeln!(self.out, " pages cursor from nextCursor"),
-            6 => writeln!(self.out, " requires client.roots.list unless x"),
+            5 => writeln!(self.out, " requires client.roots.list unless x"),
+            6 => writeln!(self.out, " pages cursor from nextCursor"),
             _ => writeln!(self.out),
         };
     }

@@ -174,10 +174,10 @@ impl Engine {
         let Some(reply) = asked.and_then(|asked| self.names.reply(&protocol, asked, result)) else { return };
         for announcement in protocol.announcements.iter().filter(|place| place.field.message == reply) {
             let capabilities = announced(&protocol, announcement, Some(result));
-            self.checker.announce(announcement.side, capabilities.clone());
             if announcement.side != self.side {
                 self.look_for_required(announcement, Some(result), &capabilities);
             }
+            self.checker.announce(announcement.side, capabilities);
         }
         // It is reported, and there is no step that could tell of it.
         self.unfit = None;

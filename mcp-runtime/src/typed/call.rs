@@ -96,7 +96,7 @@ pub(super) enum Cancelling {
     Unsent,
     /// It was, under this id.
     Sent(i64),
-    /// It was taken back, perhaps before it was written.
+    /// It was taken back, perhaps before it was written, or is complete: there is nothing to take back any more.
     TakenBack,
 }
 
@@ -410,6 +410,10 @@ impl<T, C, G> Future for Call<'_, T, C, G> {
                 Poll::Ready(Sent::Progress(raw)) => call.progress_came(&raw),
                 Poll::Ready(Sent::Done(result)) => {
                     call.stage = Stage::Over;
+                    if let Some(shared) = call.cancelling.as_deref() {
+                        // What it opened goes on, and is not to be taken back by whoever meant the call.
+                        *locked(shared) = Cancelling::TakenBack;
+                    }
                     let value = call.value();
                     let read = result.and_then(|answer| {
                         (call.read)(&answer, value).map_err(|error| {

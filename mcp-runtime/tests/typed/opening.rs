@@ -38,6 +38,13 @@ async fn plant(incoming: &server::IncomingQueue) -> server::Tree<BeforePlanted> 
     }
 }
 
+/// The gardener sees that a bed is not wanted any more, and nothing can be said of it.
+async fn is_over(theirs: server::Bed<BeforeDug>) {
+    theirs.cancelled().await;
+    let ended = Error::from(theirs.send_dug(json!("late")).await.unwrap_err());
+    assert!(matches!(ended, Error::Cancelled), "{ended}");
+}
+
 /// A bed from its first message to its last.
 async fn a_bed_grows(owner: &Owner<Start>, incoming: &server::IncomingQueue, name: &str) {
     let dug = async { dig(incoming).await.send_dug(json!("deep")).await.unwrap() };
@@ -60,8 +67,7 @@ async fn what_takes_too_long_is_taken_back_and_leaves_its_value_free() {
     assert!(matches!(error, Error::Timeout { after, what: Overdue::Reply, .. } if after == SECOND * 5));
     assert_eq!(error.to_string(), "`Dig` was not answered within 5s");
     assert_eq!(started.elapsed(), SECOND * 5);
-    let ended = Error::from(theirs.send_dug(json!("late")).await.unwrap_err());
-    assert!(matches!(ended, Error::Cancelled), "{ended}");
+    is_over(theirs).await;
     a_bed_grows(&owner, &incoming, "a").await;
 }
 
@@ -96,8 +102,7 @@ async fn a_canceller_ends_it_before_and_after_it_is_written_and_not_once_it_is_a
     };
     let (outcome, theirs) = tokio::join!(call, taken_back);
     assert!(matches!(outcome, Err(Error::Cancelled)));
-    let ended = Error::from(theirs.send_dug(json!("late")).await.unwrap_err());
-    assert!(matches!(ended, Error::Cancelled), "{ended}");
+    is_over(theirs).await;
     let mut call = owner.handle().dig(bed("a"));
     let canceller = call.canceller();
     let dug = async { dig(&incoming).await.send_dug(json!("deep")).await.unwrap() };
@@ -116,8 +121,7 @@ async fn dropping_it_before_its_reply_abandons_the_copy() {
         _ = owner.dig(bed("a")) => panic!("nobody has answered"),
         theirs = dig(&incoming) => theirs,
     };
-    let ended = Error::from(theirs.send_dug(json!("late")).await.unwrap_err());
-    assert!(matches!(ended, Error::Cancelled), "{ended}");
+    is_over(theirs).await;
     a_bed_grows(&owner, &incoming, "a").await;
 }
 

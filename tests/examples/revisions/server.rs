@@ -47,13 +47,17 @@ struct Desk {
     touched: watch::Sender<String>,
 }
 
-const TOOLS: [(&str, &str); 7] = [
+const TOOLS: [(&str, &str); 8] = [
     ("echo", "Says it again"),
     ("count", "Counts to a number, and reports on it"),
     ("ask_model", "Asks the client's model"),
     ("ask_user", "Asks the client's user for a name"),
     ("hold", "Waits until the call is taken back"),
     ("taken_back", "Waits until a call was taken back"),
+    (
+        "hang_up",
+        "Ends the connection before it has answered, over which the client comes back for the answer",
+    ),
     ("touch", "Tells those who watch a resource that it has changed"),
 ];
 
@@ -83,6 +87,10 @@ impl server::Handler for Desk {
                 // The sender is in our own hands, so the channel cannot close.
                 let _ = self.taken_back.subscribe().wait_for(|times| *times > 0).await;
                 Ok("taken back".to_owned())
+            }
+            "hang_up" => {
+                context.hang_up();
+                Ok("still here".to_owned())
             }
             "touch" => {
                 self.touched.send_replace(text("uri"));

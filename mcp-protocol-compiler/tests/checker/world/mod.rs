@@ -140,6 +140,11 @@ impl<'a> World<'a> {
         }
     }
 
+    /// What it knows of the text.
+    pub(crate) fn reading(&self) -> &'a Reading<'a> {
+        self.reading
+    }
+
     /// The rule that advised against the last message, where that is certain.
     pub(crate) fn advice(&self, event: &Event) -> Option<Option<String>> {
         let crossing = self.added.contains(&(event.direction(self.side), event.message));

@@ -213,6 +213,9 @@ impl Server {
         };
         let (place, get) = match (resumed, last) {
             (Resumed::At(place), Some((get, ..))) => (place, get),
+            // A call that was taken back is not answered, and some clients come back for the answer all the same. A
+            // stream without anything in it would have them do so for ever.
+            (Resumed::Finished, _) => return Ok(empty(StatusCode::NO_CONTENT)),
             (Resumed::Lost, Some((false, ..))) => {
                 // To begin another stream would leave the client waiting for an answer that cannot come.
                 let problem = "what was behind that event is no longer kept";

@@ -110,6 +110,8 @@ pub(super) enum Next {
 pub(super) enum Resumed {
     /// The reader goes on behind the event that it named.
     At(Place),
+    /// The stream is at its end, and the event was the last.
+    Finished,
     /// The stream is gone, or what stood behind that event.
     Lost,
 }
@@ -231,6 +233,9 @@ impl Streams {
         };
         if next < stream.first || next > stream.end() {
             return Some(Resumed::Lost);
+        }
+        if stream.is_finished() && next == stream.end() {
+            return Some(Resumed::Finished);
         }
         // Whoever reads it still has lost the connection without knowing.
         let (before, was_read) = (stream.untaken(), stream.reader.is_some());

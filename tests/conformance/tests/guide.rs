@@ -1,0 +1,120 @@
+//! The server and the client of `docs/http.md`, which run here.
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests may fail the test")]
+
+use std::error::Error;
+use std::time::Duration;
+
+use mcp_protocols::mcp_2025_11_25::{McpClient, McpError, McpServer, Uninit, server};
+use mcp_protocols::types::{
+    CallToolParams, CallToolResult, InitializeParams, InitializeResult, ListToolsParams, ListToolsResult,
+};
+use mcp_runtime::transport::http::{HttpClient, HttpServer, ServerOptions};
+use mcp_runtime::{Options, RpcError};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+/// The payload crate's types are read from JSON, as it stands in MCP's pages.
+fn read<T: DeserializeOwned>(json: Value) -> T {
+    serde_json::from_value(json).unwrap()
+}
+
+fn hello() -> InitializeParams {
+    read(json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": { "name": "guide", "version": "1.0.0" },
+    }))
+}
+
+fn welcome() -> InitializeResult {
+    read(json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": { "tools": {} },
+        "serverInfo": { "name": "echo", "version": "1.0.0" },
+    }))
+}
+
+struct Tools;
+
+impl server::Handler for Tools {
+    async fn list_tools(
+        &self,
+        _context: server::Context,
+        _params: Option<ListToolsParams>,
+    ) -> Result<ListToolsResult, RpcError> {
+        Ok(read(json!({ "tools": [{ "name": "echo", "inputSchema": { "type": "object" } }] })))
+    }
+
+    async fn call_tool(
+        &self,
+        _context: server::Context,
+        params: CallToolParams,
+    ) -> Result<CallToolResult, RpcError> {
+        Ok(CallToolResult::text(params.arguments["text"].as_str().unwrap_or_default()))
+    }
+}
+
+/// One session, from its first message to its end.
+async fn serve(session: McpServer<Uninit>) -> Result<(), McpError> {
+    // What the client may ask at any time is answered beside the steps.
+    let serving = tokio::spawn(session.incoming().serve(Tools));
+    let (_params, session) = session.recv_initialize().await?;
+    let session = session.send_initialize_result(welcome()).await?.recv_initialized().await?;
+    // The session lives as long as its value does: keep it until nothing comes any more.
+    let _ = serving.await;
+    drop(session);
+    Ok(())
+}
+
+async fn listen(
+    listener: TcpListener,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
+    let server = HttpServer::new(ServerOptions::default(), |transport| async move {
+        let session = McpServer::new(transport); // McpServer<Uninit>, one for each session
+        if let Err(error) = serve(session).await {
+            eprintln!("a session has ended: {error}");
+        }
+    });
+    let router = axum::Router::new().route("/mcp", server.method_router());
+    server.serve(listener, router, stop).await
+}
+
+async fn call(url: &str) -> Result<(), Box<dyn Error>> {
+    let options = Options::new().timeout(Duration::from_secs(30)); // else a call waits without end
+    let client = McpClient::with_options(HttpClient::new(url)?, options);
+    let (welcome, client) = client.initialize(hello()).await?;
+    let client = client.send_initialized().await?;
+    let said = client.call_tool(read(json!({ "name": "echo", "arguments": { "text": "hello" } }))).await?;
+    assert_eq!((&*welcome.server_info.name, said.first_text()), ("echo", Some("hello")));
+    client.close().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_and_a_client() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let listening = tokio::spawn(listen(listener, async { drop(stopped.await) }));
+    call(&url).await.unwrap();
+    stop.send(()).unwrap();
+    listening.await.unwrap().unwrap();
+}
+
+fn squeezed(code: &str) -> String {
+    code.chars().filter(|character| !character.is_whitespace()).collect()
+}
+
+#[test]
+fn the_server_and_the_client_of_the_page_are_here() {
+    let page = include_str!("../../../docs/http.md");
+    let here = squeezed(include_str!("guide.rs"));
+    let examples: Vec<&str> =
+        page.split("```rust\n").skip(1).filter_map(|block| block.split("```").next()).take(3).collect();
+    for code in &examples {
+        assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
+    }
+    assert_eq!(examples.len(), 3);
+}
