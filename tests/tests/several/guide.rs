@@ -64,10 +64,10 @@ async fn run(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let created = read(json!({ "task": state("working") }));
     let status = read(state("working"));
+    let result = CallToolResult::text(params.name);
     let mut task = task.send_tools_task_created(created).await?;
     task.send_task_status(status).await?;
     let (_, task) = task.recv_tasks_result().await?;
-    let result = CallToolResult::text(params.name);
     task.send_task_payload(related("7", &result)?).await?;
     Ok(())
 }
