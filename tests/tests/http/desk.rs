@@ -359,11 +359,10 @@ impl server::Handler for Tools {
             "hold_and_ask_twice" => {
                 self.gates.hold.acquire().await.unwrap().forget();
                 let peer = context.peer();
-                let said = match batch((peer.list_roots(None), peer.ping())).await.unwrap() {
-                    (roots, ping) => match tokio::join!(roots, ping) {
-                        (Ok(_), Ok(_)) => "both".to_owned(),
-                        (roots, ping) => format!("{roots:?}, {ping:?}"),
-                    },
+                let (roots, ping) = batch((peer.list_roots(None), peer.ping())).await.unwrap();
+                let said = match tokio::join!(roots, ping) {
+                    (Ok(_), Ok(_)) => "both".to_owned(),
+                    (roots, ping) => format!("{roots:?}, {ping:?}"),
                 };
                 self.gates.said.lock().unwrap().push(said.clone());
                 Ok(CallToolResult::text(said))
