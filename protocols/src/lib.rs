@@ -1,7 +1,8 @@
 //! The Model Context Protocol, ready to use: each shipped `.session` file as a typed SDK.
 //!
 //! In: the `.session` files beside this crate. Out: one module a revision, with a typed client, a typed server and
-//! their state machine. Refuses to add anything by hand: whatever is here, the compiler made from the file.
+//! their state machine. Refuses to add anything by hand: whatever is here, the compiler made from the file, but for the
+//! mark of tasks ([`related`]), which stands inside of payloads.
 //!
 //! ```no_run
 //! use mcp_protocols::mcp_2025_03_26::{McpClient, McpError};
@@ -38,6 +39,10 @@
 //! # }
 //! ```
 #![warn(missing_docs)]
+
+mod related;
+
+pub use related::{RELATED_TASK, related, related_task};
 
 /// The payloads of all revisions, from the crate `tower-mcp-types`: one model, in which what a revision does not have is
 /// left out.

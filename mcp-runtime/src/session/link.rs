@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io;
+use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -26,8 +27,9 @@ pub(crate) struct Link {
     shared: Arc<Shared>,
     /// The request of the peer that is being worked on where this handle is used.
     about: Option<Arc<RequestId>>,
-    /// The session in which there is a part to speak in, of those that were begun one after the other; `None`: in all.
-    session: Option<u64>,
+    /// The session in which there is a part to speak in, of those that were begun one after the other, counted from one
+    /// so that values stay small; `None`: in all.
+    session: Option<NonZeroU64>,
 }
 
 struct Shared {
@@ -54,14 +56,18 @@ impl Link {
     /// The same handle, for whoever has a part in one session only: a request of the peer, or a copy that it opened.
     /// Once that session is lost, it is over for this handle.
     pub(crate) fn within(&self, session: u64) -> Link {
-        Link { shared: Arc::clone(&self.shared), about: self.about.clone(), session: Some(session) }
+        Link {
+            shared: Arc::clone(&self.shared),
+            about: self.about.clone(),
+            session: NonZeroU64::new(session.saturating_add(1)),
+        }
     }
 
     /// Does something with the engine, then what follows from it outside of the lock.
     pub(crate) fn with<R>(&self, act: impl FnOnce(&mut Engine) -> R) -> R {
         let mut engine = self.lock();
         if self.session.is_some() {
-            engine.speak_in(self.session);
+            engine.speak_in(self.session.map(|session| session.get().saturating_sub(1)));
         }
         if let Some(request) = &self.about {
             engine.speak_about(Some(request));

@@ -1,7 +1,7 @@
 //! The examples of `docs/revisions.md`, which run here.
 
 use crate::mcp_2025_11_25::{BeforeToolsTaskCreated, McpClient, McpError, McpServer, client, server};
-use mcp_protocols::{REVISIONS, VERSIONS};
+use mcp_protocols::{REVISIONS, VERSIONS, related, related_task};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Options, answer_version, batch};
 use serde_json::{Value, json};
@@ -64,11 +64,11 @@ async fn run(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let created = read(json!({ "task": state("working") }));
     let status = read(state("working"));
+    let result = CallToolResult::text(params.name);
     let mut task = task.send_tools_task_created(created).await?;
     task.send_task_status(status).await?;
     let (_, task) = task.recv_tasks_result().await?;
-    let result = CallToolResult::text(params.name);
-    task.send_task_payload(serde_json::to_value(result)?).await?;
+    task.send_task_payload(related("7", &result)?).await?;
     Ok(())
 }
 
@@ -83,6 +83,18 @@ async fn a_task() -> Result<(), McpError> {
     let fetch = GetTaskResultParams { task_id: created.task.task_id, meta: None };
     let payload = task.task_result(fetch).await?;
     assert_eq!(payload["content"][0]["text"], json!("slow"));
+    assert_eq!(related_task(&payload), Some("7"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_task_that_is_reported_on() -> Result<(), McpError> {
+    let (client, server, _) = active_in("2025-11-25", everything()).await;
+    tokio::spawn(server.incoming().serve(Tools));
+    let params: CallToolParams = read(json!({ "name": "slow", "arguments": {}, "task": {} }));
+    let asked = client.call_tool_as_task(params).on_progress(|report| println!("{}", report.progress));
+    let (created, _task) = asked.await?;
+    assert_eq!(created.task.task_id, "7");
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::mcp_2025_11_25::{BeforeElicitTaskCreated, BeforeToolsTaskCreated, Working, client, server};
+use mcp_protocols::{RELATED_TASK, related, related_task};
 use mcp_runtime::{Error, RpcError};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
@@ -69,7 +70,7 @@ impl server::Handler for Runner {
         task.send_task_status(read(state(&id, "completed"))).await.unwrap();
         let result = CallToolResult::text(format!("{id} is done"));
         // If the question was taken back meanwhile, nobody waits for the answer.
-        let _ = task.send_task_payload(serde_json::to_value(result).unwrap()).await;
+        let _ = task.send_task_payload(related(&id, &result).unwrap()).await;
         self.said.send(format!("{id}: over")).unwrap();
     }
 
@@ -229,7 +230,7 @@ impl client::Handler for Asking {
         task.send_task_status(read(state("form", "input_required"))).await.unwrap();
         let (asked, task) = task.recv_tasks_result().await.unwrap();
         assert_eq!(asked.task_id, "form");
-        task.send_task_payload(json!({ "action": "decline" })).await.unwrap();
+        task.send_task_payload(related("form", &json!({ "action": "decline" })).unwrap()).await.unwrap();
     }
 
     async fn get_task(&self, _: client::Context, params: GetTaskInfoParams) -> Result<TaskObject, RpcError> {
@@ -254,7 +255,7 @@ async fn the_client_runs_tasks_too() {
         assert_eq!(task.recv_task_status().await.unwrap().status, TaskStatus::InputRequired);
         assert_eq!(server.get_task(read(named("form"))).await.unwrap().status, TaskStatus::Working);
         let payload = task.task_result(read(named("form"))).await.unwrap();
-        assert_eq!(payload, json!({ "action": "decline" }));
+        assert_eq!((&payload["action"], related_task(&payload)), (&json!("decline"), Some("form")));
         // A task from before the session: its status stands alone.
         server.send_task_status(read(state("older", "completed"))).await.unwrap();
         assert_eq!(heard.recv().await.as_deref(), Some("older is completed"));
@@ -302,8 +303,7 @@ impl server::Handler for Reporting {
         );
         let (_, task) = task.recv_tasks_result().await.unwrap();
         report(3.0).await.unwrap();
-        let result = serde_json::to_value(CallToolResult::text("done")).unwrap();
-        task.send_task_payload(result).await.unwrap();
+        task.send_task_payload(related("t", &CallToolResult::text("done")).unwrap()).await.unwrap();
         // It is over, and so is what could be reported.
         report(4.0).await.unwrap();
     }
@@ -330,4 +330,13 @@ async fn reports_on_a_task_go_on_until_it_is_over() {
         assert_eq!(reports.take(), [""; 0]);
     })
     .await;
+}
+
+#[test]
+fn the_mark_of_a_task_is_added_to_what_there_is() {
+    let marked = related("t", &json!({ "a": 1, "_meta": { "b": 2 } })).unwrap();
+    assert_eq!(marked, json!({ "a": 1, "_meta": { "b": 2, RELATED_TASK: { "taskId": "t" } } }));
+    assert_eq!(related_task(&marked), Some("t"));
+    assert_eq!(related_task(&json!({ "_meta": {} })), None);
+    assert!(related("t", "no object").is_err());
 }
