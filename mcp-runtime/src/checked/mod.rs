@@ -133,7 +133,6 @@ impl CheckedSession {
     /// Closes the session, where the protocol lets this side: what is to be written is written, calls that run fail
     /// with [`Error::Closed`](crate::Error::Closed), what still comes is dropped. It closes whether or not the result
     /// is awaited. Where this side may not close, the session is given back.
-    #[expect(clippy::result_large_err, reason = "the session comes back; it is the point of the error")]
     pub fn close(mut self) -> Result<Closing, CheckedSession> {
         let may = checker_at(&self.link, &self.states()).is_none_or(|checker| checker.quiescent());
         if !may || self.parts.first().is_none_or(|part| part.seat.copy.is_some()) {
