@@ -4,11 +4,11 @@
 use std::error::Error;
 use std::time::Duration;
 
-use mcp_protocols::mcp_2025_11_25::{McpClient, McpError, McpServer, Uninit, server};
+use mcp_protocols::mcp_2025_11_25::{AwaitingNotif, McpClient, McpError, McpServer, Uninit, server};
 use mcp_protocols::types::{
     CallToolParams, CallToolResult, InitializeParams, InitializeResult, ListToolsParams, ListToolsResult,
 };
-use mcp_runtime::transport::http::{HttpClient, HttpServer, ServerOptions};
+use mcp_runtime::transport::http::{HttpClient, HttpError, HttpServer, ServerOptions};
 use mcp_runtime::{Options, RpcError};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -92,6 +92,52 @@ async fn call(url: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// A session with a server that may want to be shown who asks.
+async fn enter(url: &str) -> Result<McpClient<AwaitingNotif>, Box<dyn Error>> {
+    let error = match McpClient::new(HttpClient::new(url)?).initialize(hello()).await {
+        Ok((_welcome, client)) => return Ok(client),
+        Err(error) => error.into_parts().1,
+    };
+    let Some(HttpError::Status { status: 401, authenticate, .. }) = error.http() else {
+        return Err(error.into());
+    };
+    // This is `WWW-Authenticate`, with its `resource_metadata`.
+    let token = token_from(authenticate.as_deref()).await?;
+    let transport = HttpClient::new(url)?.header("authorization", &format!("Bearer {token}"))?;
+    let (_welcome, client) = McpClient::new(transport).initialize(hello()).await?;
+    Ok(client)
+}
+
+/// What a program does to be given a token is its own affair.
+async fn token_from(authenticate: Option<&str>) -> Result<String, Box<dyn Error>> {
+    assert_eq!(authenticate, Some("Bearer resource_metadata=\"https://example.org/oauth\""));
+    Ok("let me in".to_owned())
+}
+
+#[tokio::test]
+async fn a_client_that_is_asked_who_it_is() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let server = HttpServer::new(ServerOptions::default(), |transport| async move {
+        let _ = serve(McpServer::new(transport)).await;
+    });
+    let guard = |request: axum::extract::Request, next: axum::middleware::Next| async move {
+        if request.headers().get("authorization").is_some_and(|given| given == "Bearer let me in") {
+            return next.run(request).await;
+        }
+        let mut refusal = axum::response::Response::new(axum::body::Body::empty());
+        *refusal.status_mut() = axum::http::StatusCode::UNAUTHORIZED;
+        let wanted = "Bearer resource_metadata=\"https://example.org/oauth\"".parse().unwrap();
+        refusal.headers_mut().insert("www-authenticate", wanted);
+        refusal
+    };
+    let route = server.method_router().layer(axum::middleware::from_fn(guard));
+    let router = axum::Router::new().route("/mcp", route);
+    let listening = tokio::spawn(async move { axum::serve(listener, router).await });
+    drop(enter(&url).await.unwrap());
+    listening.abort();
+}
+
 #[tokio::test]
 async fn a_server_and_a_client() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -112,9 +158,9 @@ fn the_server_and_the_client_of_the_page_are_here() {
     let page = include_str!("../../../docs/http.md");
     let here = squeezed(include_str!("guide.rs"));
     let examples: Vec<&str> =
-        page.split("```rust\n").skip(1).filter_map(|block| block.split("```").next()).take(3).collect();
+        page.split("```rust\n").skip(1).filter_map(|block| block.split("```").next()).take(4).collect();
     for code in &examples {
         assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
     }
-    assert_eq!(examples.len(), 3);
+    assert_eq!(examples.len(), 4);
 }
