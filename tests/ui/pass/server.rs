@@ -59,6 +59,7 @@ pub(crate) fn active() {
 pub(crate) fn subscribing() {
     let _ = server::Subscription::<Subscribing>::send_subscribed;
     let _ = server::Subscription::<Subscribing>::refuse;
+    let _ = server::Subscription::<Subscribing>::cancelled;
 }
 
 pub(crate) fn watched() {
@@ -72,10 +73,12 @@ pub(crate) fn renewing() {
     let _ = server::Subscription::<Renewing>::send_resource_updated;
     let _ = server::Subscription::<Renewing>::send_subscribed;
     let _ = server::Subscription::<Renewing>::refuse;
+    let _ = server::Subscription::<Renewing>::cancelled;
 }
 
 pub(crate) fn leaving() {
     let _ = server::Subscription::<Leaving>::send_resource_updated;
     let _ = server::Subscription::<Leaving>::send_unsubscribed;
     let _ = server::Subscription::<Leaving>::refuse;
+    let _ = server::Subscription::<Leaving>::cancelled;
 }
