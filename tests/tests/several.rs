@@ -11,6 +11,9 @@ mod elicitation;
 mod everything_peer;
 #[path = "several/everything.rs"]
 mod everything_server;
+#[allow(dead_code, reason = "the tests of the transport use the rest")]
+#[path = "http/fake.rs"]
+mod fake;
 #[path = "several/governing.rs"]
 mod governing;
 #[path = "several/guide.rs"]

@@ -1,19 +1,20 @@
 //! A task over HTTP, where what is said about it comes on several connections.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::mcp_2025_11_25::{BeforeToolsTaskCreated, client, server};
+use crate::mcp_2025_11_25::{BeforeToolsTaskCreated, McpClient, client, server};
 use mcp_protocols::{related, related_task};
-use mcp_runtime::transport::http::ServerOptions;
+use mcp_runtime::transport::http::{HttpClient, ServerOptions};
 use mcp_runtime::{Error, RpcError};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tower_mcp_types::protocol::*;
 
+use super::fake::{self, Fake};
 use super::http::Endpoint;
 use super::wire::{Answer, Ask};
-use super::{Reports, guarded, read};
+use super::{Reports, everything, guarded, hello, read};
 
 const VERSION: &str = "2025-11-25";
 
@@ -200,6 +201,68 @@ async fn what_a_task_says_when_its_call_is_answered_is_on_the_stream_for_what_is
             assert_eq!((&payload["id"], related_task(&payload["result"])), (&json!(2), Some("fast")));
             assert_eq!(said.recv().await.as_deref(), Some("fast: over"));
         }
+    })
+    .await;
+}
+
+/// Keeps what is said of tasks that no value stands for.
+struct Listening(mpsc::UnboundedSender<TaskStatus>);
+
+impl client::Handler for Listening {
+    async fn task_status(&self, _: client::Context, params: TaskStatusParams) {
+        self.0.send(params.status).unwrap();
+    }
+}
+
+/// Two connections keep no order between them, so this is nobody's fault.
+#[tokio::test]
+async fn a_status_that_overtakes_the_word_that_there_is_a_task_stands_alone() {
+    guarded(async {
+        let event = |message: Value| format!("data: {message}\n\n");
+        let status = |status: &str| {
+            let params = state("t", status);
+            event(json!({ "jsonrpc": "2.0", "method": "notifications/tasks/status", "params": params }))
+        };
+        let (unasked, opened) = fake::open("text/event-stream");
+        let opened = Mutex::new(Some(opened));
+        let (answer, answering) = fake::open("text/event-stream");
+        let answering = Mutex::new(Some(answering));
+        let (server, mut seen) = Fake::holding(move |asked, _| {
+            Some(match asked.what() {
+                "initialize" => fake::hello(asked, VERSION, everything().1, "s1"),
+                "GET" => opened.lock().unwrap().take().unwrap_or_else(|| fake::status(405)),
+                "tools/call" => answering.lock().unwrap().take().unwrap(),
+                "DELETE" => fake::status(405),
+                _ => fake::status(202),
+            })
+        })
+        .await;
+        let reports = Reports::default();
+        let client = McpClient::with_options(HttpClient::new(&server.url()).unwrap(), reports.options());
+        let (tell, mut alone) = mpsc::unbounded_channel();
+        tokio::spawn(client.incoming().serve(Listening(tell)));
+        let (_, client) = client.initialize(hello(VERSION, &everything().0)).await.unwrap();
+        let client = client.send_initialized().await.unwrap();
+        let handle = client.handle();
+        let params = read(json!({ "name": "t", "arguments": {}, "task": { "ttl": 60_000 } }));
+        let calling = tokio::spawn(async move { handle.call_tool_as_task(params).await.unwrap() });
+        fake::until(&mut seen, "tools/call").await;
+        unasked.send(status("input_required")).unwrap();
+        assert_eq!(alone.recv().await, Some(TaskStatus::InputRequired));
+        let id = &server.seen.lock().unwrap().iter().find(|asked| asked.what() == "tools/call").unwrap().body
+            ["id"]
+            .clone();
+        let created = json!({ "task": state("t", "working") });
+        answer.send(event(json!({ "jsonrpc": "2.0", "id": id, "result": created }))).unwrap();
+        let (created, mut task) = calling.await.unwrap();
+        assert_eq!(created.task.task_id, "t");
+        // From here on it is the task's, and nothing has been harmed.
+        unasked.send(status("completed")).unwrap();
+        assert_eq!(task.recv_task_status().await.unwrap().status, TaskStatus::Completed);
+        assert!(alone.try_recv().is_err());
+        assert_eq!(reports.take(), [""; 0]);
+        drop(task);
+        client.close().await.unwrap();
     })
     .await;
 }
