@@ -404,7 +404,8 @@ async fn streams_have_a_limit() {
         let _one = desk.wire().await.stream(&Ask::get().session(&id)).await;
         let _two = desk.wire().await.stream(&Ask::get().session(&id)).await;
         assert_eq!(desk.ask(&Ask::get().session(&id)).await.head.status, 429);
-        assert_eq!(desk.ask(&Ask::post(list(1)).session(&id)).await.head.status, 429);
+        let refused = desk.ask(&Ask::post(list(1)).session(&id)).await;
+        assert_eq!((refused.head.status, &refused.json()["id"]), (429, &serde_json::json!(1)));
     })
     .await;
 }

@@ -7,8 +7,10 @@
 use axum::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
+use mcp_protocol_machine::RequestId;
 
 use super::options::{Allowed, ServerOptions};
+use crate::jsonrpc::{Envelope, parse};
 use crate::transport::http::{EVENT_STREAM, JSON};
 
 /// With what a request is refused.
@@ -16,10 +18,24 @@ use crate::transport::http::{EVENT_STREAM, JSON};
 pub(super) struct Refused {
     pub(super) status: StatusCode,
     pub(super) problem: String,
+    /// The id of the request that this is the answer of, where that has been read.
+    pub(super) id: Option<RequestId>,
 }
 
 pub(super) fn refused(status: StatusCode, problem: impl Into<String>) -> Refused {
-    Refused { status, problem: problem.into() }
+    Refused { status, problem: problem.into(), id: None }
+}
+
+impl Refused {
+    /// The same as the answer of the request that was posted, if it was one: whoever matches answers by their ids waits
+    /// for no other.
+    pub(super) fn about(self, message: &[u8]) -> Refused {
+        match parse(message, crate::Options::default().max_depth) {
+            Ok(Envelope::Request { id, .. }) => Refused { id: Some(id), ..self },
+            Ok(_) => self,
+            Err(malformed) => Refused { id: malformed.id.filter(|_| !malformed.is_reply), ..self },
+        }
+    }
 }
 
 /// Whether a request is for this server, and from a place that may ask it.

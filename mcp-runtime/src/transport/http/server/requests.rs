@@ -31,7 +31,7 @@ const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
 const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
 const LAST_EVENT: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
 
-/// What errors that belong to no message are answered with.
+/// The code of the error that a refused request is answered with.
 const SERVER_ERROR: i64 = -32000;
 /// The same where the session is not there.
 const NO_SESSION: i64 = -32001;
@@ -59,7 +59,7 @@ impl Server {
         answered.unwrap_or_else(|refused| {
             if matches!(refused.status, StatusCode::FORBIDDEN | StatusCode::PAYLOAD_TOO_LARGE) {
                 // It is a setting of this side that refuses; whoever made it should hear of that here, too.
-                let Refused { status, problem } = &refused;
+                let Refused { status, problem, .. } = &refused;
                 tracing::warn!(status = status.as_u16(), "a request was refused: {problem}");
             }
             refusal(&refused)
@@ -91,7 +91,7 @@ impl Server {
             return self.deliver(&session, &message, &parts.headers).await.map(|(answer, _)| answer);
         }
         let message = self.read(body).await?;
-        self.check_opens(&message)?;
+        self.check_opens(&message).map_err(|refused| refused.about(&message))?;
         let session = self.open()?;
         // Nobody else knows the session, so it goes with whoever waits for it.
         let mut orphan = Orphan { session: &session, known: false };
@@ -159,7 +159,7 @@ impl Server {
         let primed = primed(session, headers);
         let opens = session.streams().came == 0;
         let number = session.streams().post(primed);
-        let number = number.ok_or_else(|| too_many(session))?;
+        let number = number.ok_or_else(|| too_many(session).about(message))?;
         let mut waiting = Waiting { session, number, left: false };
         let received = session.receive(message, number);
         let wait = |in_time| poll_fn(move |context| session.streams().poll_answer(context, number, in_time));
@@ -325,11 +325,11 @@ fn stream(events: Events) -> Response {
     response
 }
 
-/// The answer to a request that is refused: its status, and the words as an error that belongs to no message.
+/// The answer to a request that is refused: its status, and the words as an error, of the message if its id is known.
 fn refusal(refused: &Refused) -> Response {
     let code = if refused.status == StatusCode::NOT_FOUND { NO_SESSION } else { SERVER_ERROR };
     let mut message = Vec::new();
-    write::error(&mut message, None, &RpcError::new(code, &*refused.problem));
+    write::error(&mut message, refused.id.as_ref(), &RpcError::new(code, &*refused.problem));
     let mut response = json(refused.status, message.into());
     let headers = response.headers_mut();
     match refused.status {
