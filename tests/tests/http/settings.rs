@@ -128,7 +128,7 @@ async fn a_protocol_that_begins_in_other_words_is_served_once_they_are_set() {
         // What begins other protocols begins none here.
         let mut wire = Wire::over(tokio::net::TcpStream::connect(address).await.unwrap());
         let refused = wire.ask(&Ask::post(desk::initialize(0))).await;
-        assert_eq!((refused.head.status, &refused.json()["id"]), (400, &json!(null)));
+        assert_eq!((refused.head.status, &refused.json()["id"]), (400, &json!(0)));
         let words = refused.json()["error"]["message"].as_str().unwrap().to_owned();
         assert!(words.starts_with("a session begins with `open`"), "{words}");
         assert_eq!(lamps.sessions(), 0);
