@@ -184,6 +184,24 @@ async fn a_step_that_may_not_be_taken_back_leaves_a_debt() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_step_that_waits_for_its_turn_can_be_taken_back() {
+    let (mut guest, mut peer) = seated(Options::default()).await;
+    assert!(tokio::time::timeout(SECOND, guest.bill()).await.is_err());
+    assert_eq!(peer.hear().await.unwrap()["method"], json!("bill"));
+    let mut soup = guest.cook("soup".into());
+    let canceller = soup.canceller();
+    let taking_back = async {
+        // Let it come to its wait; nothing but the canceller wakes it.
+        tokio::time::sleep(SECOND).await;
+        canceller.cancel().unwrap();
+    };
+    let taken_back = async { tokio::join!(soup, taking_back).0 };
+    // Where nothing moves any more but the clock, the test ends.
+    let outcome = tokio::time::timeout(SECOND * 60, taken_back).await.expect("it is woken");
+    assert!(matches!(outcome, Err(Error::Cancelled)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_step_that_leads_on_ends_the_session_and_is_never_taken_back() {
     for dropped in [true, false] {
         let (wire, mut peer) = raw();
