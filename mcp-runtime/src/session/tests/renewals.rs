@@ -9,8 +9,8 @@ use serde_json::json;
 use super::desk::messages::{ASK, BELL, CHANGED, LOOK, PROGRESS};
 use super::messages::{feed, watched};
 use super::pair::End;
-use super::watching;
 use super::watching::messages::{SUBSCRIBE, UNSUBSCRIBE};
+use super::{parcels, watching};
 use crate::driver::{Endpoint, MessageKind, Place};
 use crate::error::Error;
 use crate::options::Options;
@@ -183,6 +183,32 @@ fn a_copy_that_has_heard_nothing_is_opened_once_more() {
     assert_eq!(watcher.copy(copy), Poll::Pending);
     watcher.feed(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     assert_eq!(watcher.copy(copy), Poll::Ready(Ok(())));
+}
+
+#[test]
+fn of_a_lost_copy_that_nobody_has_taken_nothing_is_kept() {
+    let reader = End::over(&parcels::PROTOCOL, Side::Client, Options::default());
+    reader.link.with(|engine| engine.request(parcels::messages::HELLO, "null", false, false)).unwrap();
+    reader.feed(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
+    reader.linear().unwrap();
+    reader.link.with(|engine| engine.attend());
+    let say = |method: &str| {
+        reader.feed(&json!({"jsonrpc":"2.0","method":method,"params":{"parcel":"a"}}).to_string());
+    };
+    for _ in 0..3 {
+        say("opened");
+        say("piece");
+        assert_eq!(reader.link.with(|engine| engine.copies_kept()), (1, 1));
+        reader.link.renewed(b"", b"");
+        assert_eq!(reader.link.with(|engine| engine.copies_kept()), (0, 0));
+        assert!(reader.incoming().is_none());
+    }
+    // One that has a value keeps what came before.
+    say("opened");
+    say("piece");
+    reader.incoming().unwrap();
+    reader.link.renewed(b"", b"");
+    assert_eq!(reader.link.with(|engine| engine.copies_kept()), (1, 1));
 }
 
 #[test]
