@@ -278,17 +278,35 @@ impl Checker {
     pub(super) fn end_copy(&mut self, copy: CopyNumber, by: Direction) {
         let limits = self.limits;
         let Some((running, ended)) = self.copies.end(copy, by, &limits) else { return };
+        // Whoever takes none of them must not make the list grow.
+        self.left.clear();
         for (asker, id) in &running.open {
             self.asked_mut(*asker).cancel(id, &limits);
+            self.leave(*asker, id);
         }
         if let Some((asker, id)) = &running.opener {
             let asked = self.asked_mut(*asker);
             match asked.running_under(id) {
                 Some(exchange) if exchange.answered => asked.finish(id),
-                Some(_) => asked.cancel_opener(id, running.channel(), ended, &limits),
+                Some(_) => {
+                    asked.cancel_opener(id, running.channel(), ended, &limits);
+                    self.leave(*asker, id);
+                }
                 None => {}
             }
         }
+    }
+
+    fn leave(&mut self, asker: Direction, id: &RequestId) {
+        if asker == Direction::Send {
+            self.left.push(id.clone());
+        }
+    }
+
+    /// The requests of the followed role that the message before has left without a reply, because it has ended their
+    /// copy: whoever waits for an answer to them waits for nothing. Gives them once.
+    pub fn take_left(&mut self) -> Vec<RequestId> {
+        std::mem::take(&mut self.left)
     }
 
     /// Whether some copy is in a state that accepts a message.

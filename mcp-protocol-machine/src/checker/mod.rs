@@ -48,6 +48,8 @@ pub struct Checker {
     received: Exchanges,
     /// The copies that a key ties together.
     copies: Copies,
+    /// The requests of the followed role that the end of the last copy has left without a reply, until they are taken.
+    left: Vec<RequestId>,
     client: Capabilities,
     server: Capabilities,
     limits: Limits,
@@ -172,6 +174,7 @@ impl Checker {
             sent: Exchanges::default(),
             received: Exchanges::default(),
             copies: Copies::new(layout),
+            left: Vec::new(),
             client: Capabilities::none(),
             server: Capabilities::none(),
             limits: Limits::default(),

@@ -405,6 +405,7 @@ impl Engine {
             self.report(Report::Advice(advice));
         }
         self.trace_step(step);
+        self.end_awaiting();
         if self.unfit.is_some() {
             self.unfit = None;
         }

@@ -171,6 +171,13 @@ impl Engine {
         }
     }
 
+    /// Nor for those to the requests whose copy the message at hand has ended.
+    pub(super) fn end_awaiting(&mut self) {
+        for id in self.checker.take_left() {
+            self.not_awaited(&id);
+        }
+    }
+
     /// Nobody waits for any reply any more.
     pub(super) fn none_awaited(&mut self) {
         let Some(outlet) = &mut self.messages.outlet else { return };
@@ -252,6 +259,7 @@ impl Engine {
         }
         self.trace_over(Direction::Send, &name, Outcome::Lost);
         self.not_awaited(&name);
+        self.end_awaiting();
         if self.calls.contains_key(&id) {
             self.complete(id, Err(error));
         } else if !self.debt_paid(&name)

@@ -353,6 +353,7 @@ impl Engine {
         if let Some(message) = self.names.refusal(&protocol, request) {
             let step = self.checker.reply(Direction::Send, id, message)?;
             self.trace_step(&step);
+            self.end_awaiting();
             if step.kind.is_dropped() {
                 return Ok(());
             }

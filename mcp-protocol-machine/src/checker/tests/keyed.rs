@@ -187,6 +187,26 @@ fn a_cancel_ends_the_copy_in_any_state_and_what_crosses_it_is_swallowed() {
 }
 
 #[test]
+fn the_end_of_a_copy_names_the_requests_that_it_leaves_unanswered() {
+    let mut watching = watching();
+    watching.subscribe(1, "a");
+    accepted(watching.ask(watching.unsubscribe.request, 2, "a"));
+    assert_eq!(watching.checker.take_left(), []);
+    watching.cancel(1);
+    assert_eq!(watching.checker.take_left(), [id(2)], "the other one has its answer");
+    assert_eq!(watching.checker.take_left(), [], "they are named once");
+    // Of what nobody asks for no more is kept than of the last copy.
+    for number in 3..6 {
+        accepted(watching.ask(watching.subscribe.request, number, "a"));
+        watching.cancel(number);
+    }
+    assert_eq!(watching.checker.take_left(), [id(5)]);
+    watching.subscribe(6, "a");
+    watching.unsubscribe(7, "a");
+    assert_eq!(watching.checker.take_left(), []);
+}
+
+#[test]
 fn refusals_end_the_copy_or_undo_a_later_request() {
     let mut watching = watching();
     accepted(watching.ask(watching.subscribe.request, 1, "a"));

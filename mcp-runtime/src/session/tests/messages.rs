@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 use super::desk::messages::{APPROVE, ASK, CHANGED, HELLO};
 use super::pair::End;
+use super::watching;
+use super::watching::messages::{SUBSCRIBE, UNSUBSCRIBE};
 use crate::driver::{Endpoint, MessageKind, Origin, Outgoing, Outlet, Place};
 use crate::error::{Error, Reason};
 use crate::options::Options;
@@ -238,4 +240,38 @@ fn the_transport_hears_when_nobody_waits_for_a_reply_any_more() {
     client.call(ASK, "\"?\"");
     client.link.with(|engine| engine.end(Reason::PeerClosed));
     assert!(kept.0.lock().unwrap().none_awaited && heard().is_empty());
+}
+
+#[test]
+fn the_transport_hears_as_well_when_the_end_of_a_copy_leaves_requests_unanswered() {
+    let watcher = End::over(&watching::PROTOCOL, Side::Client, Options::default());
+    watcher.link.with(|engine| engine.request(watching::messages::HELLO, "null", false, false)).unwrap();
+    watcher.feed(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
+    watcher.linear().unwrap();
+    let kept = watched(&watcher);
+    let heard = || {
+        let mut ids = std::mem::take(&mut kept.0.lock().unwrap().not_awaited);
+        ids.dedup();
+        ids
+    };
+    let subscribed = || {
+        let written = r#"{"uri":"a"}"#;
+        watcher.link.with(|engine| engine.open_copy(SUBSCRIBE, written, true)).unwrap().0
+    };
+    let copy = subscribed();
+    feed(&watcher, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, 0);
+    assert_eq!(heard(), [1]);
+    let meant = mcp_protocol_machine::Meant::Copy(copy);
+    let leave = |engine: &mut crate::session::Engine| {
+        engine.ask(UNSUBSCRIBE, r#"{"uri":"a"}"#, false, false, meant).map(|(id, _)| id)
+    };
+    assert_eq!(watcher.link.with(leave).unwrap(), 2);
+    assert_eq!(heard(), [0; 0]);
+    // The value of the copy is gone, and the request that opened it is taken back: nothing of it will be answered.
+    watcher.link.with(|engine| engine.leave_copy(copy));
+    assert_eq!(heard(), [2, 1]);
+    // Where only the request that opened it waits, it is that one.
+    let copy = subscribed();
+    watcher.link.with(|engine| engine.leave_copy(copy));
+    assert_eq!(heard(), [3]);
 }
