@@ -16,7 +16,6 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::error::HttpError;
 use super::message::Message;
 use super::options::ClientOptions;
 use super::provider::AnyProvider;
@@ -262,10 +261,7 @@ impl Conversation {
                 }
                 [_, ..] => self.post_beside(message),
                 [] => {
-                    let delivery = posting::deliver(self, &message);
-                    if tokio::time::timeout(self.options.post_within, delivery).await.is_err() {
-                        self.fail(&message, not_delivered(HttpError::Late));
-                    }
+                    posting::deliver(self, &message).await;
                     // Some servers lose what they say while nobody listens, even in the middle of a call. So what comes
                     // behind the first of these waits until the stream is there, if that does not take too long.
                     if self.listen() {

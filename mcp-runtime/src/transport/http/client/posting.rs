@@ -33,7 +33,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
     loop {
         let identity = conversation.identity(Some(message));
         let posted = post(conversation, message, accepted.body(message), identity);
-        let asked = running.until_over(posted, |over| match over {
+        let asked = running.until_over(in_time(conversation, message, posted), |over| match over {
             Over::NotAwaited => Duration::ZERO,
             // It may yet be told that the session is lost, and is then made once more.
             Over::Renewed => conversation.options.replay_within,
@@ -69,17 +69,31 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
         if status.is_success() && message.is_step() && conversation.provider.is_none() {
             conversation.state().beginning.record(message);
         }
-        let answer =
-            running.until_over(answered(conversation, message, identity, response), |over| match over {
-                Over::NotAwaited => END,
-                // It is an answer of the lost session, which nothing is taken from any more.
-                Over::Renewed => Duration::ZERO,
-            });
+        let answer = in_time(conversation, message, answered(conversation, message, identity, response));
+        let answer = running.until_over(answer, |over| match over {
+            Over::NotAwaited => END,
+            // It is an answer of the lost session, which nothing is taken from any more.
+            Over::Renewed => Duration::ZERO,
+        });
         if let Err(error) = answer.await.unwrap_or_else(|over| Err(over.into())) {
             conversation.fail(message, error);
         }
         return;
     }
+}
+
+/// Does something that takes a message without requests, as long as that may take. To begin the session anew is no part
+/// of it, which has a time of its own; and a call has the limits of whoever makes it.
+async fn in_time<T>(
+    conversation: &Conversation,
+    message: &Message,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    if !message.asks().is_empty() {
+        return work.await;
+    }
+    let taken = tokio::time::timeout(conversation.options.post_within, work).await;
+    taken.unwrap_or_else(|_| Err(not_delivered(HttpError::Late)))
 }
 
 impl From<Over> for Error {
