@@ -27,13 +27,15 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
     // A stream was refused in a session in which a call has succeeded.
     let mut refused = false;
     loop {
+        // Who waits for a call to go through must not miss one that does so before the stream is refused.
+        let went = conversation.went_through.notified();
         let identity = match conversation.identity(None).await {
             Ok(identity) => identity,
             Err(error) => {
                 let Error::SessionProvider(error) = error else { return };
                 conversation.endpoint.report(Report::Undelivered { problem: error.to_string() });
                 // Whoever names the sessions has none, until a call goes through.
-                conversation.went_through.notified().await;
+                went.await;
                 continue;
             }
         };
@@ -78,7 +80,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                         return tracing::debug!("the server opens no stream");
                     }
                     // The session is gone, or there are no such streams. Which of them, the next call tells.
-                    conversation.went_through.notified().await;
+                    went.await;
                     continue;
                 }
                 if !opened {
