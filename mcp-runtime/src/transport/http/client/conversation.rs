@@ -30,6 +30,9 @@ use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 /// Both forms that an answer may have.
 const EITHER: &str = "application/json, text/event-stream";
 
+/// The shortest wait before a stream is opened anew: a server that asks for none must not be hammered on.
+const LEAST_PAUSE: Duration = Duration::from_millis(50);
+
 const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
 const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
 
@@ -324,6 +327,7 @@ impl Conversation {
             .unwrap_or(self.options.retry)
             .saturating_mul(1 << doublings)
             .min(most.max(asked.unwrap_or_default()))
+            .max(LEAST_PAUSE)
     }
 }
 

@@ -160,6 +160,16 @@ async fn a_renewal_that_failed_is_not_tried_again() {
     assert!(matches!(renew(&conversation, 0).await, Err(Renewal::NotRepeatable)));
 }
 
+#[tokio::test]
+async fn no_server_is_asked_without_a_pause() {
+    let conversation = nowhere();
+    for failures in [0, 1, 100] {
+        assert_eq!(conversation.pause(Some(Duration::ZERO), failures), Duration::from_millis(50));
+    }
+    assert_eq!(conversation.pause(Some(SECOND), 2), SECOND * 4);
+    assert_eq!(conversation.pause(Some(SECOND * 60), 2), SECOND * 60);
+}
+
 #[cfg(not(feature = "http-client-tls"))]
 #[tokio::test]
 async fn https_without_its_feature_says_so() {
