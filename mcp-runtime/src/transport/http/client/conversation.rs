@@ -94,7 +94,7 @@ pub(super) struct Conversation {
 
 impl std::fmt::Debug for Conversation {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Conversation").field("url", &self.url.as_str()).finish_non_exhaustive()
+        formatter.debug_struct("Conversation").field("server", &server(&self.url)).finish_non_exhaustive()
     }
 }
 
@@ -314,7 +314,9 @@ impl Conversation {
         // A server may not permit this, or be gone; either way there is nothing more to be done.
         match tokio::time::timeout(self.options.delete_within, request.send()).await {
             Ok(Ok(response)) => tracing::debug!(status = %response.status(), "the session was deleted"),
-            Ok(Err(error)) => tracing::debug!(%error, "the session was not deleted"),
+            Ok(Err(error)) => {
+                tracing::debug!(error = %error.without_url(), "the session was not deleted");
+            }
             Err(_) => tracing::debug!("the session was not deleted in time"),
         }
     }
@@ -335,6 +337,11 @@ impl Conversation {
 pub(super) fn secret(mut id: HeaderValue) -> HeaderValue {
     id.set_sensitive(true);
     id
+}
+
+/// An address as it may be shown: what else stands in it may let whoever reads it in.
+pub(super) fn server(url: &reqwest::Url) -> String {
+    format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default())
 }
 
 /// The error for a message that was not delivered.

@@ -170,6 +170,17 @@ async fn no_server_is_asked_without_a_pause() {
     assert_eq!(conversation.pause(Some(SECOND * 60), 2), SECOND * 60);
 }
 
+#[tokio::test]
+async fn nothing_shows_more_of_the_address_than_the_server() {
+    let client = HttpClient::new("http://guest:secret@127.0.0.1:1/secret?key=secret").unwrap();
+    let client = client.header("x-key", "secret").unwrap();
+    let shown = format!("{client:?}");
+    assert!(shown.contains("http://127.0.0.1") && !shown.contains("secret"), "{shown}");
+    let conversation = Conversation::new(client, Arc::new(Kept::default()));
+    let shown = format!("{conversation:?}");
+    assert!(shown.contains("http://127.0.0.1") && !shown.contains("secret"), "{shown}");
+}
+
 #[cfg(not(feature = "http-client-tls"))]
 #[tokio::test]
 async fn https_without_its_feature_says_so() {
