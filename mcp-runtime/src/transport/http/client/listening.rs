@@ -12,7 +12,7 @@ use super::conversation::Conversation;
 use super::events::Events;
 use super::posting::has_form;
 use super::renewal::renew;
-use crate::error::{Error, Reason};
+use crate::error::Error;
 use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, LAST_EVENT_ID};
 
@@ -90,8 +90,8 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                     let _ = generations.wait_for(|now| *now > identity.generation).await;
                     continue;
                 }
-                if let Err(renewal) = renew(conversation, identity.generation).await {
-                    return conversation.endpoint.failed(Reason::SessionInvalid(renewal));
+                if !renew(conversation, identity.generation).await {
+                    return;
                 }
                 failures = failures.saturating_add(1);
             }

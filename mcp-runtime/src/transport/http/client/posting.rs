@@ -50,14 +50,13 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
             if std::mem::replace(&mut again, true) {
                 return conversation.endpoint.failed(Reason::SessionInvalid(Renewal::LostAgain));
             }
-            match renew(conversation, identity.generation).await {
-                // Somebody may have let go of the call, or nobody may want its answer any more.
-                Ok(()) if !message.asks().is_empty() && !message.is_awaited(&*conversation.endpoint) => {
-                    return;
-                }
-                Ok(()) => continue,
-                Err(renewal) => return conversation.endpoint.failed(Reason::SessionInvalid(renewal)),
+            // Somebody may have let go of the call, or nobody may want its answer any more.
+            if !renew(conversation, identity.generation).await
+                || (!message.asks().is_empty() && !message.is_awaited(&*conversation.endpoint))
+            {
+                return;
             }
+            continue;
         }
         if status.is_success() {
             conversation.went_through.notify_waiters();

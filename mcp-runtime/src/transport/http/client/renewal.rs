@@ -17,7 +17,7 @@ use super::events::Events;
 use super::message::Message;
 use super::posting::{beginning, form, has_form, version, whole};
 use crate::driver::{MessageKind, Place};
-use crate::error::{Error, Renewal};
+use crate::error::{Error, Reason, Renewal};
 use crate::jsonrpc::{Envelope, parse};
 use crate::transport::http::{EVENT_STREAM, JSON, SESSION_ID};
 
@@ -61,9 +61,19 @@ impl Beginning {
     }
 }
 
-/// Begins the session anew, unless somebody has done so since this generation.
-pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> Result<(), Renewal> {
+/// Begins the session anew, unless somebody has done so since this generation. If that cannot be, the session ends, and
+/// says why before anybody else may try: whoever tries then finds nothing that could be said.
+pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> bool {
     let _alone = conversation.renewing.lock().await;
+    let renewed = renew_alone(conversation, lost).await;
+    if let Err(renewal) = renewed {
+        conversation.endpoint.failed(Reason::SessionInvalid(renewal));
+        return false;
+    }
+    true
+}
+
+async fn renew_alone(conversation: &Arc<Conversation>, lost: u64) -> Result<(), Renewal> {
     let (said, agreed) = {
         let state = conversation.state();
         if state.identity.generation > lost {

@@ -11,16 +11,23 @@ use super::renewal::renew;
 use super::running::{Over, Running};
 use super::{HttpClient, SessionProvider};
 use crate::driver::{End, Endpoint, MessageKind, Origin, Outcome, Outgoing, Output, Place, Received};
-use crate::error::Renewal;
+use crate::error::{Reason, Renewal};
 
 /// Keeps what it is given.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<String>>>);
+struct Kept {
+    messages: Arc<Mutex<Vec<String>>>,
+    reasons: Arc<Mutex<Vec<Reason>>>,
+}
 
 impl Endpoint for Kept {
     fn receive_message(&self, message: &[u8], _: Origin, _: Instant) -> Received {
-        self.0.lock().unwrap().push(String::from_utf8(message.to_vec()).unwrap());
+        self.messages.lock().unwrap().push(String::from_utf8(message.to_vec()).unwrap());
         Received::default()
+    }
+
+    fn failed(&self, reason: Reason) {
+        self.reasons.lock().unwrap().push(reason);
     }
 
     fn receive(&self, _: &[u8], _: Instant) {}
@@ -77,8 +84,8 @@ async fn what_comes_late_from_a_lost_session_is_not_taken_for_the_next_one_s() {
     });
     conversation.receive(b"late", 0);
     conversation.receive(b"after", 1);
-    assert_eq!(*kept.0.lock().unwrap(), ["before", "after"]);
-    assert_eq!(*told.0.lock().unwrap(), ["told"]);
+    assert_eq!(*kept.messages.lock().unwrap(), ["before", "after"]);
+    assert_eq!(*told.messages.lock().unwrap(), ["told"]);
 }
 
 fn request(id: i64, place: Place) -> Message {
@@ -153,11 +160,25 @@ async fn a_list_is_over_with_its_last_request() {
 }
 
 #[tokio::test]
-async fn a_renewal_that_failed_is_not_tried_again() {
-    let conversation = nowhere();
+async fn a_renewal_that_failed_is_not_tried_again_and_says_why_first() {
+    let client = HttpClient::new("http://127.0.0.1:1").unwrap();
+    let kept = Kept::default();
+    let conversation = Conversation::new(client, Arc::new(kept.clone()));
     conversation.state().beginning.record(&request(0, Place::OnlyStep));
-    assert!(matches!(renew(&conversation, 0).await, Err(Renewal::NotDelivered(_))));
-    assert!(matches!(renew(&conversation, 0).await, Err(Renewal::NotRepeatable)));
+    // Whoever waits for the first of them does not get a word in before it has said what it came to.
+    let both = tokio::join!(renew(&conversation, 0), renew(&conversation, 0));
+    assert_eq!(both, (false, false));
+    let reasons = std::mem::take(&mut *kept.reasons.lock().unwrap());
+    assert!(
+        matches!(
+            &reasons[..],
+            [
+                Reason::SessionInvalid(Renewal::NotDelivered(_)),
+                Reason::SessionInvalid(Renewal::NotRepeatable)
+            ]
+        ),
+        "{reasons:?}"
+    );
 }
 
 #[tokio::test]
