@@ -184,20 +184,20 @@ impl Conversation {
 
     /// Hands a message of the server to the session, unless it came in one that the server has lost meanwhile.
     pub(super) fn receive(&self, message: &[u8], generation: u64) {
-        if self.state().identity.generation == generation {
-            self.endpoint.receive_message(message, Origin(0), Instant::now().into_std());
-        }
+        self.endpoint.receive_in(generation, message, Origin(0), Instant::now().into_std());
     }
 
-    /// The session was begun anew. `tell` is called when nothing that came in the lost one is handed over any more.
-    pub(super) fn began_anew(&self, identity: Identity, tell: impl FnOnce()) {
+    /// The session was begun anew; `request` is what it began with, and `reply` the answer.
+    pub(super) fn began_anew(&self, identity: Identity, request: &[u8], reply: &[u8]) {
+        // First of all, for with the name of the new session its messages may come; and from here on none of the lost one
+        // are taken.
+        self.endpoint.renewed(request, reply);
         let generation = identity.generation;
         let wakers = {
             let mut state = self.state();
             state.identity = identity;
             state.requests.all(Over::Renewed)
         };
-        tell();
         wakers.into_iter().for_each(Waker::wake);
         self.generations.send_replace(generation);
     }

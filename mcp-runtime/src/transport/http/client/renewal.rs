@@ -89,11 +89,8 @@ async fn renew_alone(conversation: &Arc<Conversation>, lost: u64) -> Result<(), 
     match begun.await.unwrap_or_else(|_| Err(undelivered(HttpError::Late))) {
         Ok((mut identity, renewed)) => {
             identity.generation = lost.saturating_add(1);
-            conversation.began_anew(identity, || {
-                let (request, reply) =
-                    renewed.map(|(request, reply)| (request.text, reply)).unwrap_or_default();
-                conversation.endpoint.renewed(&request, &reply);
-            });
+            let (request, reply) = renewed.map(|(request, reply)| (request.text, reply)).unwrap_or_default();
+            conversation.began_anew(identity, &request, &reply);
             Ok(())
         }
         Err(renewal) => {

@@ -26,6 +26,15 @@ impl Endpoint for Kept {
         Received::default()
     }
 
+    fn receive_in(&self, session: u64, message: &[u8], origin: Origin, now: Instant) -> Received {
+        let begun = self.messages.lock().unwrap().iter().filter(|message| *message == "renewed").count();
+        if begun as u64 == session { self.receive_message(message, origin, now) } else { Received::default() }
+    }
+
+    fn renewed(&self, _: &[u8], _: &[u8]) {
+        self.messages.lock().unwrap().push("renewed".to_owned());
+    }
+
     fn failed(&self, reason: Reason) {
         self.reasons.lock().unwrap().push(reason);
     }
@@ -76,16 +85,54 @@ async fn what_comes_late_from_a_lost_session_is_not_taken_for_the_next_one_s() {
     let conversation = Conversation::new(client, Arc::new(kept.clone()));
     conversation.receive(b"before", 0);
     let id = Some(secret("s1".parse().unwrap()));
-    let told = Kept::default();
-    conversation.began_anew(Identity { id, version: None, generation: 1 }, || {
-        // What is told of the renewal comes behind everything of the lost session.
-        conversation.receive(b"late", 0);
-        told.receive_message(b"told", Origin(0), Instant::now());
-    });
+    conversation.began_anew(Identity { id, version: None, generation: 1 }, b"", b"");
     conversation.receive(b"late", 0);
     conversation.receive(b"after", 1);
-    assert_eq!(*kept.messages.lock().unwrap(), ["before", "after"]);
-    assert_eq!(*told.messages.lock().unwrap(), ["told"]);
+    assert_eq!(*kept.messages.lock().unwrap(), ["before", "renewed", "after"]);
+}
+
+/// Looks, when it is told of a renewal, under which name the conversation goes on.
+struct Looking(Arc<Mutex<Option<Arc<Conversation>>>>, Arc<Mutex<Vec<u64>>>);
+
+impl Endpoint for Looking {
+    fn renewed(&self, _: &[u8], _: &[u8]) {
+        let conversation = self.0.lock().unwrap();
+        let generation = conversation.as_ref().unwrap().state().identity.generation;
+        self.1.lock().unwrap().push(generation);
+    }
+
+    fn receive(&self, _: &[u8], _: Instant) {}
+
+    fn input_ended(&self, _: End) {}
+
+    fn poll_output(&self, _: &mut Context<'_>, _: &mut Vec<u8>, _: usize) -> Poll<Output> {
+        Poll::Pending
+    }
+
+    fn wrote(&self) {}
+
+    fn output_failed(&self, _: io::Error) {}
+
+    fn next_deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    fn tick(&self, _: Instant) {}
+
+    fn terminated(&self, _: Outcome) {}
+}
+
+#[tokio::test]
+async fn nothing_is_asked_under_the_new_name_before_the_session_knows_of_it() {
+    let (within, seen) = (Arc::default(), Arc::default());
+    let looking = Looking(Arc::clone(&within), Arc::clone(&seen));
+    let client = HttpClient::new("http://127.0.0.1:1").unwrap();
+    let conversation = Conversation::new(client, Arc::new(looking));
+    *within.lock().unwrap() = Some(Arc::clone(&conversation));
+    conversation.began_anew(Identity { generation: 1, ..Identity::default() }, b"", b"");
+    assert_eq!(*seen.lock().unwrap(), [0]);
+    assert_eq!(conversation.state().identity.generation, 1);
+    within.lock().unwrap().take();
 }
 
 fn request(id: i64, place: Place) -> Message {
