@@ -50,6 +50,8 @@ pub(super) struct Identity {
 pub(super) struct State {
     pub(super) identity: Identity,
     pub(super) beginning: Beginning,
+    /// A session that the server has begun in place of a lost one, and that is not this side's yet.
+    pub(super) begun: Option<Identity>,
     /// What may end each request of this side.
     pub(super) requests: Requests,
     /// The server has begun to answer the first message, so it has named the session; or it needs none.
@@ -196,6 +198,7 @@ impl Conversation {
         let wakers = {
             let mut state = self.state();
             state.identity = identity;
+            state.begun = None;
             state.requests.all(Over::Renewed)
         };
         wakers.into_iter().for_each(Waker::wake);
@@ -301,14 +304,21 @@ impl Conversation {
 
     /// Stops everything, and tells the server that the session is over.
     pub(super) async fn end(&self) {
-        let identity = {
+        let (identity, begun) = {
             let mut state = self.state();
             state.over = true;
             let owned = self.provider.is_none() && !std::mem::replace(&mut state.deleted, true);
-            Some(state.identity.clone()).filter(|identity| owned && identity.id.is_some())
+            let identity = Some(state.identity.clone()).filter(|identity| owned && identity.id.is_some());
+            (identity, state.begun.take())
         };
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         drop(tasks);
+        // A renewal that came to nothing, or was not waited for, leaves two.
+        tokio::join!(self.delete(identity), self.delete(begun));
+    }
+
+    /// Tells the server that a session is over.
+    async fn delete(&self, identity: Option<Identity>) {
         let Some(identity) = identity else { return };
         let request = self.request(Method::DELETE, &identity);
         // A server may not permit this, or be gone; either way there is nothing more to be done.

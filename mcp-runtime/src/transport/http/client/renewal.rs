@@ -128,6 +128,8 @@ async fn begin(
         let &[id] = message.asks() else { continue };
         if let Some(named) = response.headers().get(SESSION_ID) {
             identity.id = Some(secret(named.clone()));
+            // Whatever becomes of it, it is not left to the server.
+            conversation.state().begun = Some(identity.clone());
         }
         let reply = reply(conversation, &identity, id, response).await.map_err(undelivered)?;
         let result = match parse(&reply, usize::MAX) {
