@@ -264,3 +264,20 @@ fn where_the_peer_waits_for_a_step_no_beginning_leads() {
     let ended = server.link.with(|engine| engine.closed()).unwrap().to_string();
     assert!(ended.contains("cannot be repeated"), "{ended}");
 }
+
+#[test]
+fn a_batch_belongs_to_the_session_of_whoever_says_it() {
+    let client = attended();
+    let kept = watched(&client);
+    feed(&client, &approve(7), 1);
+    let handler = client.part(&client.incoming().unwrap());
+    for link in [&client.link, &handler] {
+        let said = link.with(|engine| {
+            engine.batched(|engine| engine.notification(BELL, "1", About::Nothing).map(drop).unwrap())
+        });
+        said.unwrap();
+    }
+    let kinds: Vec<MessageKind> = kept.said().into_iter().map(|(_, kind, _)| kind).collect();
+    assert_eq!(kinds, [MessageKind::Several { bound: false }, MessageKind::Several { bound: true }]);
+    assert_eq!(kinds.iter().map(MessageKind::is_bound).collect::<Vec<_>>(), [false, true]);
+}

@@ -188,7 +188,8 @@ async fn what_is_over_has_its_time_left_and_no_more() {
 async fn a_list_is_over_with_its_last_request() {
     let conversation = nowhere();
     let text = br#"[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","id":2,"method":"a"}]"#;
-    let outgoing = Outgoing { message: text, kind: MessageKind::Several, about: None, renewals: 0 };
+    let outgoing =
+        Outgoing { message: text, kind: MessageKind::Several { bound: false }, about: None, renewals: 0 };
     let message = Message::new(outgoing);
     assert_eq!(message.asks(), [1, 2]);
     conversation.state().requests.made(message.asks());
