@@ -10,7 +10,7 @@ use reqwest::{Method, StatusCode};
 
 use super::conversation::Conversation;
 use super::events::Events;
-use super::posting::has_form;
+use super::posting::{has_form, may_pass};
 use super::renewal::renew;
 use crate::error::Error;
 use crate::report::Report;
@@ -98,7 +98,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
             // It will not be otherwise the next time.
             Ok(response) if response.status().is_client_error() => {
                 let status = response.status();
-                if status != StatusCode::TOO_MANY_REQUESTS && status != StatusCode::REQUEST_TIMEOUT {
+                if !may_pass(status) {
                     tracing::debug!(%status, "the server opens no stream");
                     return;
                 }

@@ -42,7 +42,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
             Ok(asked) => asked,
             Err(error) => return conversation.fail(message, error),
         };
-        let status = response.status();
+        let (status, generation) = (response.status(), identity.generation);
         if identity.id.is_some() && conversation.options.unknown_session.contains(&status.as_u16()) {
             if conversation.provider.is_some() {
                 return conversation.fail(message, Error::SessionInvalid);
@@ -75,6 +75,10 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
             Over::Renewed => Duration::ZERO,
         });
         if let Err(error) = answer.await.unwrap_or_else(|over| Err(over.into())) {
+            // Whoever finds the session lost has it begun anew; this call was made in the lost one all the same.
+            if matches!(error.http(), Some(HttpError::Renewed)) && !renew(conversation, generation).await {
+                return;
+            }
             conversation.fail(message, error);
         }
         return;
@@ -317,13 +321,32 @@ async fn stream(
             Ok(resumed) if resumed.status().is_success() && has_form(&resumed, EVENT_STREAM) => {
                 response = Some(resumed);
             }
+            // The server has lost the session in which the answer was to come.
+            Ok(resumed)
+                if identity.id.is_some()
+                    && conversation.provider.is_none()
+                    && conversation.options.unknown_session.contains(&resumed.status().as_u16()) =>
+            {
+                return Err(HttpError::Renewed);
+            }
             Ok(resumed) => {
-                let failure = Failure::new(&resumed, identity);
-                return Err(failure.saying(&beginning(resumed, SAID).await));
+                let (status, failure) = (resumed.status(), Failure::new(&resumed, identity));
+                let failure = failure.saying(&beginning(resumed, SAID).await);
+                if !may_pass(status) {
+                    return Err(failure);
+                }
+                outcome = Err(failure);
             }
             Err(error) => outcome = Err(error.into()),
         }
     }
+}
+
+/// Whether a server that answers like that may answer otherwise the next time.
+pub(super) fn may_pass(status: StatusCode) -> bool {
+    status.is_server_error()
+        || status == StatusCode::TOO_MANY_REQUESTS
+        || status == StatusCode::REQUEST_TIMEOUT
 }
 
 /// Reads one connection's part of a stream, to its end.
