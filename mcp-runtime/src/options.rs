@@ -18,6 +18,7 @@ pub use self::versions::answer_version;
 use crate::report::Report;
 use crate::revisions::Revision;
 use crate::session::Patience;
+use crate::typed::contained;
 
 /// What is called with every report.
 type OnReport = Arc<dyn Fn(&Report) + Send + Sync>;
@@ -132,6 +133,7 @@ impl Options {
     }
 
     /// Calls `report` with every [`Report`]. It is called on whatever task happens to notice, and should be quick.
+    /// A panic in it is told to `tracing` and ends nothing.
     #[must_use]
     pub fn on_report(mut self, report: impl Fn(&Report) + Send + Sync + 'static) -> Options {
         self.on_report = Some(Arc::new(report));
@@ -314,8 +316,11 @@ impl Options {
             Report::Advice(_) | Report::Dropped { .. } => tracing::debug!(%report, "session report"),
             _ => tracing::warn!(%report, "session report"),
         }
-        if let Some(on_report) = &self.on_report {
-            on_report(report);
+        if let Some(on_report) = &self.on_report
+            && let Err(text) = contained(|| on_report(report))
+        {
+            // Whoever makes the report may be the task that reads, which must not end with it.
+            tracing::error!(panic = text.unwrap_or_default(), "`on_report` panicked");
         }
     }
 }

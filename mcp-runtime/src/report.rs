@@ -47,9 +47,10 @@ pub enum Report {
         /// What the reader of the type said.
         problem: String,
     },
-    /// A handler panicked. A request was answered with an error, and the session lives on.
+    /// A handler panicked: a request was answered with an error, and the session lives on. Or whoever hears the reports
+    /// on a request panicked after its reply, and hears no more of them.
     Panicked {
-        /// The message that it was working on, by its name in the `.session` file.
+        /// The message that it was working on, or the request, by its name in the `.session` file.
         message: Text,
         /// What the panic said, if that was text.
         text: Option<String>,

@@ -25,6 +25,8 @@ mod providers;
 mod proxy;
 #[path = "http/renewing.rs"]
 mod renewing;
+#[path = "http/settings.rs"]
+mod settings;
 #[path = "http/streamless.rs"]
 mod streamless;
 #[path = "http/wire.rs"]

@@ -11,12 +11,17 @@ mod elicitation;
 mod everything_peer;
 #[path = "several/everything.rs"]
 mod everything_server;
+#[allow(dead_code, reason = "the tests of the transport use the rest")]
+#[path = "http/fake.rs"]
+mod fake;
 #[path = "several/governing.rs"]
 mod governing;
 #[path = "several/guide.rs"]
 mod guide;
 #[path = "several/http.rs"]
 mod http;
+#[path = "several/http_lists.rs"]
+mod http_lists;
 #[path = "replay/peer.rs"]
 mod peer;
 #[path = "several/tables.rs"]
@@ -26,8 +31,13 @@ mod tables;
 mod tap;
 #[path = "several/tasks.rs"]
 mod tasks;
+#[path = "several/tasks_http.rs"]
+mod tasks_http;
 #[path = "several/traffic.rs"]
 mod traffic;
+#[allow(dead_code, reason = "the tests of the transport use the rest")]
+#[path = "http/wire.rs"]
+mod wire;
 
 /// The types of the latest revision. Of the crate with all revisions this package uses those of another one, for its
 /// recorded messages of rustc speak of `McpClient` alone.

@@ -7,7 +7,7 @@
 //! more, or says why not.
 
 use mcp_protocol_machine::protocol::{Direction, Side, StateIndex, Text};
-use mcp_protocol_machine::{Capabilities, Checker, RequestId, TableError};
+use mcp_protocol_machine::{Capabilities, Checker, CopyNumber, RequestId, TableError};
 
 use super::engine::{Engine, limits};
 use super::faces::Told;
@@ -146,7 +146,7 @@ impl Engine {
         self.checker = checker;
         self.renewals.count = self.renewals.count.wrapping_add(1);
         self.announced_anew(request, result);
-        self.forget_asked();
+        let unattended = self.forget_asked();
         for id in &lost {
             self.trace_over(Direction::Send, id, Outcome::Lost);
             self.not_awaited(id);
@@ -155,6 +155,10 @@ impl Engine {
             }
         }
         self.end_lost_copies();
+        for copy in unattended {
+            // No value was made for it, and none will be.
+            self.leave_copy(copy);
+        }
         self.forget_debts();
         self.report(Report::SessionRenewed);
     }
@@ -190,9 +194,13 @@ impl Engine {
     }
 
     /// Nobody waits any more for the answers to what the peer has asked. What it told before it lost the session
-    /// still counts.
-    fn forget_asked(&mut self) {
-        self.incoming.retain(|arrived| arrived.id.is_none() && arrived.copy.is_none());
+    /// still counts. Gives the copies that nobody has taken.
+    fn forget_asked(&mut self) -> Vec<CopyNumber> {
+        let mut unattended = Vec::new();
+        self.incoming.retain(|arrived| {
+            unattended.extend(arrived.copy.map(|(copy, _)| copy));
+            arrived.id.is_none() && arrived.copy.is_none()
+        });
         self.leave_batches(false);
         let mut owed: Vec<_> = self.owed.drain().collect();
         owed.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
@@ -206,5 +214,6 @@ impl Engine {
         }
         // Whoever has answered waits here to learn that nobody wants to know.
         self.closing_waiting.wake(&mut self.effects);
+        unattended
     }
 }

@@ -177,8 +177,12 @@ impl Engine {
     pub(crate) fn listen_to(&mut self, copy: CopyNumber, on_progress: OnProgress) {
         let opener = self.copies.seats.get(&copy).and_then(|seat| seat.opener);
         let name = opener.map(|(message, _)| self.name(message)).unwrap_or_default();
+        let mut listener = Some(Listener::new(on_progress, name));
         if let Some(seat) = self.copies.seats.get_mut(&copy) {
-            seat.listener = Some(Listener::new(on_progress, name));
+            std::mem::swap(&mut seat.listener, &mut listener);
+        }
+        if let Some(unheard) = listener {
+            self.effects.let_go(unheard);
         }
     }
 
@@ -273,7 +277,11 @@ impl Engine {
     /// The value of a copy is gone. What it owed is answered with an error; if the copy goes on and may be taken
     /// back, it is.
     pub(crate) fn leave_copy(&mut self, copy: CopyNumber) {
-        let Some(seat) = self.copies.seats.remove(&copy) else { return };
+        let Some(mut seat) = self.copies.seats.remove(&copy) else { return };
+        seat.waiting.wake(&mut self.effects);
+        if let Some(listener) = seat.listener.take() {
+            self.effects.let_go(listener);
+        }
         self.copies.queued = self.copies.queued.saturating_sub(seat.inputs.len());
         let mut owed: Vec<RequestId> =
             self.owed.iter().filter(|(_, owed)| owed.copy == Some(copy)).map(|(id, _)| id.clone()).collect();
@@ -292,6 +300,12 @@ impl Engine {
         {
             let _ = self.cancel(id, None);
         }
+    }
+
+    /// How many copies something is kept for, and how many inputs wait in all of them.
+    #[cfg(test)]
+    pub(crate) fn copies_kept(&self) -> (usize, usize) {
+        (self.copies.seats.len(), self.copies.queued)
     }
 
     /// The session is over: whoever waits learns of it. What the peer sent before still counts if `kept`.

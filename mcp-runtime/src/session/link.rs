@@ -1,7 +1,8 @@
 //! The shared handle on an engine.
 //!
 //! In: whatever an engine takes, from any thread. Out: the same as the engine's. Refuses to hold the lock while code
-//! runs that is not the engine's: tasks are woken and reports are made after it is released.
+//! runs that is not the engine's: tasks are woken, reports are made, and what the program gave is let go of after it is
+//! released.
 
 use std::fmt;
 use std::io;

@@ -394,8 +394,9 @@ impl Engine {
         }
     }
 
-    /// Whoever waits for room looks again.
+    /// Whoever waits to write looks again: for room, or for a debt to be paid before.
     pub(crate) fn nudge(&mut self) {
         self.output_waiting.wake(&mut self.effects);
+        self.linear_waiting.wake(&mut self.effects);
     }
 }

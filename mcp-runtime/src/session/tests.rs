@@ -5,6 +5,16 @@ mod desk {
     crate::protocol!("tests/sessions/desk.session");
 }
 
+mod garden {
+    #![allow(missing_docs)]
+    crate::protocol!("tests/sessions/garden.session");
+}
+
+mod parcels {
+    #![allow(missing_docs)]
+    crate::protocol!("tests/sessions/parcels.session");
+}
+
 mod watching {
     #![allow(missing_docs)]
     crate::protocol!("tests/sessions/watching.session");
@@ -13,6 +23,7 @@ mod watching {
 mod batches;
 mod calls;
 mod closing;
+mod contained;
 mod ends;
 mod hostile;
 mod limits;

@@ -4,7 +4,7 @@
 //! that asks the engine again, and so may whoever reads reports. Refuses to lose one.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 
 use mcp_protocol_machine::protocol::Text;
@@ -12,6 +12,7 @@ use tracing::Span;
 
 use crate::options::Options;
 use crate::report::Report;
+use crate::typed::contained;
 
 /// Tasks that wait for the same thing.
 #[derive(Debug, Default)]
@@ -49,10 +50,25 @@ impl Listener {
         Listener { on_progress: Arc::new(Mutex::new(on_progress)), message }
     }
 
+    /// Hears a report, in the task of whoever reads: a panic ends the hearing, and nothing else.
     fn hear(&self, report: &str, options: &Options) {
-        let heard = self.on_progress.lock().unwrap_or_else(PoisonError::into_inner)(report);
-        if let Err(error) = heard {
-            options.report(&Report::unreadable(self.message.clone(), &error));
+        let heard = contained(|| match self.on_progress.lock() {
+            Ok(mut on_progress) => on_progress(report),
+            // It has panicked before, and may be in no state to hear more.
+            Err(_) => Ok(()),
+        });
+        match heard {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => options.report(&Report::unreadable(self.message.clone(), &error)),
+            Err(text) => options.report(&Report::Panicked { message: self.message.clone(), text }),
+        }
+    }
+
+    /// Lets go of it, which may run code of the program.
+    fn leave(self, options: &Options) {
+        let message = self.message.clone();
+        if let Err(text) = contained(|| drop(self)) {
+            options.report(&Report::Panicked { message, text });
         }
     }
 }
@@ -72,6 +88,8 @@ pub(crate) struct Effects {
     more: Vec<Waker>,
     reports: Vec<Report>,
     heard: Vec<(Listener, Box<str>)>,
+    /// Whoever heard reports and is let go of: it may own a part of this session, whose drop asks the engine again.
+    let_go: Vec<Listener>,
 }
 
 impl Effects {
@@ -96,29 +114,40 @@ impl Effects {
         self.heard.push((listener, report));
     }
 
+    /// Lets go of somebody who heard reports.
+    pub(crate) fn let_go(&mut self, listener: Listener) {
+        self.let_go.push(listener);
+    }
+
     /// Takes everything out, to be run unlocked; nothing where there is nothing to do, as after most questions.
     pub(crate) fn take(&mut self) -> Option<Effects> {
         // The first place is filled before the others.
-        if self.first.is_none() && self.reports.is_empty() && self.heard.is_empty() {
+        let told = !self.reports.is_empty() || !self.heard.is_empty() || !self.let_go.is_empty();
+        if self.first.is_none() && !told {
             return None;
         }
         Some(std::mem::take(self))
     }
 
-    /// Does it.
+    /// Does it. Tasks are woken before anybody hears reports, which may take a while.
     pub(crate) fn run(self, options: &Options, session: &Span) {
-        if !self.reports.is_empty() {
-            session.in_scope(|| self.reports.iter().for_each(|report| options.report(report)));
+        let Effects { first, second, more, reports, heard, let_go } = self;
+        if !reports.is_empty() {
+            session.in_scope(|| reports.iter().for_each(|report| options.report(report)));
         }
-        session.in_scope(|| self.heard.iter().for_each(|(listener, report)| listener.hear(report, options)));
-        if let Some(first) = self.first {
-            first.wake();
-        }
-        if let Some(second) = self.second {
-            second.wake();
-        }
-        for waker in self.more {
+        for waker in first.into_iter().chain(second).chain(more) {
             waker.wake();
         }
+        if heard.is_empty() && let_go.is_empty() {
+            return;
+        }
+        session.in_scope(|| {
+            for (listener, report) in heard {
+                listener.hear(&report, options);
+                // It may be the last that is left of it.
+                listener.leave(options);
+            }
+            let_go.into_iter().for_each(|listener| listener.leave(options));
+        });
     }
 }

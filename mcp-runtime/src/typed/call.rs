@@ -514,7 +514,7 @@ impl Canceller {
                 }
                 Cancelling::Unsent => {
                     *cancelling = Cancelling::TakenBack;
-                    // The call may wait for room.
+                    // Whatever was taken back may wait for room, or for its turn.
                     engine.nudge();
                     Ok(())
                 }

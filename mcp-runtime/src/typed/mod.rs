@@ -11,7 +11,7 @@
 //!   `pages.rs`: calls whose result comes in pages;
 //!   `pending.rs`: calls that are written and not answered. `timer.rs`: limits of time.
 //! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides;
-//!   `panics.rs`: handlers that panic.
+//!   `panics.rs`: handlers and other code of the program that panics.
 //! - `resume.rs`: sessions that were begun elsewhere.
 //! - `copies.rs`: values of copies with a life of their own.
 //! - `reply.rs`: replies as Rust types, where a request has several. `closing.rs`: the end.
@@ -59,6 +59,7 @@ pub(crate) use inputs::Wanted;
 pub use inputs::{Input, Unread};
 pub use notify::Notify;
 pub use pages::Pages;
+pub(crate) use panics::contained;
 pub use pending::{Pending, Sending};
 pub use reply::{ReadReply, Reply, WriteReply, Written};
 pub use responder::Responder;

@@ -1,7 +1,7 @@
-//! Handlers that panic.
+//! Handlers that panic, and whatever else of the program is called.
 //!
-//! In: the future of a handler. Out: what it gives, or that it panicked, which is reported. Refuses to let a panic end
-//! more than the message that was worked on. Nothing can be caught where the program is built to abort on a panic.
+//! In: the future of a handler, or a call. Out: what it gives, or that it panicked, which is reported. Refuses to let a
+//! panic end more than the message that was worked on. Nothing can be caught where the program is built to abort on a panic.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -44,6 +44,12 @@ pub(super) async fn caught<T>(
         link.report(&Report::Panicked { message: name, text });
         RpcError::internal_error(error)
     })
+}
+
+/// Calls code of the program; if that panics, gives what the panic said. What the code shares with others is its own
+/// to keep whole.
+pub(crate) fn contained<T>(call: impl FnOnce() -> T) -> Result<T, Option<String>> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| text(&*panic))
 }
 
 /// What a panic said.

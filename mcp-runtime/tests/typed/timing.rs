@@ -184,6 +184,25 @@ async fn a_step_that_may_not_be_taken_back_leaves_a_debt() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_step_that_waits_for_its_turn_can_be_taken_back() {
+    let (mut guest, mut peer) = seated(Options::default()).await;
+    assert!(tokio::time::timeout(SECOND, guest.bill()).await.is_err());
+    assert_eq!(peer.hear().await.unwrap()["method"], json!("bill"));
+    let mut soup = guest.cook("soup".into());
+    let canceller = soup.canceller();
+    // In a task of its own, so that nothing but the canceller wakes the step, which waits by then.
+    tokio::spawn(async move {
+        tokio::time::sleep(SECOND).await;
+        canceller.cancel().unwrap();
+    });
+    // Where nobody is woken, nothing moves but the clock.
+    let before = tokio::time::Instant::now();
+    let outcome = tokio::time::timeout(SECOND * 60, soup).await.expect("it is woken");
+    assert!(matches!(outcome, Err(Error::Cancelled)));
+    assert_eq!(before.elapsed(), SECOND);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_step_that_leads_on_ends_the_session_and_is_never_taken_back() {
     for dropped in [true, false] {
         let (wire, mut peer) = raw();

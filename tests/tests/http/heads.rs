@@ -327,6 +327,33 @@ async fn hosts_and_origins_can_be_listed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn either_of_them_may_be_any() {
+    guarded(async {
+        let good = Ask::post(initialize(0));
+        let host = good.clone().with("host", "evil.example");
+        let none = good.clone().without("host");
+        let addressed = good.clone().target("http://evil.example/mcp");
+        let origin = good.clone().with("origin", "http://evil.example");
+        let null = good.clone().with("origin", "null");
+        let desk = Desk::with(ServerOptions::default().any_host());
+        for (expected, ask) in
+            [(200, &host), (200, &none), (200, &addressed), (403, &origin), (403, &null), (200, &good)]
+        {
+            assert_eq!(status(&desk, ask.clone()).await, expected, "{}", ask.text());
+        }
+        let desk = Desk::with(ServerOptions::default().any_origin());
+        for (expected, ask) in
+            [(403, &host), (403, &none), (403, &addressed), (200, &origin), (200, &null), (200, &good)]
+        {
+            assert_eq!(status(&desk, ask.clone()).await, expected, "{}", ask.text());
+        }
+        // That any may ask does not say that there may be several for one request.
+        assert_eq!(status(&desk, good.and("host", "127.0.0.1")).await, 400);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn there_is_room_for_so_many_sessions_only() {
     guarded(async {
         let desk = Desk::with(ServerOptions::default().max_sessions(2));

@@ -10,11 +10,12 @@ use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::transport::http::{HttpClient, HttpServer, HttpSession, ServerOptions};
 use mcp_runtime::{Error, Options, RpcError, answer_version, batch};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tower_mcp_types::protocol::*;
 
 use crate::mcp_2025_11_25::{Active, McpClient, McpServer, client, server};
 
+use super::wire::{Answer, Ask, Wire};
 use super::{everything, guarded, hello, read, welcome};
 
 /// A request, and what it was answered with, if that was JSON.
@@ -54,17 +55,23 @@ async fn noted(seen: Seen, request: Request, next: Next) -> Response {
 }
 
 /// An endpoint that speaks every revision.
-struct Endpoint {
+pub(super) struct Endpoint {
     url: String,
     server: HttpServer,
     seen: Seen,
 }
 
 impl Endpoint {
-    async fn start() -> Endpoint {
-        let server = HttpServer::new(ServerOptions::default(), |transport| async move {
-            session(transport).await;
-        });
+    pub(super) async fn start() -> Endpoint {
+        Endpoint::of(ServerOptions::default(), || Tools).await
+    }
+
+    /// One with other settings, whose sessions have these handlers.
+    pub(super) async fn of<H: server::Handler>(
+        options: ServerOptions,
+        handler: impl Fn() -> H + Send + Sync + 'static,
+    ) -> Endpoint {
+        let server = HttpServer::new(options, move |transport| session(transport, handler()));
         let seen = Seen::default();
         let kept = Arc::clone(&seen);
         let endpoint = server.method_router().layer(from_fn(move |request, next| {
@@ -80,19 +87,51 @@ impl Endpoint {
     }
 
     async fn client(&self, version: &str) -> McpClient<Active> {
+        self.client_of(version, User, Options::new().revisions(REVISIONS)).await
+    }
+
+    pub(super) async fn client_of(
+        &self,
+        version: &str,
+        user: impl client::Handler,
+        options: Options,
+    ) -> McpClient<Active> {
         let transport = HttpClient::new(&self.url).unwrap();
-        let client = McpClient::with_options(transport, Options::new().revisions(REVISIONS));
-        tokio::spawn(client.incoming().serve(User));
+        let client = McpClient::with_options(transport, options);
+        tokio::spawn(client.incoming().serve(user));
         let (result, client) = client.initialize(hello(version, &everything().0)).await.unwrap();
         assert_eq!(result.protocol_version, version);
         client.send_initialized().await.unwrap()
     }
+
+    /// A connection to it that is no library's.
+    pub(super) async fn wire(&self) -> Wire {
+        let address = self.url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap();
+        Wire::over(TcpStream::connect(address).await.unwrap())
+    }
+
+    /// One request over a connection of its own.
+    pub(super) async fn ask(&self, ask: &Ask) -> Answer {
+        self.wire().await.ask(ask).await
+    }
+
+    /// The id of a session that such a connection has opened and made ready.
+    pub(super) async fn open(&self, version: &str) -> String {
+        let params = hello(version, &everything().0);
+        let asked = json!({ "jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params });
+        let answer = self.ask(&Ask::post(asked)).await;
+        assert_eq!(answer.json()["result"]["protocolVersion"], version);
+        let id = answer.head.get("mcp-session-id").unwrap().to_owned();
+        let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        assert_eq!(self.ask(&Ask::post(told).session(&id)).await.head.status, 202);
+        id
+    }
 }
 
 /// One session of the endpoint.
-async fn session(transport: HttpSession) {
+async fn session(transport: HttpSession, handler: impl server::Handler) {
     let session = McpServer::with_options(transport, Options::new().revisions(REVISIONS));
-    let serving = tokio::spawn(session.incoming().serve(Tools));
+    let serving = tokio::spawn(session.incoming().serve(handler));
     let (params, session) = session.recv_initialize().await.unwrap();
     let version = answer_version(&VERSIONS, &params.protocol_version);
     let session = session.send_initialize_result(welcome(version, &everything().1)).await.unwrap();

@@ -9,8 +9,8 @@ use serde_json::json;
 use super::desk::messages::{ASK, BELL, CHANGED, LOOK, PROGRESS};
 use super::messages::{feed, watched};
 use super::pair::End;
-use super::watching;
 use super::watching::messages::{SUBSCRIBE, UNSUBSCRIBE};
+use super::{parcels, watching};
 use crate::driver::{Endpoint, MessageKind, Origin, Place};
 use crate::error::Error;
 use crate::options::Options;
@@ -199,6 +199,32 @@ fn a_copy_that_has_heard_nothing_is_opened_once_more() {
 }
 
 #[test]
+fn of_a_lost_copy_that_nobody_has_taken_nothing_is_kept() {
+    let reader = End::over(&parcels::PROTOCOL, Side::Client, Options::default());
+    reader.link.with(|engine| engine.request(parcels::messages::HELLO, "null", false, false)).unwrap();
+    reader.feed(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
+    reader.linear().unwrap();
+    reader.link.with(|engine| engine.attend());
+    let say = |method: &str| {
+        reader.feed(&json!({"jsonrpc":"2.0","method":method,"params":{"parcel":"a"}}).to_string());
+    };
+    for _ in 0..3 {
+        say("opened");
+        say("piece");
+        assert_eq!(reader.link.with(|engine| engine.copies_kept()), (1, 1));
+        reader.link.renewed(b"", b"");
+        assert_eq!(reader.link.with(|engine| engine.copies_kept()), (0, 0));
+        assert!(reader.incoming().is_none());
+    }
+    // One that has a value keeps what came before.
+    say("opened");
+    say("piece");
+    reader.incoming().unwrap();
+    reader.link.renewed(b"", b"");
+    assert_eq!(reader.link.with(|engine| engine.copies_kept()), (1, 1));
+}
+
+#[test]
 fn a_debt_of_a_lost_copy_is_paid() {
     let watcher = watcher();
     let (copy, _) = watcher.link.with(|engine| engine.open_copy(SUBSCRIBE, r#"{"uri":"a"}"#, true)).unwrap();
@@ -267,7 +293,11 @@ fn where_the_peer_waits_for_a_step_no_beginning_leads() {
 
 #[test]
 fn a_batch_belongs_to_the_session_of_whoever_says_it() {
-    let client = attended();
+    let mut protocol = super::desk::PROTOCOL.clone();
+    protocol.batch = true;
+    let client = End::over(protocol, Side::Client, Options::default());
+    client.shake_hands();
+    client.link.with(|engine| engine.attend());
     let kept = watched(&client);
     feed(&client, &approve(7), 1);
     let handler = client.part(&client.incoming().unwrap());

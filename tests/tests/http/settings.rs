@@ -1,0 +1,146 @@
+//! Settings that only show where something is in the way, late, or of another protocol.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpServer, ListenOptions, ServerOptions};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::desk::{self, Desk, guarded};
+use super::fake::{self, Fake};
+use super::lamp::{Hand, Light, server};
+use super::proxy::Proxy;
+use super::wire::{Ask, Wire};
+use super::{Roots, call, ready, said, tools};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+#[tokio::test]
+async fn a_session_goes_through_the_proxy_of_a_client_of_one_s_own() {
+    guarded(async {
+        // Nobody knows this name, so whatever comes has come through the proxy.
+        let options = ServerOptions::default().hosts(["mcp.invalid"]);
+        let desk = Desk::listening_with(options, ListenOptions::default()).await;
+        let proxy = Proxy::to(desk.address()).await;
+        let own = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .proxy(reqwest::Proxy::http(format!("http://{}", proxy.address)).unwrap())
+            .build()
+            .unwrap();
+        let client = HttpClient::with_client(own.clone(), "http://mcp.invalid/mcp").unwrap();
+        let (session, reports) = ready(client).await.unwrap();
+        tokio::spawn(session.incoming().serve(Roots));
+        assert_eq!(said(&session.call_tool(call("echo")).await.unwrap()), "hello");
+        assert_eq!(said(&session.call_tool(call("ask")).await.unwrap()), "2 roots");
+        // Another session may share the client, and with it the connections.
+        let other = HttpClient::with_client(own, "http://mcp.invalid/mcp").unwrap();
+        let (other, _) = ready(other).await.unwrap();
+        assert_eq!(said(&other.call_tool(call("echo")).await.unwrap()), "hello");
+        assert_eq!(desk.server.sessions(), 2);
+        assert!(proxy.connections.load(Ordering::SeqCst) > 0);
+        session.close().await.unwrap();
+        other.close().await.unwrap();
+        assert_eq!(desk.server.sessions(), 0, "also the last request has found its way");
+        assert_eq!(*reports.lock().unwrap(), Vec::<String>::new());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_session_waits_for_its_deletion_so_long_and_no_longer() {
+    guarded(async {
+        let (server, mut seen) = Fake::holding(|asked, _| match asked.what() {
+            "initialize" => Some(fake::hello(asked, "2025-03-26", tools(), "s1")),
+            "notifications/initialized" => Some(fake::status(202)),
+            "DELETE" => None,
+            _ => Some(fake::status(405)),
+        })
+        .await;
+        let options = ClientOptions::default().delete_within(HOUR);
+        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let (session, reports) = ready(client).await.unwrap();
+        let closing = tokio::spawn(session.close());
+        fake::until(&mut seen, "DELETE").await;
+        // From here on everybody waits, and the clock goes on to when somebody does not.
+        tokio::time::pause();
+        let begun = Instant::now();
+        closing.await.unwrap().unwrap();
+        let waited = begun.elapsed();
+        assert!(waited > HOUR / 2 && waited <= HOUR + Duration::from_secs(1), "{waited:?}");
+        assert_eq!(*reports.lock().unwrap(), Vec::<String>::new());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_that_stops_waits_so_long_for_what_is_never_done() {
+    guarded(async {
+        let listen = ListenOptions::default().shutdown_within(HOUR);
+        let mut desk = Desk::listening_with(ServerOptions::default(), listen).await;
+        let id = desk.ready().await;
+        // What it is told of comes on a stream, so that a test can see that it has begun.
+        let mut held = desk.wire().await.stream(&Ask::post(desk::call(1, "talk")).session(&id)).await;
+        assert_eq!(held.message().await.unwrap().json()["params"]["progress"], 1.0);
+        let port = desk.stop();
+        tokio::time::pause();
+        let begun = Instant::now();
+        port.serving.await.unwrap().unwrap();
+        let waited = begun.elapsed();
+        assert!(waited > HOUR / 2 && waited <= HOUR + Duration::from_secs(60), "{waited:?}");
+        assert_eq!(held.message().await, None, "it ends without the answer");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_protocol_that_begins_in_other_words_is_served_once_they_are_set() {
+    guarded(async {
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let lamps = HttpServer::new(ServerOptions::default().opens_with("open"), move |transport| {
+            let tell = tell.clone();
+            async move {
+                let light = Light::new(transport).recv_open().await.unwrap();
+                let mut light = light.send_opened().await.unwrap();
+                loop {
+                    light = match light.next().await.unwrap() {
+                        server::ReadyNext::On(light) => {
+                            tell.send("on").unwrap();
+                            light
+                        }
+                        server::ReadyNext::Off(light) => {
+                            tell.send("off").unwrap();
+                            light.close().await.unwrap();
+                            return;
+                        }
+                    };
+                }
+            }
+        });
+        let router = axum::Router::new().route("/mcp", lamps.method_router());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = lamps.clone();
+        tokio::spawn(async move { serving.serve(listener, router, std::future::pending()).await });
+
+        // What begins other protocols begins none here.
+        let mut wire = Wire::over(tokio::net::TcpStream::connect(address).await.unwrap());
+        let refused = wire.ask(&Ask::post(desk::initialize(0))).await;
+        assert_eq!((refused.head.status, &refused.json()["id"]), (400, &json!(null)));
+        let words = refused.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(words.starts_with("a session begins with `open`"), "{words}");
+        assert_eq!(lamps.sessions(), 0);
+
+        let hand = Hand::new(HttpClient::new(&format!("http://{address}/mcp")).unwrap());
+        let mut hand = hand.send_open().await.unwrap().recv_opened().await.unwrap();
+        hand.send_on().await.unwrap();
+        hand.send_on().await.unwrap();
+        hand.send_off().await.unwrap().close().await.unwrap();
+        for expected in ["on", "on", "off"] {
+            assert_eq!(told.recv().await, Some(expected));
+        }
+    })
+    .await;
+}
