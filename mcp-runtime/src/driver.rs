@@ -57,6 +57,13 @@ pub trait Endpoint: Send + Sync + 'static {
         Received::default()
     }
 
+    /// The same for a message that came in the session which had been begun anew so often: it is dropped if that is not
+    /// the one that runs ([`renewed`](Self::renewed)). Between the comparison and the taking nothing is begun anew.
+    fn receive_in(&self, session: u64, message: &[u8], origin: Origin, now: Instant) -> Received {
+        let _ = session;
+        self.receive_message(message, origin, now)
+    }
+
     /// Tells that a request of this side could not be delivered, or that no reply to it will come.
     fn request_failed(&self, id: i64, error: Error) {
         let _ = (id, error);

@@ -62,7 +62,10 @@ pub enum MessageKind {
     /// The replies to a batch, as a list.
     Batch,
     /// Requests and notifications of this side, as a list. All of them stand beside the linear channels.
-    Several,
+    Several {
+        /// Whether whoever says them has a part in one session only: they mean nothing in any other.
+        bound: bool,
+    },
 }
 
 /// Where a message stands in its session.
@@ -94,7 +97,7 @@ impl MessageKind {
                 *place == Place::Within
             }
             MessageKind::Result { .. } | MessageKind::Error | MessageKind::Batch => true,
-            MessageKind::Several => false,
+            MessageKind::Several { bound } => *bound,
         }
     }
 

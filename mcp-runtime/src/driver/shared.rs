@@ -24,6 +24,10 @@ impl<E: Endpoint + ?Sized> Endpoint for Arc<E> {
         (**self).receive_message(message, origin, now)
     }
 
+    fn receive_in(&self, session: u64, message: &[u8], origin: Origin, now: Instant) -> Received {
+        (**self).receive_in(session, message, origin, now)
+    }
+
     fn request_failed(&self, id: i64, error: Error) {
         (**self).request_failed(id, error);
     }

@@ -126,7 +126,8 @@ impl Engine {
         }
         if self.output.len() > start {
             self.output.extend_from_slice(b"]\n");
-            self.appended(MessageKind::Several, self.messages.about());
+            let bound = self.renewals.is_bound();
+            self.appended(MessageKind::Several { bound }, self.messages.about());
         }
         Ok(())
     }

@@ -158,6 +158,16 @@ impl Endpoint for Link {
         self.with(|engine| engine.receive_message(message, origin, now))
     }
 
+    fn receive_in(&self, session: u64, message: &[u8], origin: Origin, now: Instant) -> Received {
+        self.with(|engine| {
+            if engine.session_now() == session {
+                engine.receive_message(message, origin, now)
+            } else {
+                Received::default()
+            }
+        })
+    }
+
     fn request_failed(&self, id: i64, error: Error) {
         self.with(|engine| engine.request_failed(id, error));
     }

@@ -117,6 +117,13 @@ async fn ends(server: &Fake) -> Renewal {
     renewal
 }
 
+/// The sessions that were deleted.
+fn deleted(server: &Fake) -> Vec<String> {
+    let seen = server.seen.lock().unwrap();
+    let deleted = seen.iter().filter(|asked| asked.what() == "DELETE");
+    deleted.map(|asked| asked.header("mcp-session-id").to_owned()).collect()
+}
+
 #[tokio::test]
 async fn another_version_ends_it() {
     guarded(async {
@@ -129,6 +136,10 @@ async fn another_version_ends_it() {
         }
         let posted = ["initialize", "notifications/initialized", "tools/call", "initialize"];
         assert_eq!(server.posted(), posted);
+        // What was begun in vain is not left at the server.
+        while !deleted(&server).contains(&"s1".to_owned()) {
+            tokio::task::yield_now().await;
+        }
     })
     .await;
 }

@@ -7,9 +7,10 @@ use mcp_protocols::mcp_2025_03_26::{Active, McpClient};
 use mcp_runtime::transport::http::{ClientOptions, SessionProvider};
 use mcp_runtime::{Error, Resumed};
 use serde_json::json;
+use tokio::sync::watch;
 
 use super::desk::{Desk, guarded};
-use super::fake::{self, Fake};
+use super::fake::{self, Fake, until};
 use super::wire::Ask;
 use super::{Reports, call, said, transport, watched};
 
@@ -149,6 +150,37 @@ async fn the_version_that_governs_is_named() {
         let seen = server.seen.lock().unwrap();
         let named: Vec<&str> = seen.iter().map(|asked| asked.header("mcp-protocol-version")).collect();
         assert_eq!(named, ["2025-03-26", "2025-06-18", "2024-11-05"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_that_goes_through_while_the_stream_is_being_refused_has_it_asked_for_again() {
+    guarded(async {
+        let (refuse, may) = watch::channel(false);
+        let answer = |asked: &fake::Asked, before| match asked.what() {
+            "GET" if before == 0 => Some(fake::status(404)),
+            "GET" => None,
+            _ => Some(fake::result(asked, json!({ "content": [] }))),
+        };
+        let (server, mut seen) = Fake::waiting(answer, move |asked| {
+            let (mut may, waits) = (may.clone(), asked.what() == "GET");
+            async move {
+                if waits {
+                    may.wait_for(|may| *may).await.unwrap();
+                }
+            }
+        })
+        .await;
+        let names = Names { names: vec!["theirs".to_owned(); 3], ..Names::default() };
+        let client = transport(&server.url()).sessions_from(names);
+        let session =
+            McpClient::<Active>::resume(client, Resumed::unknown().options(watched(&Reports::default())));
+        until(&mut seen, "GET").await;
+        session.call_tool(call("echo")).await.unwrap();
+        refuse.send_replace(true);
+        until(&mut seen, "GET").await;
+        session.close().await.unwrap();
     })
     .await;
 }

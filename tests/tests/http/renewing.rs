@@ -95,3 +95,36 @@ async fn one_that_asks_first_gets_its_answer() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn one_that_does_not_answer_ends_the_session_also_where_it_is_a_notification_that_finds_it_lost() {
+    guarded(async {
+        let (server, mut seen) = Fake::holding(|asked, before| match asked.what() {
+            "initialize" if before == 0 => Some(fake::hello(asked, "2025-03-26", tools(), "s0")),
+            "initialize" => None,
+            "notifications/initialized" => Some(fake::status(202)),
+            "GET" | "DELETE" => Some(fake::status(405)),
+            _ => Some(fake::status(404)),
+        })
+        .await;
+        // The notification has no more time than the renewal, and would be given up first.
+        let within = Duration::from_secs(2);
+        let options = ClientOptions::default().post_within(within).renew_within(within);
+        let client = HttpClient::new(&server.url()).unwrap().options(options);
+        let (session, reports) = ready(client).await.unwrap();
+        session.send_roots_list_changed().await.unwrap();
+        until(&mut seen, "notifications/roots/list_changed").await;
+        // This waits for its turn.
+        let error: McpError = session.call_tool(call("echo")).await.unwrap_err();
+        let Error::Disconnected { reason: Reason::SessionInvalid(renewal) } = error else {
+            panic!("{error:?}")
+        };
+        assert!(matches!(renewal, Renewal::NotDelivered(_)), "{renewal:?}");
+        until(&mut seen, "DELETE").await;
+        let begin = ["initialize", "notifications/initialized"];
+        let posted = [&begin[..], &["notifications/roots/list_changed", "initialize"]].concat();
+        assert_eq!(server.posted(), posted, "it is tried once");
+        assert!(reports.lock().unwrap().iter().all(|report| !report.contains("in time")), "{reports:?}");
+    })
+    .await;
+}

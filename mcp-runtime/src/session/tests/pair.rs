@@ -72,14 +72,19 @@ impl End {
     /// A client that has shaken hands and has said that it is ready.
     pub(super) fn ready_client(options: Options) -> End {
         let client = End::new(Side::Client, options);
-        let hello = r#"{"capabilities":{"approval":{}}}"#;
-        client.link.with(|engine| engine.request(desk::messages::HELLO, hello, false, false)).unwrap();
-        client.feed(r#"{"jsonrpc":"2.0","id":0,"result":{"capabilities":{"questions":true}}}"#);
-        assert_eq!(client.linear().unwrap().message, desk::messages::WELCOME);
-        let ready = mcp_protocol_machine::About::Nothing;
-        client.link.with(|engine| engine.notification(desk::messages::READY, "null", ready)).unwrap();
-        assert_eq!(client.said().len(), 2);
+        client.shake_hands();
         client
+    }
+
+    /// Has a client at a desk shake hands.
+    pub(super) fn shake_hands(&self) {
+        let hello = r#"{"capabilities":{"approval":{}}}"#;
+        self.link.with(|engine| engine.request(desk::messages::HELLO, hello, false, false)).unwrap();
+        self.feed(r#"{"jsonrpc":"2.0","id":0,"result":{"capabilities":{"questions":true}}}"#);
+        assert_eq!(self.linear().unwrap().message, desk::messages::WELCOME);
+        let ready = mcp_protocol_machine::About::Nothing;
+        self.link.with(|engine| engine.notification(desk::messages::READY, "null", ready)).unwrap();
+        assert_eq!(self.said().len(), 2);
     }
 
     pub(super) fn feed(&self, line: &str) {

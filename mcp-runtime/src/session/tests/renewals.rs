@@ -11,7 +11,7 @@ use super::messages::{feed, watched};
 use super::pair::End;
 use super::watching::messages::{SUBSCRIBE, UNSUBSCRIBE};
 use super::{parcels, watching};
-use crate::driver::{Endpoint, MessageKind, Place};
+use crate::driver::{Endpoint, MessageKind, Origin, Place};
 use crate::error::Error;
 use crate::options::Options;
 use crate::session::{Arrived, Link, Verdict};
@@ -77,6 +77,19 @@ fn an_id_of_the_lost_session_is_free_and_who_works_on_it_answers_nobody() {
     assert!(client.said().is_empty(), "the new request is not answered by the old one's handler");
     new.with(|engine| engine.reply_result(&id, "true")).unwrap();
     assert_eq!(client.said(), [json!({"jsonrpc":"2.0","id":0,"result":true})]);
+}
+
+#[test]
+fn what_comes_in_another_session_than_the_one_that_runs_is_not_taken() {
+    let client = attended();
+    let _kept = watched(&client);
+    let come =
+        |session, id| client.link.receive_in(session, approve(id).as_bytes(), Origin(1), client.now).requests;
+    assert_eq!((come(1, 0), come(0, 1)), (0, 1));
+    client.renew();
+    assert_eq!((come(0, 2), come(1, 3)), (0, 1));
+    assert_eq!(client.incoming().unwrap().id, Some(RequestId::Number(3)));
+    assert!(client.incoming().is_none());
 }
 
 #[test]
@@ -276,4 +289,25 @@ fn where_the_peer_waits_for_a_step_no_beginning_leads() {
     server.link.renewed(b"", b"");
     let ended = server.link.with(|engine| engine.closed()).unwrap().to_string();
     assert!(ended.contains("cannot be repeated"), "{ended}");
+}
+
+#[test]
+fn a_batch_belongs_to_the_session_of_whoever_says_it() {
+    let mut protocol = super::desk::PROTOCOL.clone();
+    protocol.batch = true;
+    let client = End::over(protocol, Side::Client, Options::default());
+    client.shake_hands();
+    client.link.with(|engine| engine.attend());
+    let kept = watched(&client);
+    feed(&client, &approve(7), 1);
+    let handler = client.part(&client.incoming().unwrap());
+    for link in [&client.link, &handler] {
+        let said = link.with(|engine| {
+            engine.batched(|engine| engine.notification(BELL, "1", About::Nothing).map(drop).unwrap())
+        });
+        said.unwrap();
+    }
+    let kinds: Vec<MessageKind> = kept.said().into_iter().map(|(_, kind, _)| kind).collect();
+    assert_eq!(kinds, [MessageKind::Several { bound: false }, MessageKind::Several { bound: true }]);
+    assert_eq!(kinds.iter().map(MessageKind::is_bound).collect::<Vec<_>>(), [false, true]);
 }

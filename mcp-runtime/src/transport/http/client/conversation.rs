@@ -16,7 +16,6 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::error::HttpError;
 use super::message::Message;
 use super::options::ClientOptions;
 use super::provider::AnyProvider;
@@ -30,6 +29,9 @@ use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 
 /// Both forms that an answer may have.
 const EITHER: &str = "application/json, text/event-stream";
+
+/// The shortest wait before a stream is opened anew: a server that asks for none must not be hammered on.
+const LEAST_PAUSE: Duration = Duration::from_millis(50);
 
 const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
 const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
@@ -48,6 +50,8 @@ pub(super) struct Identity {
 pub(super) struct State {
     pub(super) identity: Identity,
     pub(super) beginning: Beginning,
+    /// A session that the server has begun in place of a lost one, and that is not this side's yet.
+    pub(super) begun: Option<Identity>,
     /// What may end each request of this side.
     pub(super) requests: Requests,
     /// The server has begun to answer the first message, so it has named the session; or it needs none.
@@ -92,7 +96,7 @@ pub(super) struct Conversation {
 
 impl std::fmt::Debug for Conversation {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Conversation").field("url", &self.url.as_str()).finish_non_exhaustive()
+        formatter.debug_struct("Conversation").field("server", &server(&self.url)).finish_non_exhaustive()
     }
 }
 
@@ -182,20 +186,21 @@ impl Conversation {
 
     /// Hands a message of the server to the session, unless it came in one that the server has lost meanwhile.
     pub(super) fn receive(&self, message: &[u8], generation: u64) {
-        if self.state().identity.generation == generation {
-            self.endpoint.receive_message(message, Origin(0), Instant::now().into_std());
-        }
+        self.endpoint.receive_in(generation, message, Origin(0), Instant::now().into_std());
     }
 
-    /// The session was begun anew. `tell` is called when nothing that came in the lost one is handed over any more.
-    pub(super) fn began_anew(&self, identity: Identity, tell: impl FnOnce()) {
+    /// The session was begun anew; `request` is what it began with, and `reply` the answer.
+    pub(super) fn began_anew(&self, identity: Identity, request: &[u8], reply: &[u8]) {
+        // First of all, for with the name of the new session its messages may come; and from here on none of the lost one
+        // are taken.
+        self.endpoint.renewed(request, reply);
         let generation = identity.generation;
         let wakers = {
             let mut state = self.state();
             state.identity = identity;
+            state.begun = None;
             state.requests.all(Over::Renewed)
         };
-        tell();
         wakers.into_iter().for_each(Waker::wake);
         self.generations.send_replace(generation);
     }
@@ -262,10 +267,7 @@ impl Conversation {
                 }
                 [_, ..] => self.post_beside(message),
                 [] => {
-                    let delivery = posting::deliver(self, &message);
-                    if tokio::time::timeout(self.options.post_within, delivery).await.is_err() {
-                        self.fail(&message, not_delivered(HttpError::Late));
-                    }
+                    posting::deliver(self, &message).await;
                     // Some servers lose what they say while nobody listens, even in the middle of a call. So what comes
                     // behind the first of these waits until the stream is there, if that does not take too long.
                     if self.listen() {
@@ -302,20 +304,29 @@ impl Conversation {
 
     /// Stops everything, and tells the server that the session is over.
     pub(super) async fn end(&self) {
-        let identity = {
+        let (identity, begun) = {
             let mut state = self.state();
             state.over = true;
             let owned = self.provider.is_none() && !std::mem::replace(&mut state.deleted, true);
-            Some(state.identity.clone()).filter(|identity| owned && identity.id.is_some())
+            let identity = Some(state.identity.clone()).filter(|identity| owned && identity.id.is_some());
+            (identity, state.begun.take())
         };
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         drop(tasks);
+        // A renewal that came to nothing, or was not waited for, leaves two.
+        tokio::join!(self.delete(identity), self.delete(begun));
+    }
+
+    /// Tells the server that a session is over.
+    async fn delete(&self, identity: Option<Identity>) {
         let Some(identity) = identity else { return };
         let request = self.request(Method::DELETE, &identity);
         // A server may not permit this, or be gone; either way there is nothing more to be done.
         match tokio::time::timeout(self.options.delete_within, request.send()).await {
             Ok(Ok(response)) => tracing::debug!(status = %response.status(), "the session was deleted"),
-            Ok(Err(error)) => tracing::debug!(%error, "the session was not deleted"),
+            Ok(Err(error)) => {
+                tracing::debug!(error = %error.without_url(), "the session was not deleted");
+            }
             Err(_) => tracing::debug!("the session was not deleted in time"),
         }
     }
@@ -328,6 +339,7 @@ impl Conversation {
             .unwrap_or(self.options.retry)
             .saturating_mul(1 << doublings)
             .min(most.max(asked.unwrap_or_default()))
+            .max(LEAST_PAUSE)
     }
 }
 
@@ -335,6 +347,11 @@ impl Conversation {
 pub(super) fn secret(mut id: HeaderValue) -> HeaderValue {
     id.set_sensitive(true);
     id
+}
+
+/// An address as it may be shown: what else stands in it may let whoever reads it in.
+pub(super) fn server(url: &reqwest::Url) -> String {
+    format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default())
 }
 
 /// The error for a message that was not delivered.

@@ -10,9 +10,9 @@ use reqwest::{Method, StatusCode};
 
 use super::conversation::Conversation;
 use super::events::Events;
-use super::posting::has_form;
+use super::posting::{has_form, may_pass};
 use super::renewal::renew;
-use crate::error::{Error, Reason};
+use crate::error::Error;
 use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, LAST_EVENT_ID};
 
@@ -27,13 +27,15 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
     // A stream was refused in a session in which a call has succeeded.
     let mut refused = false;
     loop {
+        // Who waits for a call to go through must not miss one that does so before the stream is refused.
+        let went = conversation.went_through.notified();
         let identity = match conversation.identity(None).await {
             Ok(identity) => identity,
             Err(error) => {
                 let Error::SessionProvider(error) = error else { return };
                 conversation.endpoint.report(Report::Undelivered { problem: error.to_string() });
                 // Whoever names the sessions has none, until a call goes through.
-                conversation.went_through.notified().await;
+                went.await;
                 continue;
             }
         };
@@ -78,7 +80,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                         return tracing::debug!("the server opens no stream");
                     }
                     // The session is gone, or there are no such streams. Which of them, the next call tells.
-                    conversation.went_through.notified().await;
+                    went.await;
                     continue;
                 }
                 if !opened {
@@ -88,15 +90,15 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                     let _ = generations.wait_for(|now| *now > identity.generation).await;
                     continue;
                 }
-                if let Err(renewal) = renew(conversation, identity.generation).await {
-                    return conversation.endpoint.failed(Reason::SessionInvalid(renewal));
+                if !renew(conversation, identity.generation).await {
+                    return;
                 }
                 failures = failures.saturating_add(1);
             }
             // It will not be otherwise the next time.
             Ok(response) if response.status().is_client_error() => {
                 let status = response.status();
-                if status != StatusCode::TOO_MANY_REQUESTS && status != StatusCode::REQUEST_TIMEOUT {
+                if !may_pass(status) {
                     tracing::debug!(%status, "the server opens no stream");
                     return;
                 }

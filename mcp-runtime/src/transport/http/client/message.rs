@@ -33,7 +33,7 @@ impl Message {
         let Outgoing { message: text, kind, renewals, .. } = outgoing;
         let asks = match kind {
             MessageKind::Request { id, .. } => Asks::One(id),
-            MessageKind::Several => Asks::Several(asked(text).into()),
+            MessageKind::Several { .. } => Asks::Several(asked(text).into()),
             _ => Asks::Nothing,
         };
         Message { text: Bytes::copy_from_slice(text), kind, asks, renewals }
@@ -63,7 +63,7 @@ impl Message {
             MessageKind::Request { place, .. }
             | MessageKind::Notification { place }
             | MessageKind::Result { place } => place.is_step(),
-            MessageKind::Error | MessageKind::Batch | MessageKind::Several => false,
+            MessageKind::Error | MessageKind::Batch | MessageKind::Several { .. } => false,
         }
     }
 }

@@ -29,6 +29,7 @@ mod sending;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::sync::Arc;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -37,7 +38,7 @@ pub use error::HttpError;
 pub use options::ClientOptions;
 pub use provider::SessionProvider;
 
-use conversation::{Conversation, Way};
+use conversation::{Conversation, Way, server};
 use ends::{Closing, Silence};
 use provider::AnyProvider;
 
@@ -73,13 +74,20 @@ pub enum HttpClientError {
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
 pub struct HttpClient {
     client: reqwest::Client,
     url: reqwest::Url,
     headers: HeaderMap,
     options: ClientOptions,
     provider: Option<Arc<dyn AnyProvider>>,
+}
+
+impl fmt::Debug for HttpClient {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("HttpClient");
+        shown.field("server", &server(&self.url)).field("options", &self.options);
+        shown.field("provider", &self.provider).finish_non_exhaustive()
+    }
 }
 
 impl HttpClient {

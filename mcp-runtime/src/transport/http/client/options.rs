@@ -17,7 +17,8 @@ pub struct ClientOptions {
     /// Default: 1 second.
     pub listen_within: Duration,
     /// How long to wait before a stream that was cut is opened anew, where the server says nothing. After each attempt
-    /// that fails the wait doubles, up to half a minute. Default: 1 second.
+    /// that fails the wait doubles, up to half a minute. It is 50 milliseconds at least, whoever asks for less. Default:
+    /// 1 second.
     pub retry: Duration,
     /// How often in a row opening a stream anew, that an answer is awaited on, may fail before the call does. A server
     /// that ends the stream and has the client come back is no failure. Default: 5.

@@ -33,7 +33,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
     loop {
         let identity = conversation.identity(Some(message));
         let posted = post(conversation, message, accepted.body(message), identity);
-        let asked = running.until_over(posted, |over| match over {
+        let asked = running.until_over(in_time(conversation, message, posted), |over| match over {
             Over::NotAwaited => Duration::ZERO,
             // It may yet be told that the session is lost, and is then made once more.
             Over::Renewed => conversation.options.replay_within,
@@ -42,7 +42,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
             Ok(asked) => asked,
             Err(error) => return conversation.fail(message, error),
         };
-        let status = response.status();
+        let (status, generation) = (response.status(), identity.generation);
         if identity.id.is_some() && conversation.options.unknown_session.contains(&status.as_u16()) {
             if conversation.provider.is_some() {
                 return conversation.fail(message, Error::SessionInvalid);
@@ -50,14 +50,13 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
             if std::mem::replace(&mut again, true) {
                 return conversation.endpoint.failed(Reason::SessionInvalid(Renewal::LostAgain));
             }
-            match renew(conversation, identity.generation).await {
-                // Somebody may have let go of the call, or nobody may want its answer any more.
-                Ok(()) if !message.asks().is_empty() && !message.is_awaited(&*conversation.endpoint) => {
-                    return;
-                }
-                Ok(()) => continue,
-                Err(renewal) => return conversation.endpoint.failed(Reason::SessionInvalid(renewal)),
+            // Somebody may have let go of the call, or nobody may want its answer any more.
+            if !renew(conversation, identity.generation).await
+                || (!message.asks().is_empty() && !message.is_awaited(&*conversation.endpoint))
+            {
+                return;
             }
+            continue;
         }
         if status.is_success() {
             conversation.went_through.notify_waiters();
@@ -69,17 +68,35 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
         if status.is_success() && message.is_step() && conversation.provider.is_none() {
             conversation.state().beginning.record(message);
         }
-        let answer =
-            running.until_over(answered(conversation, message, identity, response), |over| match over {
-                Over::NotAwaited => END,
-                // It is an answer of the lost session, which nothing is taken from any more.
-                Over::Renewed => Duration::ZERO,
-            });
+        let answer = in_time(conversation, message, answered(conversation, message, identity, response));
+        let answer = running.until_over(answer, |over| match over {
+            Over::NotAwaited => END,
+            // It is an answer of the lost session, which nothing is taken from any more.
+            Over::Renewed => Duration::ZERO,
+        });
         if let Err(error) = answer.await.unwrap_or_else(|over| Err(over.into())) {
+            // Whoever finds the session lost has it begun anew; this call was made in the lost one all the same.
+            if matches!(error.http(), Some(HttpError::Renewed)) && !renew(conversation, generation).await {
+                return;
+            }
             conversation.fail(message, error);
         }
         return;
     }
+}
+
+/// Does something that takes a message without requests, as long as that may take. To begin the session anew is no part
+/// of it, which has a time of its own; and a call has the limits of whoever makes it.
+async fn in_time<T>(
+    conversation: &Conversation,
+    message: &Message,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    if !message.asks().is_empty() {
+        return work.await;
+    }
+    let taken = tokio::time::timeout(conversation.options.post_within, work).await;
+    taken.unwrap_or_else(|_| Err(not_delivered(HttpError::Late)))
 }
 
 impl From<Over> for Error {
@@ -304,13 +321,32 @@ async fn stream(
             Ok(resumed) if resumed.status().is_success() && has_form(&resumed, EVENT_STREAM) => {
                 response = Some(resumed);
             }
+            // The server has lost the session in which the answer was to come.
+            Ok(resumed)
+                if identity.id.is_some()
+                    && conversation.provider.is_none()
+                    && conversation.options.unknown_session.contains(&resumed.status().as_u16()) =>
+            {
+                return Err(HttpError::Renewed);
+            }
             Ok(resumed) => {
-                let failure = Failure::new(&resumed, identity);
-                return Err(failure.saying(&beginning(resumed, SAID).await));
+                let (status, failure) = (resumed.status(), Failure::new(&resumed, identity));
+                let failure = failure.saying(&beginning(resumed, SAID).await);
+                if !may_pass(status) {
+                    return Err(failure);
+                }
+                outcome = Err(failure);
             }
             Err(error) => outcome = Err(error.into()),
         }
     }
+}
+
+/// Whether a server that answers like that may answer otherwise the next time.
+pub(super) fn may_pass(status: StatusCode) -> bool {
+    status.is_server_error()
+        || status == StatusCode::TOO_MANY_REQUESTS
+        || status == StatusCode::REQUEST_TIMEOUT
 }
 
 /// Reads one connection's part of a stream, to its end.

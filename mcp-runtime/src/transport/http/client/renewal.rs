@@ -17,7 +17,7 @@ use super::events::Events;
 use super::message::Message;
 use super::posting::{beginning, form, has_form, version, whole};
 use crate::driver::{MessageKind, Place};
-use crate::error::{Error, Renewal};
+use crate::error::{Error, Reason, Renewal};
 use crate::jsonrpc::{Envelope, parse};
 use crate::transport::http::{EVENT_STREAM, JSON, SESSION_ID};
 
@@ -61,9 +61,19 @@ impl Beginning {
     }
 }
 
-/// Begins the session anew, unless somebody has done so since this generation.
-pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> Result<(), Renewal> {
+/// Begins the session anew, unless somebody has done so since this generation. If that cannot be, the session ends, and
+/// says why before anybody else may try: whoever tries then finds nothing that could be said.
+pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> bool {
     let _alone = conversation.renewing.lock().await;
+    let renewed = renew_alone(conversation, lost).await;
+    if let Err(renewal) = renewed {
+        conversation.endpoint.failed(Reason::SessionInvalid(renewal));
+        return false;
+    }
+    true
+}
+
+async fn renew_alone(conversation: &Arc<Conversation>, lost: u64) -> Result<(), Renewal> {
     let (said, agreed) = {
         let state = conversation.state();
         if state.identity.generation > lost {
@@ -79,11 +89,8 @@ pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> Result
     match begun.await.unwrap_or_else(|_| Err(undelivered(HttpError::Late))) {
         Ok((mut identity, renewed)) => {
             identity.generation = lost.saturating_add(1);
-            conversation.began_anew(identity, || {
-                let (request, reply) =
-                    renewed.map(|(request, reply)| (request.text, reply)).unwrap_or_default();
-                conversation.endpoint.renewed(&request, &reply);
-            });
+            let (request, reply) = renewed.map(|(request, reply)| (request.text, reply)).unwrap_or_default();
+            conversation.began_anew(identity, &request, &reply);
             Ok(())
         }
         Err(renewal) => {
@@ -121,6 +128,8 @@ async fn begin(
         let &[id] = message.asks() else { continue };
         if let Some(named) = response.headers().get(SESSION_ID) {
             identity.id = Some(secret(named.clone()));
+            // Whatever becomes of it, it is not left to the server.
+            conversation.state().begun = Some(identity.clone());
         }
         let reply = reply(conversation, &identity, id, response).await.map_err(undelivered)?;
         let result = match parse(&reply, usize::MAX) {

@@ -11,16 +11,32 @@ use super::renewal::renew;
 use super::running::{Over, Running};
 use super::{HttpClient, SessionProvider};
 use crate::driver::{End, Endpoint, MessageKind, Origin, Outcome, Outgoing, Output, Place, Received};
-use crate::error::Renewal;
+use crate::error::{Reason, Renewal};
 
 /// Keeps what it is given.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<String>>>);
+struct Kept {
+    messages: Arc<Mutex<Vec<String>>>,
+    reasons: Arc<Mutex<Vec<Reason>>>,
+}
 
 impl Endpoint for Kept {
     fn receive_message(&self, message: &[u8], _: Origin, _: Instant) -> Received {
-        self.0.lock().unwrap().push(String::from_utf8(message.to_vec()).unwrap());
+        self.messages.lock().unwrap().push(String::from_utf8(message.to_vec()).unwrap());
         Received::default()
+    }
+
+    fn receive_in(&self, session: u64, message: &[u8], origin: Origin, now: Instant) -> Received {
+        let begun = self.messages.lock().unwrap().iter().filter(|message| *message == "renewed").count();
+        if begun as u64 == session { self.receive_message(message, origin, now) } else { Received::default() }
+    }
+
+    fn renewed(&self, _: &[u8], _: &[u8]) {
+        self.messages.lock().unwrap().push("renewed".to_owned());
+    }
+
+    fn failed(&self, reason: Reason) {
+        self.reasons.lock().unwrap().push(reason);
     }
 
     fn receive(&self, _: &[u8], _: Instant) {}
@@ -69,16 +85,54 @@ async fn what_comes_late_from_a_lost_session_is_not_taken_for_the_next_one_s() {
     let conversation = Conversation::new(client, Arc::new(kept.clone()));
     conversation.receive(b"before", 0);
     let id = Some(secret("s1".parse().unwrap()));
-    let told = Kept::default();
-    conversation.began_anew(Identity { id, version: None, generation: 1 }, || {
-        // What is told of the renewal comes behind everything of the lost session.
-        conversation.receive(b"late", 0);
-        told.receive_message(b"told", Origin(0), Instant::now());
-    });
+    conversation.began_anew(Identity { id, version: None, generation: 1 }, b"", b"");
     conversation.receive(b"late", 0);
     conversation.receive(b"after", 1);
-    assert_eq!(*kept.0.lock().unwrap(), ["before", "after"]);
-    assert_eq!(*told.0.lock().unwrap(), ["told"]);
+    assert_eq!(*kept.messages.lock().unwrap(), ["before", "renewed", "after"]);
+}
+
+/// Looks, when it is told of a renewal, under which name the conversation goes on.
+struct Looking(Arc<Mutex<Option<Arc<Conversation>>>>, Arc<Mutex<Vec<u64>>>);
+
+impl Endpoint for Looking {
+    fn renewed(&self, _: &[u8], _: &[u8]) {
+        let conversation = self.0.lock().unwrap();
+        let generation = conversation.as_ref().unwrap().state().identity.generation;
+        self.1.lock().unwrap().push(generation);
+    }
+
+    fn receive(&self, _: &[u8], _: Instant) {}
+
+    fn input_ended(&self, _: End) {}
+
+    fn poll_output(&self, _: &mut Context<'_>, _: &mut Vec<u8>, _: usize) -> Poll<Output> {
+        Poll::Pending
+    }
+
+    fn wrote(&self) {}
+
+    fn output_failed(&self, _: io::Error) {}
+
+    fn next_deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    fn tick(&self, _: Instant) {}
+
+    fn terminated(&self, _: Outcome) {}
+}
+
+#[tokio::test]
+async fn nothing_is_asked_under_the_new_name_before_the_session_knows_of_it() {
+    let (within, seen) = (Arc::default(), Arc::default());
+    let looking = Looking(Arc::clone(&within), Arc::clone(&seen));
+    let client = HttpClient::new("http://127.0.0.1:1").unwrap();
+    let conversation = Conversation::new(client, Arc::new(looking));
+    *within.lock().unwrap() = Some(Arc::clone(&conversation));
+    conversation.began_anew(Identity { generation: 1, ..Identity::default() }, b"", b"");
+    assert_eq!(*seen.lock().unwrap(), [0]);
+    assert_eq!(conversation.state().identity.generation, 1);
+    within.lock().unwrap().take();
 }
 
 fn request(id: i64, place: Place) -> Message {
@@ -134,7 +188,8 @@ async fn what_is_over_has_its_time_left_and_no_more() {
 async fn a_list_is_over_with_its_last_request() {
     let conversation = nowhere();
     let text = br#"[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","id":2,"method":"a"}]"#;
-    let outgoing = Outgoing { message: text, kind: MessageKind::Several, about: None, renewals: 0 };
+    let outgoing =
+        Outgoing { message: text, kind: MessageKind::Several { bound: false }, about: None, renewals: 0 };
     let message = Message::new(outgoing);
     assert_eq!(message.asks(), [1, 2]);
     conversation.state().requests.made(message.asks());
@@ -153,11 +208,46 @@ async fn a_list_is_over_with_its_last_request() {
 }
 
 #[tokio::test]
-async fn a_renewal_that_failed_is_not_tried_again() {
-    let conversation = nowhere();
+async fn a_renewal_that_failed_is_not_tried_again_and_says_why_first() {
+    let client = HttpClient::new("http://127.0.0.1:1").unwrap();
+    let kept = Kept::default();
+    let conversation = Conversation::new(client, Arc::new(kept.clone()));
     conversation.state().beginning.record(&request(0, Place::OnlyStep));
-    assert!(matches!(renew(&conversation, 0).await, Err(Renewal::NotDelivered(_))));
-    assert!(matches!(renew(&conversation, 0).await, Err(Renewal::NotRepeatable)));
+    // Whoever waits for the first of them does not get a word in before it has said what it came to.
+    let both = tokio::join!(renew(&conversation, 0), renew(&conversation, 0));
+    assert_eq!(both, (false, false));
+    let reasons = std::mem::take(&mut *kept.reasons.lock().unwrap());
+    assert!(
+        matches!(
+            &reasons[..],
+            [
+                Reason::SessionInvalid(Renewal::NotDelivered(_)),
+                Reason::SessionInvalid(Renewal::NotRepeatable)
+            ]
+        ),
+        "{reasons:?}"
+    );
+}
+
+#[tokio::test]
+async fn no_server_is_asked_without_a_pause() {
+    let conversation = nowhere();
+    for failures in [0, 1, 100] {
+        assert_eq!(conversation.pause(Some(Duration::ZERO), failures), Duration::from_millis(50));
+    }
+    assert_eq!(conversation.pause(Some(SECOND), 2), SECOND * 4);
+    assert_eq!(conversation.pause(Some(SECOND * 60), 2), SECOND * 60);
+}
+
+#[tokio::test]
+async fn nothing_shows_more_of_the_address_than_the_server() {
+    let client = HttpClient::new("http://guest:secret@127.0.0.1:1/secret?key=secret").unwrap();
+    let client = client.header("x-key", "secret").unwrap();
+    let shown = format!("{client:?}");
+    assert!(shown.contains("http://127.0.0.1") && !shown.contains("secret"), "{shown}");
+    let conversation = Conversation::new(client, Arc::new(Kept::default()));
+    let shown = format!("{conversation:?}");
+    assert!(shown.contains("http://127.0.0.1") && !shown.contains("secret"), "{shown}");
 }
 
 #[cfg(not(feature = "http-client-tls"))]

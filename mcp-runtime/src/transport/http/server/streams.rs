@@ -355,7 +355,7 @@ impl Streams {
             match event.kind {
                 _ if taken => continue,
                 MessageKind::Request { id, .. } => self.lost.push(id),
-                MessageKind::Several => self.lost.extend(asked(&event.message)),
+                MessageKind::Several { .. } => self.lost.extend(asked(&event.message)),
                 _ => continue,
             }
             if let Some(carrier) = self.carrier.take() {
