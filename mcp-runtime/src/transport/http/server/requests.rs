@@ -145,7 +145,7 @@ impl Server {
                     "a session begins with `{opens_with}`, and every later request names it in `{SESSION}`"
                 ),
             )),
-            Err(malformed) => Err(refused(StatusCode::BAD_REQUEST, malformed.error.to_string())),
+            Err(malformed) => Err(refused(StatusCode::BAD_REQUEST, &*malformed.error.message)),
         }
     }
 
