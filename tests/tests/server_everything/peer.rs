@@ -10,7 +10,7 @@ use mcp_runtime::transport::{Child, ShutdownTimes};
 use mcp_runtime::{Options, Report};
 use tokio::process::Command;
 
-use super::tap::{Tap, Window, tap};
+use super::tap::{Window, tap};
 
 /// What a session notices beside its steps.
 #[derive(Clone, Default)]
@@ -35,13 +35,17 @@ impl Reports {
 
 /// A session that has not begun, with a new server; nothing where the server is not installed.
 pub(crate) fn start() -> Option<(McpClient<Uninit>, Window, Reports)> {
-    let (transport, window) = tap(spawn()?);
-    let reports = Reports::default();
-    Some((with(transport, &reports), window, reports))
+    start_with(|options| options)
 }
 
-fn with(transport: Tap<Child>, reports: &Reports) -> McpClient<Uninit> {
-    McpClient::with_options(transport, reports.options())
+/// The same with settings of its own.
+pub(crate) fn start_with(
+    set: impl FnOnce(Options) -> Options,
+) -> Option<(McpClient<Uninit>, Window, Reports)> {
+    let (transport, window) = tap(spawn()?);
+    let reports = Reports::default();
+    let client = McpClient::with_options(transport, set(reports.options()));
+    Some((client, window, reports))
 }
 
 pub(crate) fn spawn() -> Option<Child> {
