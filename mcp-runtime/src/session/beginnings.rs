@@ -134,16 +134,19 @@ impl Engine {
         if self.closed().is_some() {
             return;
         }
-        // Whatever a value or a handler has a part in was of the lost session.
+        // A request beside the linear channels can be made once more if somebody waits for its first reply. Whatever a
+        // value or a handler has a part in was of the lost session.
+        let (calls, openers) = (&self.calls, self.unbound_openers());
         let waits = |id: &RequestId| match id {
-            RequestId::Number(id) => self.waits_for_first_reply(*id),
+            RequestId::Number(id) => match calls.get(id) {
+                Some(pending) => pending.result.is_none() && !pending.bound,
+                None => openers.contains(id),
+            },
             RequestId::Text(_) => false,
         };
-        let mut checker = self.checker.clone();
-        let Some(lost) = checker.renew(waits) else {
+        let Some(lost) = self.checker.renew(waits) else {
             return self.end(Reason::SessionInvalid(Renewal::NotRepeatable));
         };
-        self.checker = checker;
         self.renewals.count = self.renewals.count.wrapping_add(1);
         self.announced_anew(request, result);
         let unattended = self.forget_asked();
@@ -161,15 +164,6 @@ impl Engine {
         }
         self.forget_debts();
         self.report(Report::SessionRenewed);
-    }
-
-    /// Whether a request beside the linear channels is one that can be made once more: somebody waits for its reply,
-    /// and for more than a request of the lost session.
-    fn waits_for_first_reply(&self, id: i64) -> bool {
-        match self.calls.get(&id) {
-            Some(pending) => pending.result.is_none() && !pending.bound,
-            None => self.is_unbound_opener(id),
-        }
     }
 
     /// What was announced counts anew.

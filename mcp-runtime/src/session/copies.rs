@@ -3,7 +3,7 @@
 //! In: accepted messages of a copy, and its value's steps. Out: a queue for each value. Refuses to keep anything for
 //! a copy whose value is gone: requests are answered with an error, what else comes is dropped with a report.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::task::{Context, Poll};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
@@ -217,10 +217,10 @@ impl Engine {
         }
     }
 
-    /// Whether a request of this side has opened a copy, for somebody who is at home in every session.
-    pub(super) fn is_unbound_opener(&self, id: i64) -> bool {
-        let mut seats = self.copies.seats.values();
-        seats.any(|seat| seat.opener.is_some_and(|(_, opener)| opener == id) && !seat.bound)
+    /// The requests of this side that have opened copies, for somebody who is at home in every session.
+    pub(super) fn unbound_openers(&self) -> HashSet<i64> {
+        let seats = self.copies.seats.values().filter(|seat| !seat.bound);
+        seats.filter_map(|seat| seat.opener.map(|(_, id)| id)).collect()
     }
 
     /// The peer has lost the session: copies that the checker does not know any more are over. What came before

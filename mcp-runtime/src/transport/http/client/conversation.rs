@@ -90,7 +90,8 @@ pub(super) struct Conversation {
     pub(super) listened: Notify,
     /// Held by whoever begins the session anew.
     pub(super) renewing: tokio::sync::Mutex<()>,
-    /// Says how often that was done, to those who wait for answers that will not come.
+    /// Says how often that was done, to whoever reads the stream of the session before. Requests hear of it by their
+    /// signal.
     pub(super) generations: watch::Sender<u64>,
 }
 

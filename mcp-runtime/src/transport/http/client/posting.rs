@@ -63,11 +63,10 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
         }
         if status.is_success() && message.is_step() && conversation.provider.is_none() {
             note_session(conversation, &response);
-        }
-        accepted.tell();
-        if status.is_success() && message.is_step() && conversation.provider.is_none() {
+            // Before the next message goes: it may be told that the session is lost.
             conversation.state().beginning.record(message);
         }
+        accepted.tell();
         let answer = in_time(conversation, message, answered(conversation, message, identity, response));
         let answer = running.until_over(answer, |over| match over {
             Over::NotAwaited => END,

@@ -18,6 +18,9 @@ use crate::error::{Reason, Renewal};
 struct Kept {
     messages: Arc<Mutex<Vec<String>>>,
     reasons: Arc<Mutex<Vec<Reason>>>,
+    /// Where it looks, when it is told of a renewal, under which name the conversation goes on.
+    within: Arc<Mutex<Option<Arc<Conversation>>>>,
+    seen: Arc<Mutex<Vec<u64>>>,
 }
 
 impl Endpoint for Kept {
@@ -33,6 +36,9 @@ impl Endpoint for Kept {
 
     fn renewed(&self, _: &[u8], _: &[u8]) {
         self.messages.lock().unwrap().push("renewed".to_owned());
+        if let Some(conversation) = &*self.within.lock().unwrap() {
+            self.seen.lock().unwrap().push(conversation.state().identity.generation);
+        }
     }
 
     fn failed(&self, reason: Reason) {
@@ -91,48 +97,16 @@ async fn what_comes_late_from_a_lost_session_is_not_taken_for_the_next_one_s() {
     assert_eq!(*kept.messages.lock().unwrap(), ["before", "renewed", "after"]);
 }
 
-/// Looks, when it is told of a renewal, under which name the conversation goes on.
-struct Looking(Arc<Mutex<Option<Arc<Conversation>>>>, Arc<Mutex<Vec<u64>>>);
-
-impl Endpoint for Looking {
-    fn renewed(&self, _: &[u8], _: &[u8]) {
-        let conversation = self.0.lock().unwrap();
-        let generation = conversation.as_ref().unwrap().state().identity.generation;
-        self.1.lock().unwrap().push(generation);
-    }
-
-    fn receive(&self, _: &[u8], _: Instant) {}
-
-    fn input_ended(&self, _: End) {}
-
-    fn poll_output(&self, _: &mut Context<'_>, _: &mut Vec<u8>, _: usize) -> Poll<Output> {
-        Poll::Pending
-    }
-
-    fn wrote(&self) {}
-
-    fn output_failed(&self, _: io::Error) {}
-
-    fn next_deadline(&self) -> Option<Instant> {
-        None
-    }
-
-    fn tick(&self, _: Instant) {}
-
-    fn terminated(&self, _: Outcome) {}
-}
-
 #[tokio::test]
 async fn nothing_is_asked_under_the_new_name_before_the_session_knows_of_it() {
-    let (within, seen) = (Arc::default(), Arc::default());
-    let looking = Looking(Arc::clone(&within), Arc::clone(&seen));
+    let kept = Kept::default();
     let client = HttpClient::new("http://127.0.0.1:1").unwrap();
-    let conversation = Conversation::new(client, Arc::new(looking));
-    *within.lock().unwrap() = Some(Arc::clone(&conversation));
+    let conversation = Conversation::new(client, Arc::new(kept.clone()));
+    *kept.within.lock().unwrap() = Some(Arc::clone(&conversation));
     conversation.began_anew(Identity { generation: 1, ..Identity::default() }, b"", b"");
-    assert_eq!(*seen.lock().unwrap(), [0]);
+    assert_eq!(*kept.seen.lock().unwrap(), [0]);
     assert_eq!(conversation.state().identity.generation, 1);
-    within.lock().unwrap().take();
+    kept.within.lock().unwrap().take();
 }
 
 fn request(id: i64, place: Place) -> Message {
