@@ -198,6 +198,11 @@ impl Exchanges {
         self.running.get(id)
     }
 
+    /// Whether a request runs under an id that has no reply yet.
+    pub(crate) fn awaits_reply(&self, id: &RequestId) -> bool {
+        self.running.get(id).is_some_and(|exchange| !exchange.answered)
+    }
+
     /// Every exchange that is not over.
     pub(crate) fn running(&self) -> impl Iterator<Item = &Exchange> {
         self.running.values()

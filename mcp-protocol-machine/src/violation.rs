@@ -52,8 +52,8 @@ pub struct Details {
     pub rule: Option<Text>,
     /// The code of the JSON-RPC error that refuses the message, if it is a request.
     pub error_code: i64,
-    /// Whether an error reply can be sent: the message is a request, and no running one has the same id, which the
-    /// error would be taken for the reply of.
+    /// Whether an error reply can be sent: the message is a request, and no request with the same id is waiting for its
+    /// reply, which the error would be taken for.
     pub answerable: bool,
 }
 

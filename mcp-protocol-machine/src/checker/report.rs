@@ -203,7 +203,7 @@ impl Checker {
             (None, _) => INVALID_REQUEST,
         };
         let answerable = matches!(got.kind, Some(Kind::Request))
-            && got.id.as_ref().is_some_and(|id| self.asked(direction).running_under(id).is_none());
+            && got.id.as_ref().is_some_and(|id| !self.asked(direction).awaits_reply(id));
         Details {
             protocol: self.protocol.name.clone(),
             version: self.protocol.version.clone(),

@@ -13,8 +13,8 @@ use mcp_protocol_machine::protocol::{
     Direction, Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text,
 };
 use mcp_protocol_machine::{
-    Checker, CopyNumber, IdTable, Limits, ProtocolRef, RequestId, Step, TableError, Token, Violation,
-    ViolationKind,
+    Awaiting, Checker, CopyNumber, IdTable, Limits, ProtocolRef, RequestId, Step, TableError, Token,
+    Violation, ViolationKind,
 };
 
 use super::arrivals::{Arrived, LinearInput};
@@ -432,7 +432,15 @@ impl Engine {
     }
 
     /// Answers a request of the peer with an error that the checker does not hear of, because it refused the request.
+    ///
+    /// Writes nothing if another request of the peer is running under the id: the peer would take the error for the
+    /// reply to that one.
     pub(super) fn write_error(&mut self, id: Option<&RequestId>, error: &RpcError) {
+        let is_running = |id| matches!(self.checker.awaiting(Direction::Send, id), Awaiting::Request(_));
+        if id.is_some_and(is_running) {
+            self.messages.refuse(error);
+            return;
+        }
         let to = ReplyTo { batch: self.batches.current(), origin: self.messages.current() };
         self.write_reply(to, MessageKind::Error, |into| crate::jsonrpc::write::error(into, id, error));
     }

@@ -1,6 +1,6 @@
 //! Requests that overtake one another, come twice, or come to a session that is not theirs.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::desk::{Desk, call, guarded, initialize, initialized, list, settle};
 use super::wire::Ask;
@@ -183,11 +183,15 @@ async fn ids_in_use_are_refused_where_they_come() {
         let id = desk.ready().await;
         let mut held = desk.wire().await;
         held.send(&Ask::post(call(1, "hold")).session(&id).text()).await;
-        // Whichever of the two comes first holds the id; the other one is told so, on its own connection.
+        // The one that comes first holds the id. The other is refused on its own connection, in words alone: an error
+        // under the id would be taken for the reply to the first.
         let mut twice = desk.wire().await;
         twice.send(&Ask::post(call(1, "hold")).session(&id).text()).await;
         let refused = tokio::select! { answer = held.answer() => answer, answer = twice.answer() => answer };
-        assert!(refused.json()["error"].is_object(), "{refused:?}");
+        assert_eq!(refused.head.status, 400, "{refused:?}");
+        let refusal = refused.json();
+        assert!(refusal.get("id").is_none_or(Value::is_null), "{refusal}");
+        assert!(refusal.to_string().contains("still running"), "{refusal}");
         desk.gates.hold.add_permits(1);
         let answered = tokio::select! { answer = held.answer() => answer, answer = twice.answer() => answer };
         assert_eq!(answered.json()["result"]["content"][0]["text"], "held");

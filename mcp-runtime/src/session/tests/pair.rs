@@ -54,19 +54,24 @@ impl End {
     /// A server that has shaken hands and was told that the client is ready.
     pub(super) fn ready_server(options: Options) -> End {
         let server = End::server_with(options);
-        server.feed(
+        server.welcome_client();
+        server
+    }
+
+    /// Has a server at a desk shake hands with a client that is ready then.
+    pub(super) fn welcome_client(&self) {
+        self.feed(
             r#"{"jsonrpc":"2.0","id":"hello","method":"hello","params":{"capabilities":{"approval":{}}}}"#,
         );
-        let hello = server.linear().unwrap();
+        let hello = self.linear().unwrap();
         let welcome = r#"{"capabilities":{"questions":true}}"#;
-        server.link.with(|engine| engine.reply_result(&hello.id.unwrap(), welcome)).unwrap();
-        server.feed(r#"{"jsonrpc":"2.0","method":"ready"}"#);
-        assert_eq!(server.linear().unwrap().message, desk::messages::READY);
+        self.link.with(|engine| engine.reply_result(&hello.id.unwrap(), welcome)).unwrap();
+        self.feed(r#"{"jsonrpc":"2.0","method":"ready"}"#);
+        assert_eq!(self.linear().unwrap().message, desk::messages::READY);
         assert_eq!(
-            server.said(),
+            self.said(),
             [json!({"jsonrpc":"2.0","id":"hello","result":{"capabilities":{"questions":true}}})]
         );
-        server
     }
 
     /// A client that has shaken hands and has said that it is ready.
