@@ -270,9 +270,8 @@ fn no_input_makes_an_engine_panic_or_stop() {
             let refusals = server.said();
             // A request that is being worked on gets one answer, its own.
             held.retain(|id| !server.link.with(|engine| engine.is_cancelled(Some(id))));
-            let written = |answer: &Value| {
-                held.iter().map(ToString::to_string).any(|id| id == answer["id"].to_string())
-            };
+            let ids: Vec<String> = held.iter().map(ToString::to_string).collect();
+            let written = |answer: &Value| ids.contains(&answer["id"].to_string());
             assert!(!refusals.iter().any(written), "round {round}: {refusals:?}");
             if noise.below(3) == 0 {
                 let arrived = server.incoming().into_iter().chain(server.incoming());
