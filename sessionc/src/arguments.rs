@@ -74,6 +74,12 @@ pub(crate) struct Diagram {
     /// In which notation
     #[arg(long, value_enum, default_value = "mermaid")]
     pub(crate) format: DiagramFormat,
+    /// Draw only what can be reached from the state of this definition
+    #[arg(long, value_name = "NAME")]
+    pub(crate) definition: Option<String>,
+    /// Leave out refusals and cancels that the file does not write
+    #[arg(long)]
+    pub(crate) without_refusals: bool,
 }
 
 /// Whose machine is drawn.

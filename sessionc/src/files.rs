@@ -13,6 +13,9 @@ use mcp_protocol_compiler::source::{SourceMap, bytes_of};
 use mcp_protocol_compiler::suggest::nearest;
 use mcp_protocol_compiler::{Compilation, Settings, compile_with};
 
+/// How many names an error lists.
+const NAMES_SHOWN: usize = 20;
+
 /// Why a command could not do its work at all.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -26,6 +29,8 @@ pub(crate) enum Failure {
     Code(PathBuf, String),
     /// There is no dual to write.
     NoDual(PathBuf, Undefined),
+    /// No state of the role has this name; the names that there are.
+    NoState(String, String, Vec<String>),
     /// No finding has this code; perhaps the other was meant.
     NoCode(String, Option<&'static str>),
 }
@@ -59,6 +64,18 @@ impl fmt::Display for Failure {
                     )
                 }
             },
+            Failure::NoState(role, name, known) => {
+                write!(formatter, "no state of `{role}` is called `{name}`")?;
+                match nearest(name, known.iter().map(String::as_str)) {
+                    Some(near) => write!(formatter, "; did you mean `{near}`?"),
+                    None => {
+                        let shown: Vec<String> =
+                            known.iter().take(NAMES_SHOWN).map(|name| format!("`{name}`")).collect();
+                        let more = if known.len() > NAMES_SHOWN { ", …" } else { "" };
+                        write!(formatter, "; there are {}{more}", shown.join(", "))
+                    }
+                }
+            }
             Failure::NoCode(typed, near) => {
                 write!(formatter, "no finding has the code `{typed}`")?;
                 match near {

@@ -1,39 +1,62 @@
 //! Graphviz.
 //!
-//! In: an automaton and the messages. Out: a `digraph`. Refuses nothing: text is escaped.
+//! In: a picture. Out: a `digraph`, a cluster for each frame. Refuses nothing: text is escaped.
 
 use std::fmt::Write as _;
 
 use mcp_protocol_machine::protocol::StateKind;
 
-use super::picture::{Line, Node, Picture, Stroke, Tone, closing};
-use crate::automaton::Automaton;
-use crate::resolve::Message;
+use super::picture::{ALWAYS, Frame, LEGEND, Line, Node, Picture, Stroke, Tone};
 
-/// The automaton as a Graphviz graph.
-pub fn dot(automaton: &Automaton, messages: &[Message]) -> String {
-    let picture = Picture::of(automaton, messages);
+pub(super) fn dot(picture: &Picture) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
     let mut line = |content: String| _ = writeln!(text, "{content}");
     line(format!("digraph {} {{", quoted(&picture.name)));
     line("    node [shape=box, style=rounded, fontname=\"monospace\", fontsize=11];".to_owned());
     line("    edge [fontname=\"monospace\", fontsize=10];".to_owned());
-    line("    start [shape=point];".to_owned());
-    for node in &picture.nodes {
-        line(format!("    {} [{}];", node.id, attributes(node)));
-    }
-    for (place, node) in picture.nodes.iter().enumerate() {
-        if place == 0 {
-            line(format!("    start -> {};", node.id));
+    for (number, frame) in picture.frames.iter().enumerate() {
+        match &frame.caption {
+            None => draw(frame, &mut |content| line(format!("    {content}"))),
+            Some(caption) => {
+                line(format!("    subgraph cluster_{number} {{"));
+                line(format!(
+                    "        label={}; fontname=\"monospace\"; fontsize=11; color=gray60; style=rounded;",
+                    quoted(caption)
+                ));
+                draw(frame, &mut |content| line(format!("        {content}")));
+                line("    }".to_owned());
+            }
         }
-        if let Some(opener) = &node.opened_by {
-            line(format!("    open_{} [shape=point];", node.id));
-            line(format!("    open_{0} -> {0} [label={1}];", node.id, quoted(&format!("* {opener}"))));
+    }
+    let legend = picture.legend();
+    for (id, title, lines) in [("always", ALWAYS, &picture.always), ("legend", LEGEND, &legend)] {
+        if !lines.is_empty() {
+            let rows: String = lines.iter().map(row).collect();
+            line(format!("    {id} [label=<<b>{title}</b>{rows}>, style=dotted];"));
         }
     }
-    for arrow in &picture.arrows {
-        let (Some(from), Some(to)) = (picture.nodes.get(arrow.from), picture.nodes.get(arrow.to)) else {
+    line("}".to_owned());
+    text
+}
+
+fn draw(frame: &Frame, line: &mut impl FnMut(String)) {
+    for node in &frame.nodes {
+        line(format!("{} [{}];", node.id, attributes(node)));
+    }
+    for node in &frame.nodes {
+        if node.start && node.opened_by.is_empty() {
+            line(format!("start_{} [shape=point];", node.id));
+            line(format!("start_{0} -> {0};", node.id));
+        }
+        for (number, opener) in node.opened_by.iter().enumerate() {
+            let start = format!("open{number}_{}", node.id);
+            line(format!("{start} [shape=point];"));
+            line(format!("{start} -> {} [label={}];", node.id, quoted(&opener.text)));
+        }
+    }
+    for arrow in &frame.arrows {
+        let (Some(from), Some(to)) = (frame.nodes.get(arrow.from), frame.nodes.get(arrow.to)) else {
             continue;
         };
         let mut attributes = Vec::new();
@@ -44,12 +67,10 @@ pub fn dot(automaton: &Automaton, messages: &[Message]) -> String {
         match arrow.stroke {
             Stroke::Written => {}
             Stroke::Implied => attributes.push("style=dashed, color=gray40, fontcolor=gray40".to_owned()),
-            Stroke::Split => attributes.push("arrowhead=empty".to_owned()),
+            Stroke::Split => attributes.push("style=dotted, arrowhead=empty".to_owned()),
         }
-        line(format!("    {} -> {} [{}];", from.id, to.id, attributes.join(", ")));
+        line(format!("{} -> {} [{}];", from.id, to.id, attributes.join(", ")));
     }
-    line("}".to_owned());
-    text
 }
 
 fn attributes(node: &Node) -> String {
@@ -58,13 +79,11 @@ fn attributes(node: &Node) -> String {
     for line in &node.lines {
         rows.push_str(&row(line));
     }
-    if let Some(closing) = closing(node) {
-        rows.push_str(&row(&Line { text: closing.to_owned(), tone: Tone::Quiet }));
-    }
+    rows.extend(node.closing().map(|closing| row(&Line::quiet(closing))));
     let shape = match node.kind {
-        StateKind::End => ", peripheries=2",
         StateKind::Fork => ", shape=parallelogram, style=solid",
-        StateKind::Linear | StateKind::Replicated => "",
+        _ if node.may_end() => ", peripheries=2",
+        StateKind::Linear | StateKind::Replicated | StateKind::End => "",
     };
     format!("label=<{rows}>{shape}")
 }

@@ -1,11 +1,10 @@
-//! Places: where on the page each box and each label stands.
+//! Places: where in its frame each box and each label stands.
 //!
-//! In: a picture and its layers. Out: a [`Layout`] in pixels. Refuses to draw.
-
-use mcp_protocol_machine::protocol::StateKind;
+//! In: a frame and its layers. Out: a [`Layout`] in pixels. Refuses to draw.
 
 use super::order::{Item, Layers};
-use super::picture::{Line, Node, Picture, closing};
+use super::picture::{Frame, Line, Node};
+use super::ports::SPACING;
 
 /// The width of a character.
 pub(super) const CHARACTER: i64 = 8;
@@ -17,8 +16,8 @@ pub(super) const PADDING: i64 = 10;
 const BESIDE: i64 = 24;
 /// The room between layers.
 const BETWEEN: i64 = 22;
-/// The room around everything.
-const MARGIN: i64 = 20;
+/// The room within a frame's border.
+pub(super) const MARGIN: i64 = 20;
 /// How often things are moved towards the middle of their neighbours.
 const SWEEPS: usize = 12;
 
@@ -62,27 +61,33 @@ fn lines(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX / 1024)
 }
 
-/// What stands below a box's title.
-pub(super) fn content(node: &Node) -> Vec<Line> {
-    let mut content = node.lines.clone();
-    if node.kind != StateKind::End {
-        let tone = super::picture::Tone::Quiet;
-        content.extend(closing(node).map(|text| Line { text: text.to_owned(), tone }));
-    }
-    content
+/// The lines of a box, the title included, and the place of the title among them.
+pub(super) fn content(node: &Node) -> (Vec<Line>, usize) {
+    let mut content = node.opened_by.clone();
+    let title = content.len();
+    content.push(Line::quiet(node.title.clone()));
+    content.extend(node.lines.iter().cloned());
+    content.extend(node.closing().map(Line::quiet));
+    (content, title)
 }
 
-fn size(picture: &Picture, item: Item) -> (i64, i64) {
-    let widest = |lines: &[Line]| lines.iter().map(|line| characters(&line.text)).max().unwrap_or(0);
+/// The size of a list of lines, with the room around it.
+pub(super) fn list_size(content: &[Line]) -> (i64, i64) {
+    (widest(content) * CHARACTER + 2 * PADDING, lines(content.len()) * LINE + 2 * PADDING)
+}
+
+pub(super) fn widest(lines: &[Line]) -> i64 {
+    lines.iter().map(|line| characters(&line.text)).max().unwrap_or(0)
+}
+
+/// The size of an item on whose borders that many arrows end.
+fn size(frame: &Frame, item: Item, ends: i64) -> (i64, i64) {
     match item {
-        Item::Node(node) => picture.nodes.get(node).map_or((0, 0), |node| {
-            let content = content(node);
-            let opener = node.opened_by.as_ref().map_or(0, |opener| characters(opener) + 2);
-            let width = characters(&node.title).max(opener).max(widest(&content));
-            let rows = 1 + content.len() + usize::from(node.opened_by.is_some());
-            (width * CHARACTER + 2 * PADDING, lines(rows) * LINE + 2 * PADDING)
+        Item::Node(node) => frame.nodes.get(node).map_or((0, 0), |node| {
+            let (width, height) = list_size(&content(node).0);
+            (width.max((ends - 1) * SPACING + 2 * PADDING), height)
         }),
-        Item::Label(arrow) => picture.arrows.get(arrow).map_or((0, 0), |arrow| {
+        Item::Label(arrow) => frame.arrows.get(arrow).map_or((0, 0), |arrow| {
             let width = widest(&arrow.labels);
             (if width == 0 { 4 } else { width * CHARACTER + 6 }, lines(arrow.labels.len()) * LINE)
         }),
@@ -91,10 +96,12 @@ fn size(picture: &Picture, item: Item) -> (i64, i64) {
 }
 
 impl Layout {
-    pub(super) fn of(picture: &Picture, layers: &Layers) -> Layout {
+    pub(super) fn of(frame: &Frame, layers: &Layers) -> Layout {
         let mut layout = Layout::default();
-        for item in &layers.items {
-            let (width, height) = size(picture, *item);
+        for (index, item) in layers.items.iter().enumerate() {
+            let joined = |lists: &[Vec<usize>]| lines(lists.get(index).map_or(0, Vec::len));
+            let ends = joined(&layers.above).max(joined(&layers.below));
+            let (width, height) = size(frame, *item, ends);
             layout.places.push(Place { x: 0, y: 0, width, height });
         }
         let mut y = MARGIN;

@@ -1,23 +1,45 @@
 //! Mermaid's `stateDiagram-v2`.
 //!
-//! In: an automaton and the messages. Out: a diagram that Markdown viewers draw. Refuses nothing: names in a
-//! `.session` file are words, so nothing needs escaping.
+//! In: a picture. Out: a diagram that Markdown viewers draw. Refuses nothing: names in a `.session` file are words, so
+//! nothing needs escaping.
 
 use std::fmt::Write as _;
 
 use mcp_protocol_machine::protocol::StateKind;
 
-use super::picture::{Picture, closing};
-use crate::automaton::Automaton;
-use crate::resolve::Message;
+use super::picture::{ALWAYS, Frame, LEGEND, Line, Picture};
 
-/// The automaton as a Mermaid state diagram.
-pub fn mermaid(automaton: &Automaton, messages: &[Message]) -> String {
-    let picture = Picture::of(automaton, messages);
+pub(super) fn mermaid(picture: &Picture) -> String {
     let mut text = String::from("stateDiagram-v2\n");
-    // Writing to a string does not fail.
-    let mut line = |content: String| _ = writeln!(text, "    {content}");
-    for node in &picture.nodes {
+    for (number, frame) in picture.frames.iter().enumerate() {
+        // Writing to a string does not fail.
+        match &frame.caption {
+            None => draw(frame, &mut |content| _ = writeln!(text, "    {content}")),
+            Some(caption) => {
+                _ = writeln!(text, "    state \"{caption}\" as f{number} {{");
+                draw(frame, &mut |content| _ = writeln!(text, "        {content}"));
+                _ = writeln!(text, "    }}");
+            }
+        }
+    }
+    for (id, title, lines) in [("always", ALWAYS, &picture.always), ("legend", LEGEND, &picture.signs)] {
+        list(&mut text, id, title, lines);
+    }
+    text
+}
+
+fn list(text: &mut String, id: &str, title: &str, lines: &[Line]) {
+    if lines.is_empty() {
+        return;
+    }
+    _ = writeln!(text, "    {id} : {title}");
+    for line in lines {
+        _ = writeln!(text, "    {id} : {}", line.text);
+    }
+}
+
+fn draw(frame: &Frame, line: &mut impl FnMut(String)) {
+    for node in &frame.nodes {
         let id = &node.id;
         if node.kind == StateKind::Fork {
             line(format!("state {id} <<fork>>"));
@@ -28,16 +50,16 @@ pub fn mermaid(automaton: &Automaton, messages: &[Message]) -> String {
             line(format!("{id} : {}", content.text));
         }
     }
-    for (place, node) in picture.nodes.iter().enumerate() {
-        if place == 0 {
+    for node in &frame.nodes {
+        if node.start && node.opened_by.is_empty() {
             line(format!("[*] --> {}", node.id));
         }
-        if let Some(opener) = &node.opened_by {
-            line(format!("[*] --> {} : * {opener}", node.id));
+        for opener in &node.opened_by {
+            line(format!("[*] --> {} : {}", node.id, opener.text));
         }
     }
-    for arrow in &picture.arrows {
-        let (Some(from), Some(to)) = (picture.nodes.get(arrow.from), picture.nodes.get(arrow.to)) else {
+    for arrow in &frame.arrows {
+        let (Some(from), Some(to)) = (frame.nodes.get(arrow.from), frame.nodes.get(arrow.to)) else {
             continue;
         };
         let labels: Vec<&str> = arrow.labels.iter().map(|label| label.text.as_str()).collect();
@@ -47,12 +69,11 @@ pub fn mermaid(automaton: &Automaton, messages: &[Message]) -> String {
             line(format!("{} --> {} : {}", from.id, to.id, labels.join("<br>")));
         }
     }
-    for node in &picture.nodes {
+    for node in &frame.nodes {
         if node.kind == StateKind::End {
             line(format!("{} --> [*]", node.id));
-        } else if let Some(closing) = closing(node) {
+        } else if let Some(closing) = node.closing() {
             line(format!("{} --> [*] : {closing}", node.id));
         }
     }
-    text
 }

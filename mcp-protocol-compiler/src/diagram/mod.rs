@@ -1,21 +1,97 @@
 //! A role's state machine, drawn: Mermaid, Graphviz, or a picture of its own.
 //!
-//! In: an automaton and the messages. Out: text. Refuses to leave anything out but what would only repeat: what may
-//! happen in a state and leaves it what it was (replicated channels, loops) is a list in the state's box, so that a
-//! state with twenty of them stays readable.
+//! In: an automaton and the declarations. Out: text, equal for equal automata to the byte. Refuses to leave anything out
+//! that it was not told to leave out; what would only repeat is said once.
 //!
-//! Every notation is written from one `picture`, equal for equal automata to the byte.
+//! `picture` decides what is drawn, in whatever notation: a frame for the session and one for each sub-session. `order`
+//! and `layout` place the boxes of a frame, `pack` the frames on the page, `ports` the ends of arrows on their boxes.
 
 mod dot;
 mod layout;
 mod mermaid;
 mod order;
+mod pack;
 mod picture;
+mod ports;
 mod svg;
 
 #[cfg(test)]
 mod tests;
 
-pub use dot::dot;
-pub use mermaid::mermaid;
-pub use svg::svg;
+use mcp_protocol_machine::protocol::StateIndex;
+
+use crate::automaton::Automaton;
+use crate::resolve::Declarations;
+use picture::Picture;
+
+/// A drawing of the state machine of one role.
+///
+/// ```
+/// # use std::{io, path::Path};
+/// use mcp_protocol_compiler::{compile, diagram::Diagram};
+///
+/// let text = "client Teller\nserver Counter = dual Teller\nTeller = !Add . ?Sum . End\n";
+/// # let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(text.as_bytes().to_vec()) };
+/// let protocol = compile(Path::new("counter.session"), &mut read)?.protocol.unwrap();
+/// let client = protocol.client.unwrap();
+/// let drawn = Diagram::new(&client, &protocol.declarations).without_refusals().mermaid();
+/// assert!(drawn.contains("!Add"));
+/// # Ok::<(), io::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Diagram<'a> {
+    automaton: &'a Automaton,
+    declarations: &'a Declarations,
+    start: StateIndex,
+    refusals: bool,
+}
+
+impl<'a> Diagram<'a> {
+    /// A drawing of the whole machine.
+    pub fn new(automaton: &'a Automaton, declarations: &'a Declarations) -> Diagram<'a> {
+        Diagram { automaton, declarations, start: StateIndex(0), refusals: true }
+    }
+
+    /// Leaves out refusals and cancels that the author did not write.
+    #[must_use]
+    pub fn without_refusals(self) -> Diagram<'a> {
+        Diagram { refusals: false, ..self }
+    }
+
+    /// Draws only what can be reached from the state of a definition; nothing if no state has that name.
+    ///
+    /// The name is that of a definition, or one that [`state_names`](Diagram::state_names) lists.
+    #[must_use]
+    pub fn definition(self, name: &str) -> Option<Diagram<'a>> {
+        let has_name = |state: &crate::automaton::State| {
+            state.name == name || state.aliases.iter().any(|alias| alias == name)
+        };
+        let whole = self.automaton.name == name;
+        let place = if whole { Some(0) } else { self.automaton.states.iter().position(has_name) };
+        let start = StateIndex(u32::try_from(place?).ok()?);
+        Some(Diagram { start, ..self })
+    }
+
+    /// The names of all states, and of the definitions that stand for one.
+    pub fn state_names(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let names = |state: &'a crate::automaton::State| {
+            std::iter::once(state.name.as_str()).chain(state.aliases.iter().map(String::as_str))
+        };
+        self.automaton.states.iter().flat_map(names)
+    }
+
+    /// The drawing in Mermaid's `stateDiagram-v2`, which Markdown viewers draw.
+    pub fn mermaid(&self) -> String {
+        mermaid::mermaid(&Picture::of(self))
+    }
+
+    /// The drawing as a Graphviz `digraph`.
+    pub fn dot(&self) -> String {
+        dot::dot(&Picture::of(self))
+    }
+
+    /// The drawing as an SVG document, 900 pixels wide unless one box or one row of boxes needs more.
+    pub fn svg(&self) -> String {
+        svg::svg(&Picture::of(self))
+    }
+}

@@ -1,6 +1,6 @@
 //! Layers: which box stands above which, and in what order they stand side by side.
 //!
-//! In: a picture. Out: [`Layers`] of items, where an item is a box, the label of an arrow, or a place that a long
+//! In: a frame. Out: [`Layers`] of items, where an item is a box, the label of an arrow, or a place that a long
 //! arrow passes through. Refuses to measure anything.
 //!
 //! Boxes stand on even layers, the labels between them on odd ones, so that a label never lies on a box. Arrows that
@@ -8,7 +8,7 @@
 
 use std::collections::HashSet;
 
-use super::picture::Picture;
+use super::picture::Frame;
 
 /// Arrows over more layers than this are drawn without keeping clear of what they cross.
 const FAR: usize = 40;
@@ -44,14 +44,14 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    pub(super) fn of(picture: &Picture) -> Layers {
-        let upward = turned(picture);
-        let depth = depths(picture, &upward);
+    pub(super) fn of(frame: &Frame) -> Layers {
+        let upward = turned(frame);
+        let depth = depths(frame, &upward);
         let mut layers = Layers::default();
         for (node, depth) in depth.iter().enumerate() {
             layers.add(Item::Node(node), 2 * depth);
         }
-        for (number, (arrow, &upward)) in picture.arrows.iter().zip(&upward).enumerate() {
+        for (number, (arrow, &upward)) in frame.arrows.iter().zip(&upward).enumerate() {
             let (top, bottom) = if upward { (arrow.to, arrow.from) } else { (arrow.from, arrow.to) };
             let level = |node: usize| layers.level.get(node).copied().unwrap_or_default();
             let (from, to) = (level(top), level(bottom));
@@ -130,16 +130,16 @@ fn number(row: &[usize], places: &mut [usize]) {
 }
 
 /// Which arrows lead back to where their way came from.
-fn turned(picture: &Picture) -> Vec<bool> {
-    let mut leaving: Vec<Vec<usize>> = vec![Vec::new(); picture.nodes.len()];
-    for (number, arrow) in picture.arrows.iter().enumerate() {
+fn turned(frame: &Frame) -> Vec<bool> {
+    let mut leaving: Vec<Vec<usize>> = vec![Vec::new(); frame.nodes.len()];
+    for (number, arrow) in frame.arrows.iter().enumerate() {
         if let Some(list) = leaving.get_mut(arrow.from) {
             list.push(number);
         }
     }
-    let mut upward = vec![false; picture.arrows.len()];
+    let mut upward = vec![false; frame.arrows.len()];
     let mut done = HashSet::new();
-    for first in 0..picture.nodes.len() {
+    for first in 0..frame.nodes.len() {
         // Depth first without recursion: a node, and how many of its arrows were followed.
         let mut way = vec![(first, 0)];
         let mut on_way = HashSet::from([first]);
@@ -157,7 +157,7 @@ fn turned(picture: &Picture) -> Vec<bool> {
                     way.pop();
                 }
                 Some(number) => {
-                    let Some(arrow) = picture.arrows.get(number) else { continue };
+                    let Some(arrow) = frame.arrows.get(number) else { continue };
                     if on_way.contains(&arrow.to) {
                         if let Some(slot) = upward.get_mut(number) {
                             *slot = true;
@@ -174,15 +174,15 @@ fn turned(picture: &Picture) -> Vec<bool> {
 }
 
 /// How far down each node stands: one below the lowest that leads to it.
-fn depths(picture: &Picture, upward: &[bool]) -> Vec<usize> {
+fn depths(frame: &Frame, upward: &[bool]) -> Vec<usize> {
     let downward = || {
-        picture
+        frame
             .arrows
             .iter()
             .zip(upward)
             .map(|(arrow, &upward)| if upward { (arrow.to, arrow.from) } else { (arrow.from, arrow.to) })
     };
-    let count = picture.nodes.len();
+    let count = frame.nodes.len();
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); count];
     let mut open = vec![0usize; count];
     for (top, bottom) in downward() {

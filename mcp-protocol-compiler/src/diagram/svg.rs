@@ -1,42 +1,110 @@
 //! A picture that needs no tool to be looked at.
 //!
-//! In: an automaton and the messages. Out: an SVG document, laid out in layers from the start downwards. Refuses
-//! nothing: text is escaped.
+//! In: a picture. Out: an SVG document: each frame laid out in layers from its start downwards, the frames packed on a
+//! page. Refuses nothing: text is escaped.
 
 use std::fmt::Write as _;
 
 use mcp_protocol_machine::protocol::StateKind;
 
 use super::dot::html;
-use super::layout::{LINE, Layout, PADDING, Place, content};
+use super::layout::{CHARACTER, LINE, Layout, MARGIN, PADDING, Place, content, list_size};
 use super::order::{Item, Layers};
-use super::picture::{Line, Node, Picture, Stroke, Tone};
-use crate::automaton::Automaton;
-use crate::resolve::Message;
+use super::pack::{Corner, pack};
+use super::picture::{ALWAYS, Frame, LEGEND, Line, Node, Picture, Stroke, Tone};
+use super::ports;
+
+/// The room above the boxes of a frame that has a caption.
+const CAPTION: i64 = LINE + PADDING;
 
 const STYLE: &str = "\
 text { font: 13px monospace; fill: #222; }
 .title { font-weight: bold; }
+.middle { text-anchor: middle; }
 .send { fill: #1f3f8f; }
 .receive { fill: #1f6f3f; }
 .quiet { fill: #666; }
 .box { fill: #fff; stroke: #333; }
 .start { stroke-width: 2.5; }
+.frame { fill: #fafafa; stroke: #bbb; }
+.list { fill: none; stroke: #bbb; stroke-dasharray: 1 3; }
 .rim { fill: none; stroke: #333; }
 .label { fill: #fff; }
+.framed { fill: #fafafa; }
 path { fill: none; stroke: #333; }
 .implied { stroke: #888; stroke-dasharray: 5 4; }
 .split { stroke: #333; stroke-dasharray: 1 3; }";
 
-/// The automaton as an SVG document.
-pub fn svg(automaton: &Automaton, messages: &[Message]) -> String {
-    let picture = Picture::of(automaton, messages);
-    let layers = Layers::of(&picture);
-    let layout = Layout::of(&picture, &layers);
+/// A frame, or a list, that has a place on the page.
+enum Block<'a> {
+    Frame(&'a Frame, Layers, Layout),
+    List(Vec<Line>),
+}
+
+impl<'a> Block<'a> {
+    fn frame(frame: &'a Frame) -> Block<'a> {
+        let layers = Layers::of(frame);
+        let layout = Layout::of(frame, &layers);
+        Block::Frame(frame, layers, layout)
+    }
+
+    fn list(title: &str, lines: &[Line]) -> Option<Block<'a>> {
+        let titled = || std::iter::once(Line::quiet(title)).chain(lines.iter().cloned()).collect();
+        (!lines.is_empty()).then(|| Block::List(titled()))
+    }
+
+    fn size(&self) -> (i64, i64) {
+        match self {
+            Block::Frame(frame, _, layout) => match &frame.caption {
+                None => (layout.width, layout.height),
+                Some(caption) => {
+                    let wide = i64::try_from(caption.chars().count()).unwrap_or_default() * CHARACTER;
+                    (layout.width.max(wide + 2 * PADDING), layout.height + CAPTION)
+                }
+            },
+            Block::List(lines) => list_size(lines),
+        }
+    }
+
+    fn draw(&self, line: &mut impl FnMut(String)) {
+        let (width, height) = self.size();
+        match self {
+            Block::Frame(frame, layers, layout) => {
+                if let Some(caption) = &frame.caption {
+                    line(format!("<rect class=\"frame\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>"));
+                    let caption = html(caption);
+                    line(format!(
+                        "<text class=\"quiet\" x=\"{PADDING}\" y=\"{}\">{caption}</text>",
+                        baseline(PADDING, 0)
+                    ));
+                }
+                draw_frame(frame, layers, layout, line);
+            }
+            Block::List(lines) => {
+                line(format!("<rect class=\"list\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>"));
+                list(line, lines, 0, PADDING, PADDING);
+            }
+        }
+    }
+}
+
+pub(super) fn svg(picture: &Picture) -> String {
+    let mut blocks: Vec<Block<'_>> = Vec::new();
+    let mut frames = picture.frames.iter().map(Block::frame);
+    blocks.extend(frames.next());
+    blocks.extend(Block::list(ALWAYS, &picture.always));
+    blocks.extend(frames);
+    blocks.extend(Block::list(LEGEND, &picture.legend()));
+    let sizes: Vec<(i64, i64)> = blocks.iter().map(Block::size).collect();
+    let corners = pack(&sizes);
+    let far = |of: fn(&Corner, &(i64, i64)) -> i64| {
+        corners.iter().zip(&sizes).map(|(corner, size)| of(corner, size)).max().unwrap_or(0)
+    };
+    let width = far(|corner, size| corner.x + size.0) + MARGIN;
+    let height = far(|corner, size| corner.y + size.1) + MARGIN;
     let mut text = String::new();
     // Writing to a string does not fail.
     let mut line = |content: String| _ = writeln!(text, "{content}");
-    let (width, height) = (layout.width, layout.height);
     line(format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\">"
@@ -49,50 +117,47 @@ pub fn svg(automaton: &Automaton, messages: &[Message]) -> String {
             .to_owned(),
     );
     line(format!("<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>"));
-    for (arrow, (way, upward)) in picture.arrows.iter().zip(&layers.ways) {
-        let mut places: Vec<Place> = way.iter().map(|item| layout.place(*item)).collect();
-        attach(&mut places);
+    for (block, corner) in blocks.iter().zip(&corners) {
+        line(format!("<g transform=\"translate({} {})\">", corner.x + MARGIN / 2, corner.y + MARGIN / 2));
+        block.draw(&mut line);
+        line("</g>".to_owned());
+    }
+    line("</svg>".to_owned());
+    text
+}
+
+fn draw_frame(frame: &Frame, layers: &Layers, layout: &Layout, line: &mut impl FnMut(String)) {
+    let captioned = frame.caption.is_some();
+    if captioned {
+        line(format!("<g transform=\"translate(0 {CAPTION})\">"));
+    }
+    let ways = ports::attach(layers, layout);
+    for ((arrow, (_, upward)), places) in frame.arrows.iter().zip(&layers.ways).zip(&ways) {
         let class = match arrow.stroke {
             Stroke::Written => "",
             Stroke::Implied => " class=\"implied\"",
             Stroke::Split => " class=\"split\"",
         };
         let end = if *upward { "marker-start" } else { "marker-end" };
-        line(format!("<path{class} d=\"{}\" {end}=\"url(#head)\"/>", curve(&places)));
+        line(format!("<path{class} d=\"{}\" {end}=\"url(#head)\"/>", curve(places)));
     }
     for (index, item) in layers.items.iter().enumerate() {
         let place = layout.place(index);
         match item {
             Item::Node(node) => {
-                if let Some(shown) = picture.nodes.get(*node) {
-                    shape(&mut line, shown, place, *node == 0);
+                if let Some(shown) = frame.nodes.get(*node) {
+                    shape(line, shown, place);
                 }
             }
             Item::Label(arrow) => {
-                let labels =
-                    picture.arrows.get(*arrow).map(|arrow| arrow.labels.as_slice()).unwrap_or_default();
-                label(&mut line, labels, place);
+                let labels = frame.arrows.get(*arrow).map(|arrow| arrow.labels.as_slice());
+                label(line, labels.unwrap_or_default(), place, captioned);
             }
             Item::Bend => {}
         }
     }
-    line("</svg>".to_owned());
-    text
-}
-
-/// Lets a line leave its first box and reach its last one below and above what it passes next, so that lines of one
-/// box stay apart.
-fn attach(places: &mut [Place]) {
-    if let [first, second, .., before, last] = places {
-        for (of, next) in [(first, second.x), (last, before.x)] {
-            let room = (of.width / 2 - 2 * PADDING).max(0);
-            of.x += (next - of.x).clamp(-room, room);
-        }
-    } else if let [first, passed, last] = places {
-        for of in [first, last] {
-            let room = (of.width / 2 - 2 * PADDING).max(0);
-            of.x += (passed.x - of.x).clamp(-room, room);
-        }
+    if captioned {
+        line("</g>".to_owned());
     }
 }
 
@@ -130,41 +195,46 @@ fn baseline(top: i64, number: usize) -> i64 {
     top + LINE * i64::try_from(number).unwrap_or_default() + 13
 }
 
-fn shape(line: &mut impl FnMut(String), node: &Node, place: Place, start: bool) {
+/// Lines below one another; the one at `title` is the title.
+fn list(line: &mut impl FnMut(String), lines: &[Line], title: usize, left: i64, top: i64) {
+    for (number, content) in lines.iter().enumerate() {
+        let class = if number == title { "title" } else { class(content.tone) };
+        let y = baseline(top, number);
+        line(format!("<text class=\"{class}\" x=\"{left}\" y=\"{y}\">{}</text>", html(&content.text)));
+    }
+}
+
+fn shape(line: &mut impl FnMut(String), node: &Node, place: Place) {
     let (left, top, width, height) = (place.left(), place.top(), place.width, place.height);
-    let class_of_box = if start { "box start" } else { "box" };
+    let class_of_box = if node.start { "box start" } else { "box" };
     let radius = if node.kind == StateKind::Fork { 0 } else { 8 };
     line(format!(
         "<rect class=\"{class_of_box}\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\" rx=\"{radius}\"/>"
     ));
-    if node.kind == StateKind::End {
+    if node.may_end() {
         let (x, y, width, height) = (left + 3, top + 3, width - 6, height - 6);
         line(format!(
             "<rect class=\"rim\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"6\"/>"
         ));
     }
-    let mut rows = vec![(node.title.clone(), "title")];
-    rows.extend(node.opened_by.as_ref().map(|opener| (format!("* {opener}"), "quiet")));
-    rows.extend(content(node).into_iter().map(|content| (content.text, class(content.tone))));
-    let x = left + PADDING;
-    for (number, (content, class)) in rows.iter().enumerate() {
-        let y = baseline(top + PADDING, number);
-        line(format!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>", html(content)));
+    let (content, title) = content(node);
+    if let [only] = content.as_slice() {
+        let (x, y) = (place.x, baseline(top + PADDING, 0));
+        line(format!("<text class=\"title middle\" x=\"{x}\" y=\"{y}\">{}</text>", html(&only.text)));
+        return;
     }
+    list(line, &content, title, left + PADDING, top + PADDING);
 }
 
-fn label(line: &mut impl FnMut(String), labels: &[Line], place: Place) {
+fn label(line: &mut impl FnMut(String), labels: &[Line], place: Place, framed: bool) {
     if labels.is_empty() {
         return;
     }
     let (left, top, width, height) = (place.left(), place.top(), place.width, place.height);
-    line(format!("<rect class=\"label\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\"/>"));
-    for (number, label) in labels.iter().enumerate() {
-        let (x, y) = (left + 3, baseline(top, number));
-        line(format!(
-            "<text class=\"{}\" x=\"{x}\" y=\"{y}\">{}</text>",
-            class(label.tone),
-            html(&label.text)
-        ));
-    }
+    let class_of_label = if framed { "label framed" } else { "label" };
+    line(format!(
+        "<rect class=\"{class_of_label}\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{height}\"/>"
+    ));
+    // No label has a title.
+    list(line, labels, usize::MAX, left + 3, top);
 }

@@ -12,7 +12,7 @@ use mcp_protocol_compiler::diagnostic::render::{Style, render};
 use mcp_protocol_compiler::diagnostic::{Diagnostic, Severity, json};
 use mcp_protocol_compiler::lexer::{self, Kind};
 use mcp_protocol_compiler::source::{SourceMap, Span};
-use mcp_protocol_compiler::{Settings, compile_with, diagram, dual, format, generate, parser};
+use mcp_protocol_compiler::{Settings, compile_with, diagram::Diagram, dual, format, generate, parser};
 
 /// The lexer: tokens and comments lie in the text in order, and what lies between them is not for the parser.
 pub(crate) fn lexer(bytes: &[u8]) {
@@ -145,10 +145,12 @@ fn outcome(files: &HashMap<String, Vec<u8>>, settings: Settings) -> String {
     out.push_str(&generate::stubs::stubs(&compilation.outline, &failure).to_string());
     let Some(compiled) = &compilation.protocol else { return out };
     for automaton in [&compiled.client, &compiled.server].into_iter().flatten() {
-        let messages = &compiled.declarations.messages;
-        out.push_str(&diagram::mermaid(automaton, messages));
-        out.push_str(&diagram::dot(automaton, messages));
-        out.push_str(&diagram::svg(automaton, messages));
+        let diagram = Diagram::new(automaton, &compiled.declarations);
+        for diagram in [diagram, diagram.without_refusals()] {
+            out.push_str(&diagram.mermaid());
+            out.push_str(&diagram.dot());
+            out.push_str(&diagram.svg());
+        }
     }
     let findings = generate::check(compiled);
     out.push_str(&check_findings(sources, &findings));

@@ -1,13 +1,13 @@
 //! `sessionc diagram`: the state machine of a role, drawn.
 
-use mcp_protocol_compiler::diagram;
+use mcp_protocol_compiler::diagram::Diagram;
 
 use crate::End;
-use crate::arguments::{Diagram, DiagramFormat, RoleChoice};
+use crate::arguments::{self, DiagramFormat, RoleChoice};
 use crate::files::{Failure, compile_file, print_findings};
 
 /// Prints one diagram.
-pub(crate) fn run(arguments: &Diagram) -> Result<End, Failure> {
+pub(crate) fn run(arguments: &arguments::Diagram) -> Result<End, Failure> {
     let compilation = compile_file(&arguments.file)?;
     print_findings(&compilation);
     let Some(compiled) = &compilation.protocol else { return Ok(End::Findings) };
@@ -16,11 +16,21 @@ pub(crate) fn run(arguments: &Diagram) -> Result<End, Failure> {
         RoleChoice::Server => (&compiled.server, "server"),
     };
     let Some(automaton) = automaton else { return Err(Failure::NoRole(arguments.file.clone(), word)) };
-    let messages = &compiled.declarations.messages;
+    let mut diagram = Diagram::new(automaton, &compiled.declarations);
+    if let Some(name) = &arguments.definition {
+        let unknown = || {
+            let known = diagram.state_names().map(str::to_owned).collect();
+            Failure::NoState(automaton.name.clone(), name.clone(), known)
+        };
+        diagram = diagram.definition(name).ok_or_else(unknown)?;
+    }
+    if arguments.without_refusals {
+        diagram = diagram.without_refusals();
+    }
     let text = match arguments.format {
-        DiagramFormat::Mermaid => diagram::mermaid(automaton, messages),
-        DiagramFormat::Dot => diagram::dot(automaton, messages),
-        DiagramFormat::Svg => diagram::svg(automaton, messages),
+        DiagramFormat::Mermaid => diagram.mermaid(),
+        DiagramFormat::Dot => diagram.dot(),
+        DiagramFormat::Svg => diagram.svg(),
     };
     print!("{text}");
     Ok(End::Clean)
