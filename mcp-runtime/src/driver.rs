@@ -8,6 +8,7 @@
 //! when a session is over: the engine says so by [`Output::Finished`] or [`Output::Abandoned`].
 
 mod input;
+mod limits;
 mod outlet;
 mod pump;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
@@ -25,6 +26,7 @@ use crate::error::{Error, Reason};
 use crate::report::Report;
 
 pub use input::Input;
+pub use limits::SharedLimits;
 pub use outlet::{MessageKind, Origin, Outgoing, Outlet, Place, Received};
 pub use pump::{Limits, Pump, PumpEvent, run};
 pub(crate) use pump::{after, duplicate};
@@ -260,4 +262,9 @@ pub trait Transport: Send + 'static {
     /// The future is spawned once on a tokio runtime with I/O and time enabled. Dropping it early lets go of
     /// everything at once.
     fn run<E: Endpoint>(self, endpoint: E) -> impl Future<Output = ()> + Send;
+
+    /// Returns the limits that the session shares with others. It is called once, before [`run`](Self::run).
+    fn limits(&self) -> SharedLimits {
+        SharedLimits::default()
+    }
 }

@@ -10,6 +10,7 @@
 //! - [`Options`], [`Report`]: the settings of a session, and what it notices beside its steps.
 #![warn(missing_docs)]
 
+mod budget;
 pub mod checked;
 pub mod driver;
 mod error;

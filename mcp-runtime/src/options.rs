@@ -72,6 +72,9 @@ pub struct Options {
     /// How long a session that this side closes lets handlers go on that are working on requests of the peer, whose
     /// replies are still sent. Zero drops them at once. Default: 1 second.
     pub close_grace: Duration,
+    /// Whether handlers that still run when the session is over go on to their end. If not, they have
+    /// [`close_grace`](Self::close_grace) from the end of the session on; then their futures are dropped. Default: no.
+    pub keep_handlers: bool,
     /// How long handlers may go on working for a peer that has said everything and closed its side. It may still wait
     /// for its answers, or be gone for good, which not every transport can tell. Then the session ends. Default: 5
     /// minutes.
@@ -113,6 +116,7 @@ impl Default for Options {
             unattended_after: Duration::from_secs(10),
             abandon_grace: Duration::from_secs(1),
             close_grace: Duration::from_secs(1),
+            keep_handlers: false,
             answer_grace: Duration::from_secs(300),
             timeout: None,
             max_timeout: None,
@@ -271,6 +275,13 @@ impl Options {
         self
     }
 
+    /// Sets [`keep_handlers`](Self::keep_handlers).
+    #[must_use]
+    pub fn keep_handlers(mut self, keep: bool) -> Options {
+        self.keep_handlers = keep;
+        self
+    }
+
     /// Sets [`answer_grace`](Self::answer_grace).
     #[must_use]
     pub fn answer_grace(mut self, grace: Duration) -> Options {
@@ -345,6 +356,7 @@ impl fmt::Debug for Options {
             .field("unattended_after", &self.unattended_after)
             .field("abandon_grace", &self.abandon_grace)
             .field("close_grace", &self.close_grace)
+            .field("keep_handlers", &self.keep_handlers)
             .field("answer_grace", &self.answer_grace)
             .field("timeout", &self.timeout)
             .field("max_timeout", &self.max_timeout)

@@ -80,6 +80,8 @@ pub enum Cause {
     TooMany,
     /// The peer made too many requests in too short a time.
     TooFast,
+    /// The handlers of the peer, or of all peers together, were too many already.
+    TooManyHandlers,
     /// Nobody takes `incoming`.
     Unattended,
     /// Whoever took it let go of it.
@@ -126,6 +128,7 @@ impl fmt::Display for Report {
                     Cause::QueueFull => "too many messages are waiting",
                     Cause::TooMany => "too many requests are unanswered",
                     Cause::TooFast => "too many requests in too short a time",
+                    Cause::TooManyHandlers => "too many handlers are running",
                     Cause::Unattended => "nobody takes incoming messages: spawn `incoming().serve(handler)`",
                     Cause::Abandoned => "whoever took it let go of it",
                 })

@@ -11,6 +11,8 @@ mod recorder;
 #[path = "http/wire.rs"]
 mod wire;
 
+#[path = "http/handlers.rs"]
+mod handlers;
 #[path = "http/hanging_up.rs"]
 mod hanging_up;
 #[path = "http/heads.rs"]

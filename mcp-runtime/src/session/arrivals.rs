@@ -10,6 +10,7 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
 use mcp_protocol_machine::{CopyNumber, RequestId, Token};
 
 use super::engine::{Engine, Phase};
+use crate::budget::Exhausted;
 use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
 use crate::report::{Cause, Report};
@@ -200,6 +201,7 @@ impl Engine {
             Cause::QueueFull => RpcError::busy("too many requests are waiting: try again later"),
             Cause::TooMany => RpcError::busy("too many requests are unanswered: try again later"),
             Cause::TooFast => RpcError::busy("too many requests in too short a time: try again later"),
+            Cause::TooManyHandlers => RpcError::busy("too many handlers are running: try again later"),
             Cause::Unattended => RpcError::method_not_found(&self.method(arrived.message)),
             Cause::Abandoned => RpcError::internal_error("the request was dropped unanswered"),
         };
@@ -213,6 +215,13 @@ impl Engine {
         let error = RpcError::busy(format!("too many requests in too short a time: try again in {wait} ms"))
             .with_data(serde_json::json!({ "retryAfterMs": u64::try_from(wait).unwrap_or(u64::MAX) }));
         self.refuse_with(arrived, Cause::TooFast, &error);
+    }
+
+    /// An input that was accepted goes beyond a limit that is shared with others.
+    pub(crate) fn refuse_exhausted(&mut self, arrived: &Arrived, cause: Cause, exhausted: Exhausted) {
+        let error =
+            RpcError::busy(exhausted.to_string()).with_data(serde_json::json!({ "limit": exhausted.name }));
+        self.refuse_with(arrived, cause, &error);
     }
 
     fn refuse_with(&mut self, arrived: &Arrived, cause: Cause, error: &RpcError) {

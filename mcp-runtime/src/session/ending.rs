@@ -131,6 +131,15 @@ impl Engine {
         Poll::Pending
     }
 
+    /// Waits until the session is over or this side closes it, from when on handlers have their grace period.
+    pub(crate) fn poll_ending(&mut self, context: &Context<'_>) -> Poll<()> {
+        if matches!(self.phase, Phase::Open | Phase::HalfClosed(_)) {
+            self.closing_waiting.register(context);
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+
     fn over(&mut self, phase: Phase) {
         self.phase = phase;
         self.trace_end(true);

@@ -17,7 +17,7 @@ use tracing::Span;
 
 use super::engine::Engine;
 use super::trace::Tracer;
-use crate::driver::{DirectOutput, End, Endpoint, Origin, Outcome, Outlet, Output, Received};
+use crate::driver::{DirectOutput, End, Endpoint, Origin, Outcome, Outlet, Output, Received, SharedLimits};
 use crate::error::{Error, Reason};
 use crate::options::Options;
 use crate::report::Report;
@@ -39,13 +39,20 @@ struct Shared {
     protocol: ProtocolRef,
     side: Side,
     options: Arc<Options>,
+    limits: SharedLimits,
     tracer: Tracer,
 }
 
 impl Link {
-    pub(crate) fn new(engine: Engine, protocol: ProtocolRef, side: Side, options: Arc<Options>) -> Link {
+    pub(crate) fn new(
+        engine: Engine,
+        protocol: ProtocolRef,
+        side: Side,
+        options: Arc<Options>,
+        limits: SharedLimits,
+    ) -> Link {
         let tracer = Tracer::new(&protocol, side);
-        let shared = Shared { engine: Mutex::new(engine), protocol, side, options, tracer };
+        let shared = Shared { engine: Mutex::new(engine), protocol, side, options, limits, tracer };
         Link { shared: Arc::new(shared), about: None, session: None }
     }
 
@@ -122,6 +129,11 @@ impl Link {
     /// Whether this is the same session.
     pub(crate) fn is(&self, other: &Link) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// The limits that the session shares with others.
+    pub(crate) fn limits(&self) -> &SharedLimits {
+        &self.shared.limits
     }
 
     pub(crate) fn options(&self) -> &Options {

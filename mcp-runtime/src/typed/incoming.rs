@@ -18,6 +18,7 @@ use super::call::Within;
 use super::inputs::Unread;
 use super::panics::caught;
 use super::{Context, Responder, Session, WriteReply};
+use crate::budget::Permit;
 use crate::jsonrpc::{RpcError, undecodable};
 use crate::report::{Cause, Report};
 use crate::session::{Arrived, Link, to_be_read};
@@ -54,21 +55,46 @@ impl IncomingQueue {
     /// Hands every input to `dispatch` until the session is over, each in a task of its own. Requests run side by
     /// side, as many as [`Options::max_handlers`](crate::Options::max_handlers) says and one more for each request of
     /// this side that waits for its reply; notifications run one after another, in the order in which they came.
-    /// Returns when all of them are done and their answers are written. Dropping the future aborts the tasks.
+    /// Returns when all of them are done and their answers are written. Handlers that still run when the session has
+    /// been over for [`Options::close_grace`](crate::Options::close_grace) are dropped, unless
+    /// [`Options::keep_handlers`](crate::Options::keep_handlers) has them go on. Dropping the future aborts the tasks.
     pub async fn serve<F, Fut>(self, dispatch: F)
     where
         F: Fn(Arrival) -> Fut + Send,
         Fut: Future<Output = ()> + Send + 'static,
     {
+        let mut handlers = Handlers::default();
+        let in_time = tokio::select! {
+            biased;
+            () = self.work(dispatch, &mut handlers) => true,
+            () = self.overtime() => false,
+        };
+        if !in_time {
+            handlers.stop().await;
+        }
+        poll_fn(|context| self.link.with(|engine| engine.poll_drained(context))).await;
+    }
+
+    /// Waits until the session has been over for as long as its handlers may go on.
+    async fn overtime(&self) {
+        poll_fn(|context| self.link.with(|engine| engine.poll_ending(context))).await;
+        let options = self.link.options();
+        if options.keep_handlers {
+            return std::future::pending().await;
+        }
+        tokio::time::sleep(options.close_grace).await;
+    }
+
+    async fn work<F, Fut>(&self, dispatch: F, handlers: &mut Handlers)
+    where
+        F: Fn(Arrival) -> Fut + Send,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        let Handlers { requests, notifications, copies } = handlers;
         // Tasks of their own run side by side only where there are several threads. Where there is one, a handler that
         // need not wait is done sooner without.
         let alone = Handle::try_current()
             .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::CurrentThread);
-        let mut requests = JoinSet::new();
-        // One at a time.
-        let mut notifications = JoinSet::new();
-        // Copies live as long as they live; they take nobody's place.
-        let mut copies = JoinSet::new();
         loop {
             let (handlers, notified) = (requests.len(), !notifications.is_empty());
             tokio::select! {
@@ -78,17 +104,19 @@ impl IncomingQueue {
                 Some(_) = copies.join_next(), if !copies.is_empty() => {}
                 arrival = self.served(handlers, notified) => {
                     let Some(arrival) = arrival else { break };
+                    let Some((arrival, permit)) = self.admit(arrival) else { continue };
                     let tasks = if arrival.opens() {
-                        &mut copies
+                        &mut *copies
                     } else if arrival.is_request() {
-                        &mut requests
+                        &mut *requests
                     } else {
-                        &mut notifications
+                        &mut *notifications
                     };
+                    let handler = holding(permit, dispatch(arrival));
                     if alone {
-                        begin(tasks, Box::pin(dispatch(arrival))).await;
+                        begin(tasks, Box::pin(handler)).await;
                     } else {
-                        tasks.spawn(dispatch(arrival));
+                        tasks.spawn(handler);
                     }
                 }
             }
@@ -96,7 +124,25 @@ impl IncomingQueue {
         while requests.join_next().await.is_some() {}
         while notifications.join_next().await.is_some() {}
         while copies.join_next().await.is_some() {}
-        poll_fn(|context| self.link.with(|engine| engine.poll_drained(context))).await;
+    }
+
+    /// Counts the handler of an input among all those that the session shares a limit with; refuses the input where
+    /// there is no room. Notifications are not counted: each session works on one at a time.
+    fn admit(&self, mut arrival: Arrival) -> Option<(Arrival, Permit)> {
+        if !arrival.is_request() && !arrival.opens() {
+            return Some((arrival, Permit::default()));
+        }
+        match self.link.limits().handlers.take(1) {
+            Ok(permit) => Some((arrival, permit)),
+            Err(exhausted) => {
+                if let Some(arrived) = arrival.arrived.take() {
+                    self.link.with(|engine| {
+                        engine.refuse_exhausted(&arrived, Cause::TooManyHandlers, exhausted);
+                    });
+                }
+                None
+            }
+        }
     }
 
     async fn served(&self, handlers: usize, notified: bool) -> Option<Arrival> {
@@ -112,6 +158,31 @@ impl IncomingQueue {
         let link = if alone { self.link.clone() } else { self.link.within(arrived.session) };
         Arrival { link, within: self.within.clone(), arrived: Some(arrived) }
     }
+}
+
+/// The handlers that run.
+#[derive(Debug, Default)]
+struct Handlers {
+    requests: JoinSet<()>,
+    /// One at a time.
+    notifications: JoinSet<()>,
+    /// Sub-sessions live as long as they live; they take no request's place.
+    copies: JoinSet<()>,
+}
+
+impl Handlers {
+    /// Drops all of them, and waits until they are dropped.
+    async fn stop(&mut self) {
+        for tasks in [&mut self.requests, &mut self.notifications, &mut self.copies] {
+            tasks.shutdown().await;
+        }
+    }
+}
+
+/// Runs a handler that holds something until it is done or dropped.
+async fn holding(permit: Permit, handler: impl Future<Output = ()>) {
+    handler.await;
+    drop(permit);
 }
 
 /// Runs a handler as far as it comes, and gives it a task of its own if it has to wait. It comes in a box, for whoever

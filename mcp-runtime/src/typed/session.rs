@@ -122,6 +122,7 @@ impl Session {
         bring: impl FnOnce(&mut Engine) -> Result<(), TableError>,
     ) -> Session {
         let options = Arc::new(options);
+        let limits = transport.limits();
         let engine = Engine::new(protocol.clone(), side, Arc::clone(&options));
         let engine = engine.and_then(|mut engine| bring(&mut engine).map(|()| engine));
         let (mut engine, unusable) = match engine {
@@ -135,7 +136,7 @@ impl Session {
             engine.end(reason);
             engine.terminated(Outcome::Dropped);
         }
-        let link = Link::new(engine, protocol, side, options);
+        let link = Link::new(engine, protocol, side, options, limits);
         if let (None, Ok(runtime)) = (hopeless, runtime) {
             link.tick(tokio::time::Instant::now().into_std());
             runtime.spawn(transport.run(link.clone()));

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use mcp_runtime::{Error, Options, RpcError};
 use serde_json::{Value, json};
@@ -127,6 +128,47 @@ async fn handlers_call_back_ten_deep() {
     tokio::spawn(visitor.incoming().serve(Asking { peer: visitor.handle() }));
     assert_eq!(visitor.ask("10".into()).await.unwrap(), "true");
     assert_eq!(depth.load(Ordering::Relaxed), 11);
+}
+
+/// Holds every question for good, and counts those that it holds.
+struct Holding(Arc<AtomicUsize>);
+
+struct Held(Arc<AtomicUsize>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl server::Handler for Holding {
+    async fn ask(&self, _: server::Context, _: String) -> Result<String, RpcError> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        let _held = Held(Arc::clone(&self.0));
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn handlers_are_dropped_when_the_session_has_been_over_for_the_grace_period() {
+    for (keep, seconds) in [(false, 3), (true, 3600)] {
+        let options = Options::default().close_grace(Duration::from_secs(3)).keep_handlers(keep);
+        let (visitor, clerk) = open_with(Options::default(), options).await;
+        let held = Arc::default();
+        let serving = tokio::spawn(clerk.incoming().serve(Holding(Arc::clone(&held))));
+        let asking: Vec<_> = (0..5).map(|_| tokio::spawn(visitor.handle().ask("?".into()))).collect();
+        while held.load(Ordering::SeqCst) < 5 {
+            tokio::task::yield_now().await;
+        }
+        let begun = tokio::time::Instant::now();
+        drop((visitor, clerk));
+        let ended = tokio::time::timeout(Duration::from_secs(3600), serving).await;
+        assert_eq!((ended.is_err(), begun.elapsed().as_secs()), (keep, seconds));
+        assert_eq!(held.load(Ordering::SeqCst), if keep { 5 } else { 0 });
+        for asked in asking {
+            asked.await.unwrap().unwrap_err();
+        }
+    }
 }
 
 struct Bounded {

@@ -60,6 +60,8 @@ pub struct Gates {
     pub hold: Arc<Semaphore>,
     /// How many calls of it have begun.
     pub holding: Arc<AtomicUsize>,
+    /// How many calls of it are running.
+    pub alive: Arc<AtomicUsize>,
     /// A permit has each session that waits for one tell that its tools have changed. Closing it closes all sessions.
     pub announce: Arc<Semaphore>,
     /// A permit lets one `initialize` be answered. There are as many as anybody needs.
@@ -106,6 +108,7 @@ impl Desk {
         let gates = Gates {
             hold: Arc::new(Semaphore::new(0)),
             holding: Arc::default(),
+            alive: Arc::default(),
             announce: Arc::new(Semaphore::new(0)),
             greet: Arc::new(Semaphore::new(1_000_000)),
             said: Arc::default(),
@@ -297,6 +300,22 @@ fn hello(version: &str) -> InitializeResult {
     }))
 }
 
+/// A handler that runs.
+struct Alive(Arc<AtomicUsize>);
+
+impl Alive {
+    fn new(count: &Arc<AtomicUsize>) -> Alive {
+        count.fetch_add(1, Ordering::SeqCst);
+        Alive(Arc::clone(count))
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 struct Tools {
     gates: Gates,
 }
@@ -328,6 +347,7 @@ impl server::Handler for Tools {
             "echo" => Ok(CallToolResult::text(message)),
             "hold" => {
                 self.gates.holding.fetch_add(1, Ordering::SeqCst);
+                let _alive = Alive::new(&self.gates.alive);
                 self.gates.hold.acquire().await.unwrap().forget();
                 Ok(CallToolResult::text("held"))
             }

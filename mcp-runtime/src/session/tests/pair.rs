@@ -9,7 +9,7 @@ use mcp_protocol_machine::protocol::{MessageIndex, Side};
 use serde_json::{Value, json};
 
 use super::desk;
-use crate::driver::{Endpoint, Output};
+use crate::driver::{Endpoint, Output, SharedLimits};
 use crate::options::Options;
 use crate::report::Report;
 use crate::session::{Arrived, Engine, LinearInput, Link, Sent, Verdict};
@@ -34,7 +34,7 @@ impl End {
             Arc::new(options.on_report(move |report: &Report| seen.lock().unwrap().push(report.to_string())));
         let mut engine = Engine::new(protocol.clone(), side, Arc::clone(&options)).unwrap();
         engine.value_made();
-        let link = Link::new(engine, protocol, side, options);
+        let link = Link::new(engine, protocol, side, options, SharedLimits::default());
         let now = Instant::now();
         link.tick(now);
         End { link, now, reports }

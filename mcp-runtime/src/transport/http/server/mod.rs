@@ -20,12 +20,14 @@
 //!
 //! - `options.rs`: the settings. `guard.rs`: what is looked at first. `requests.rs`: POST, GET and DELETE.
 //! - `session.rs`: one session as HTTP sees it. `streams.rs`: its streams. `body.rs`: a stream as the body of an answer.
+//! - `quotas.rs`: what the sessions of a server hold together.
 //! - `listen.rs`: a listener with the limits that slow clients need.
 
 mod body;
 mod guard;
 mod listen;
 mod options;
+mod quotas;
 mod requests;
 mod session;
 mod streams;
@@ -34,18 +36,18 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::routing::MethodRouter;
-use tokio::sync::Notify;
 
 use guard::{Refused, refused};
 pub use listen::ListenOptions;
 pub use options::{Allowed, ServerOptions};
+use quotas::Quotas;
 pub use session::HttpSession;
 use session::Shared;
 use streams::Ending;
@@ -64,7 +66,7 @@ struct Server {
     sessions: Arc<Sessions>,
     serve: Box<dyn Fn(HttpSession) -> Serving + Send + Sync>,
     closing: AtomicBool,
-    tasks: Arc<Tasks>,
+    quotas: Quotas,
 }
 
 impl fmt::Debug for Server {
@@ -102,31 +104,6 @@ impl Sessions {
     }
 }
 
-/// How many sessions are being served by the application's code.
-#[derive(Debug, Default)]
-struct Tasks {
-    running: AtomicUsize,
-    idle: Notify,
-}
-
-/// One of them.
-struct Running(Arc<Tasks>);
-
-impl Running {
-    fn new(tasks: &Arc<Tasks>) -> Running {
-        tasks.running.fetch_add(1, Ordering::AcqRel);
-        Running(Arc::clone(tasks))
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.idle.notify_waiters();
-        }
-    }
-}
-
 impl HttpServer {
     /// A server that gives each new session's transport to `serve`, whose future runs in a task of its own.
     pub fn new<F, Fut>(options: ServerOptions, serve: F) -> HttpServer
@@ -135,11 +112,11 @@ impl HttpServer {
         Fut: Future<Output = ()> + Send + 'static,
     {
         let server = Server {
+            quotas: Quotas::new(&options),
             options: Arc::new(options),
             sessions: Arc::default(),
             serve: Box::new(move |transport| Box::pin(serve(transport))),
             closing: AtomicBool::new(false),
-            tasks: Arc::default(),
         };
         HttpServer { server: Arc::new(server) }
     }
@@ -153,7 +130,8 @@ impl HttpServer {
         })
     }
 
-    /// How many sessions there are.
+    /// Returns how many sessions there are. One that is over is not among them, though it counts against
+    /// [`ServerOptions::max_sessions`] until its code has returned.
     pub fn sessions(&self) -> usize {
         self.server.sessions.lock().len()
     }
@@ -166,17 +144,7 @@ impl HttpServer {
         for session in &ending {
             session.end(Ending::Shutdown);
         }
-        let over = async {
-            loop {
-                let mut idle = std::pin::pin!(self.server.tasks.idle.notified());
-                idle.as_mut().enable();
-                if self.server.tasks.running.load(Ordering::Acquire) == 0 {
-                    return;
-                }
-                idle.await;
-            }
-        };
-        let ended = tokio::time::timeout(within, over).await.is_ok();
+        let ended = tokio::time::timeout(within, self.server.quotas.all_returned()).await.is_ok();
         // Nobody finds those that were ended any more; others may have begun in the same moment.
         for session in ending.into_iter().chain(self.server.sessions.all()) {
             session.end(Ending::Gone);
@@ -193,20 +161,18 @@ impl Server {
             return Err(unavailable("the server is shutting down"));
         }
         let id = new_id().ok_or_else(|| unavailable("there is no randomness to name a session with"))?;
-        let shared =
-            Arc::new(Shared::new(id.clone(), Arc::clone(&self.options), Arc::downgrade(&self.sessions)));
-        {
-            let mut sessions = self.sessions.lock();
-            if sessions.len() >= self.options.max_sessions {
-                return Err(unavailable("there are too many sessions: try again later"));
-            }
-            sessions.insert(id, Arc::clone(&shared));
-        }
-        let running = Running::new(&self.tasks);
+        let slot = self.quotas.session()?;
+        let shared = Arc::new(Shared::new(
+            id.clone(),
+            Arc::clone(&self.options),
+            self.quotas.limits(),
+            Arc::downgrade(&self.sessions),
+        ));
+        self.sessions.lock().insert(id, Arc::clone(&shared));
         let serving = (self.serve)(HttpSession::new(Arc::clone(&shared)));
         tokio::spawn(async move {
             serving.await;
-            drop(running);
+            drop(slot);
         });
         Ok(shared)
     }

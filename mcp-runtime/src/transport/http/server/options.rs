@@ -21,8 +21,12 @@ pub enum Allowed {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerOptions {
-    /// How many sessions there may be; a further one is refused with 503. Default: 10,000.
+    /// How many sessions there may be; a further one is refused with 503. A session counts until its code has
+    /// returned. Default: 10,000.
     pub max_sessions: usize,
+    /// How many handlers of requests, and of sub-sessions that clients have opened, may run in all sessions together; a
+    /// further request is refused with the JSON-RPC error -32000. Default: 4096.
+    pub max_handlers: usize,
     /// The longest body that is read, in bytes; a longer one is refused with 413. Default: 4 MiB.
     pub max_body_bytes: usize,
     /// How many requests of one session may be answered or read at the same time; a further one is refused with 429.
@@ -63,6 +67,7 @@ impl Default for ServerOptions {
     fn default() -> ServerOptions {
         ServerOptions {
             max_sessions: 10_000,
+            max_handlers: 4096,
             max_body_bytes: 4 * 1024 * 1024,
             max_streams: 1024,
             replay_bytes: 256 * 1024,
@@ -102,6 +107,7 @@ impl ServerOptions {
 
     setters! {
         max_sessions: usize,
+        max_handlers: usize,
         max_body_bytes: usize,
         max_streams: usize,
         replay_bytes: usize,

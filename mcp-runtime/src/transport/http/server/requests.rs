@@ -92,7 +92,7 @@ impl Server {
         }
         let message = self.read(body).await?;
         self.check_opens(&message).map_err(|refused| refused.about(&message))?;
-        let session = self.open()?;
+        let session = self.open().map_err(|refused| refused.about(&message))?;
         // Nobody else knows the session, so it goes with whoever waits for it.
         let mut orphan = Orphan { session: &session, known: false };
         let attached = poll_fn(|context| session.poll_attached(context));

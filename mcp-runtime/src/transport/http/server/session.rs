@@ -15,7 +15,9 @@ use tokio::time::{Instant, Sleep};
 use super::Sessions;
 use super::options::ServerOptions;
 use super::streams::{Ending, Streams};
-use crate::driver::{Endpoint, Limits, MessageKind, Origin, Outcome, Outgoing, Outlet, Received, run};
+use crate::driver::{
+    Endpoint, Limits, MessageKind, Origin, Outcome, Outgoing, Outlet, Received, SharedLimits, run,
+};
 use crate::error::{Error, Reason};
 use crate::jsonrpc::path;
 use crate::transport::Transport;
@@ -34,6 +36,8 @@ pub(super) struct Shared {
     streams: Mutex<Streams>,
     /// Whoever waits for the endpoint.
     attaching: Mutex<Vec<Waker>>,
+    /// What its engine may hold.
+    limits: SharedLimits,
     sessions: Weak<Sessions>,
 }
 
@@ -47,7 +51,12 @@ impl std::fmt::Debug for Attached {
 }
 
 impl Shared {
-    pub(super) fn new(id: String, options: Arc<ServerOptions>, sessions: Weak<Sessions>) -> Shared {
+    pub(super) fn new(
+        id: String,
+        options: Arc<ServerOptions>,
+        limits: SharedLimits,
+        sessions: Weak<Sessions>,
+    ) -> Shared {
         let streams = Streams::new(options.replay_bytes, options.max_streams, Instant::now().into_std());
         Shared {
             id,
@@ -56,6 +65,7 @@ impl Shared {
             endpoint: OnceLock::new(),
             streams: Mutex::new(streams),
             attaching: Mutex::new(Vec::new()),
+            limits,
             sessions,
         }
     }
@@ -173,6 +183,10 @@ impl Drop for HttpSession {
 }
 
 impl Transport for HttpSession {
+    fn limits(&self) -> SharedLimits {
+        self.shared.limits.clone()
+    }
+
     async fn run<E: Endpoint>(self, endpoint: E) {
         let endpoint: Arc<dyn Endpoint> = Arc::new(endpoint);
         endpoint.offer_outlet(Box::new(Way(Arc::clone(&self.shared))));
