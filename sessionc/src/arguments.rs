@@ -14,7 +14,7 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Checks files and prints every finding
+    /// Checks files, prints every finding, and exits 1 if there is an error
     Check(Check),
     /// Prints the dual of a role or a definition, in the language
     Dual(Dual),
@@ -36,6 +36,9 @@ pub(crate) struct Check {
     /// How findings are printed
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: FindingFormat,
+    /// Exit 1 also where the worst finding is a warning
+    #[arg(long)]
+    pub(crate) deny_warnings: bool,
     /// Report every race of the text itself, instead of adding the edges that let its messages cross
     #[arg(long)]
     pub(crate) without_closure: bool,

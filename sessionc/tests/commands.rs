@@ -87,9 +87,31 @@ fn check_says_what_is_wrong_and_where_to_read_more() {
     // An error is what is read about first, whatever comes before it.
     let run = folder.run(&["check", "warned.session", "bad.session"]);
     assert!(run.out.ends_with(last), "{}", run.out);
+}
+
+#[test]
+fn a_warning_fails_a_check_only_where_it_is_denied() {
+    let folder = Folder::new("check_warnings");
+    folder.write("good.session", COUNTER);
+    folder.write("bad.session", "client C\nC = !A . B\n");
+    folder.write("warned.session", "client C\nC = !A . End\nUnused = !A . End\n");
     let run = folder.run(&["check", "warned.session"]);
-    assert_eq!(run.code, 1);
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
     assert!(run.out.ends_with("\nfor more information about a warning, try `sessionc explain S0111`\n"));
+    let denied = folder.run(&["check", "--deny-warnings", "warned.session", "good.session"]);
+    assert_eq!((denied.code, denied.out), (1, run.out));
+    for arguments in [&["check", "--format", "json"][..], &["check"]] {
+        let code = |more: &[&str]| folder.run(&[arguments, more].concat()).code;
+        assert_eq!(code(&["warned.session"]), 0);
+        assert_eq!(code(&["warned.session", "bad.session"]), 1);
+        assert_eq!(code(&["--deny-warnings", "good.session"]), 0);
+        assert_eq!(code(&["--deny-warnings", "warned.session"]), 1);
+        assert_eq!(code(&["--deny-warnings", "warned.session", "missing.session"]), 2);
+    }
+    // A note is never denied.
+    let note = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/protocols/note.session");
+    let run = folder.run(&["check", "--deny-warnings", note]);
+    assert!(run.code == 0 && run.out.contains("note[S0510]"), "{run:?}");
 }
 
 #[test]

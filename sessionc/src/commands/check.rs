@@ -9,11 +9,12 @@ use crate::End;
 use crate::arguments::{Check, FindingFormat};
 use crate::files::{Failure, compile_file_with, style};
 
-/// Checks all files, also after one that has errors; notes alone are no findings.
+/// Checks all files, also after one that has errors. An error fails the check; a warning does so with
+/// `--deny-warnings`; a note never does.
 pub(crate) fn run(arguments: &Check) -> Result<End, Failure> {
-    let mut end = End::Clean;
     let mut failure = None;
     let mut worst: Option<(Severity, Code)> = None;
+    let denied = if arguments.deny_warnings { Severity::Warning } else { Severity::Error };
     let settings = Settings { without_closure: arguments.without_closure };
     for file in &arguments.files {
         let compilation = match compile_file_with(file, settings) {
@@ -33,11 +34,9 @@ pub(crate) fn run(arguments: &Check) -> Result<End, Failure> {
                     println!("{}", json::line(&compilation.sources, diagnostic).trim_end())
                 }
             }
-            if diagnostic.severity > Severity::Note {
-                end = End::Findings;
-                if worst.is_none_or(|(severity, _)| diagnostic.severity > severity) {
-                    worst = Some((diagnostic.severity, diagnostic.code));
-                }
+            let worse = worst.is_none_or(|(severity, _)| diagnostic.severity > severity);
+            if diagnostic.severity > Severity::Note && worse {
+                worst = Some((diagnostic.severity, diagnostic.code));
             }
         }
     }
@@ -47,6 +46,7 @@ pub(crate) fn run(arguments: &Check) -> Result<End, Failure> {
     }
     match failure {
         Some(failure) => Err(failure),
-        None => Ok(end),
+        None if worst.is_some_and(|(severity, _)| severity >= denied) => Ok(End::Findings),
+        None => Ok(End::Clean),
     }
 }
