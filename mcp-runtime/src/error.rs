@@ -6,6 +6,7 @@
 mod mismatch;
 mod reason;
 mod step;
+mod version;
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use mcp_protocol_machine::{RequestId, Violation};
 pub use self::mismatch::Mismatch;
 pub use self::reason::{Reason, Renewal};
 pub use self::step::StepError;
+pub use self::version::AnnouncedVersion;
 use crate::jsonrpc::RpcError;
 
 /// Why a step or a call did not do what it should.
@@ -120,12 +122,12 @@ pub enum Error {
     #[error("the messages of a batch belong to several sessions")]
     OtherSession,
     /// The peer announced a version of the protocol that this side does not accept.
-    #[error("the peer {}, and this side accepts {}{OTHERS}", speaks(offered), either(accepted))]
+    #[error("the peer {}, and this side accepts {}{OTHERS}", offered.speaks(), either(accepted))]
     Version {
         /// The version that this side asked for, if it asked for one.
         requested: Option<String>,
-        /// The version that the peer announced, if it announced one.
-        offered: Option<String>,
+        /// What the peer announced.
+        offered: AnnouncedVersion,
         /// The versions that this side accepts.
         accepted: Vec<String>,
     },
@@ -207,13 +209,6 @@ impl fmt::Display for Overdue {
 }
 
 /// What is known of the peer's version.
-fn speaks(version: &Option<String>) -> String {
-    match version {
-        Some(version) => format!("speaks version `{version}`"),
-        None => "does not say which version it speaks".to_owned(),
-    }
-}
-
 /// How more versions are accepted.
 const OTHERS: &str = ": list others with `Options::revisions`";
 

@@ -24,7 +24,7 @@ pub mod typed;
 
 pub use checked::{CheckedSession, Event};
 pub use driver::{Outcome, Transport};
-pub use error::{Endless, Error, Mismatch, Overdue, Reason, Renewal, StepError};
+pub use error::{AnnouncedVersion, Endless, Error, Mismatch, Overdue, Reason, Renewal, StepError};
 pub use jsonrpc::RpcError;
 pub use mcp_protocol_machine::{Capabilities, Capability, RequestId, Token, Violation, ViolationKind};
 pub use options::{Options, Rate, answer_version};

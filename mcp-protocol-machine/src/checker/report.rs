@@ -188,7 +188,8 @@ impl Checker {
 
     fn details(&self, states: &[StateIndex], direction: Direction, got: Got, kind: ViolationKind) -> Details {
         let tables: Vec<&State> = states.iter().filter_map(|state| self.state(*state)).collect();
-        let about_state = matches!(kind, ViolationKind::NotPermitted | ViolationKind::CopiesRest);
+        // What a state expects can be said of every message that it refuses, whatever else is wrong with it.
+        let in_state = kind != ViolationKind::Over;
         let level = self.level(&tables, direction, got.message, &kind);
         let error_code = match (level.as_ref().and_then(|level| level.error), &kind) {
             (Some(error), _) => error,
@@ -212,8 +213,8 @@ impl Checker {
             sender: self.sender(direction),
             direction,
             states: tables.iter().map(|state| state.name.clone()).collect(),
-            expected: if about_state { self.expected(&tables, direction) } else { Vec::new() },
-            awaited: if about_state { self.awaited(&tables, direction) } else { Vec::new() },
+            expected: if in_state { self.expected(&tables, direction) } else { Vec::new() },
+            awaited: if in_state { self.awaited(&tables, direction) } else { Vec::new() },
             permitted_in: got
                 .message
                 .map(|message| self.permitted_in(direction, message))

@@ -6,7 +6,7 @@ use std::fmt;
 
 use mcp_protocol_machine::protocol::{Condition, Text};
 
-use super::{OTHERS, either};
+use super::{AnnouncedVersion, OTHERS, either};
 
 /// Why a payload does not go with its message.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,8 +25,8 @@ pub enum Mismatch {
     FitsNone(Vec<Condition>),
     /// It announces another version of the protocol than this side has to.
     Version {
-        /// What it announces, if it announces any.
-        announced: Option<String>,
+        /// What it announces.
+        announced: AnnouncedVersion,
         /// What it may announce: the version that was asked for, or where this side does not speak that, those which
         /// it speaks.
         versions: Vec<String>,
@@ -57,10 +57,12 @@ impl fmt::Display for Mismatch {
                 write!(formatter, "would be read as `{message}`, because of what it holds: `{condition}`")
             }
             Mismatch::Version { announced, versions } => {
-                formatter.write_str("announces ")?;
                 match announced {
-                    Some(announced) => write!(formatter, "version `{announced}`")?,
-                    None => formatter.write_str("no version")?,
+                    AnnouncedVersion::Named(version) => write!(formatter, "announces version `{version}`")?,
+                    AnnouncedVersion::NotAString(json) => {
+                        write!(formatter, "announces the version `{json}`, which is not a string")?;
+                    }
+                    AnnouncedVersion::Missing => formatter.write_str("announces no version")?,
                 }
                 write!(formatter, ", and has to announce {}", either(versions))
             }

@@ -14,7 +14,7 @@ use super::faces::Told;
 use super::names::announced;
 use super::trace::Outcome;
 use super::unfit::version_at;
-use crate::error::{Error, Reason, Renewal};
+use crate::error::{AnnouncedVersion, Error, Reason, Renewal};
 use crate::jsonrpc::{Envelope, RpcError, parse, write};
 use crate::report::Report;
 use crate::typed::{Announced, Resumed};
@@ -92,13 +92,13 @@ impl Engine {
             let field = protocol.version_field.as_ref()?;
             let place = protocol.announcements.iter().find(|place| place.field.message == field.message)?;
             match if place.side == Side::Client { &resumed.client } else { &resumed.server } {
-                Announced::Said(payload) => version_at(field, Some(payload)),
+                Announced::Said(payload) => version_at(field, Some(payload)).as_deref().map(str::to_owned),
                 Announced::Unknown => None,
             }
         };
         let agreed = resumed.version.clone().or_else(announced);
         if let Some(version) = &agreed {
-            self.look_at_version(Some(version.clone()), None);
+            self.look_at_version(AnnouncedVersion::Named(version.clone()), None);
             self.govern(version);
             // It is reported, and there is no step that could tell of it.
             self.unfit = None;

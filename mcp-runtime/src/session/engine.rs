@@ -13,8 +13,8 @@ use mcp_protocol_machine::protocol::{
     Direction, Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text,
 };
 use mcp_protocol_machine::{
-    Awaiting, Checker, CopyNumber, IdTable, Limits, ProtocolRef, RequestId, Step, TableError, Token,
-    Violation, ViolationKind,
+    Awaiting, Checker, CopyNumber, Expected, IdTable, Limits, ProtocolRef, RequestId, Step, TableError,
+    Token, Violation, ViolationKind,
 };
 
 use super::arrivals::{Arrived, LinearInput};
@@ -493,10 +493,23 @@ const IDLE_STATE: State = State::plain("End", StateKind::End, &[]);
 
 /// The error that tells a peer of a refused request: the sentence, and the same as data.
 pub(super) fn refusal(violation: &Violation) -> RpcError {
-    let expected: Vec<&str> = violation.expected.iter().map(|expected| &*expected.method).collect();
+    let methods = |messages: &[Expected]| -> Vec<String> {
+        let mut methods: Vec<String> = Vec::new();
+        for message in messages {
+            if !methods.iter().any(|method| *method == *message.method) {
+                methods.push(message.method.to_string());
+            }
+        }
+        methods
+    };
     let states: Vec<&str> = violation.states.iter().map(|state| &**state).collect();
-    RpcError::new(violation.error_code(), violation.to_string()).with_data(serde_json::json!({
+    let mut data = serde_json::json!({
         "state": states.join(" and "),
-        "expected": expected,
-    }))
+        "expected": methods(&violation.expected),
+    });
+    // Where it is the other side's turn, nothing is expected of this one but to wait.
+    if let Some(data) = data.as_object_mut().filter(|_| !violation.awaited.is_empty()) {
+        data.insert("awaited".to_owned(), methods(&violation.awaited).into());
+    }
+    RpcError::new(violation.error_code(), violation.to_string()).with_data(data)
 }

@@ -9,7 +9,7 @@ use mcp_protocol_machine::{Awaiting, Capabilities, RequestId};
 
 use super::engine::Engine;
 use super::names::Names;
-use crate::error::{Error, Mismatch};
+use crate::error::{AnnouncedVersion, Error, Mismatch};
 use crate::jsonrpc::path::{find, holds};
 use crate::report::Report;
 
@@ -57,7 +57,8 @@ impl Engine {
         // A request whose reply announces the version says at the same place which one it asks for.
         let reply = self.message(field.message);
         if reply.is_some_and(|reply| reply.kind == Kind::Reply { request: message }) {
-            self.requested = version_at(field, payload).map(String::into_boxed_str);
+            let requested = version_at(field, payload);
+            self.requested = requested.as_deref().map(Box::from);
         }
         if field.message != message {
             return;
@@ -67,13 +68,13 @@ impl Engine {
         if incoming {
             self.look_at_version(version.clone(), requested.map(String::from));
         }
-        if let Some(version) = version {
-            self.govern(&version);
+        if let Some(version) = version.as_deref() {
+            self.govern(version);
         }
     }
 
     /// The peer has announced a version, or none: whether this side speaks it.
-    pub(super) fn look_at_version(&mut self, offered: Option<String>, requested: Option<String>) {
+    pub(super) fn look_at_version(&mut self, offered: AnnouncedVersion, requested: Option<String>) {
         let Some(accepted) = self.options.accepted_versions(&self.protocol) else { return };
         if !is_among(&accepted, offered.as_deref()) {
             let accepted = accepted.iter().map(ToString::to_string).collect();
@@ -110,7 +111,7 @@ impl Engine {
             true => vec![requested.to_owned()],
             false => versions.iter().map(ToString::to_string).collect(),
         };
-        if announced.as_ref().is_some_and(|announced| versions.contains(announced)) {
+        if announced.as_deref().is_some_and(|announced| versions.iter().any(|one| one == announced)) {
             return Ok(());
         }
         let message = self.name(field.message);
@@ -129,10 +130,10 @@ impl Engine {
         let (Some(versions), true) = (versions, announces == Some(Kind::Reply { request: message })) else {
             return Ok(());
         };
-        match version_at(field, params) {
-            Some(version) if !is_among(&versions, Some(&version)) => {
+        match version_at(field, params).as_deref() {
+            Some(version) if !is_among(&versions, Some(version)) => {
                 let accepted = versions.iter().map(ToString::to_string).collect();
-                let problem = Mismatch::Asks { version, accepted };
+                let problem = Mismatch::Asks { version: version.to_owned(), accepted };
                 Err(Error::Mismatch { message: self.name(message), problem })
             }
             _ => Ok(()),
@@ -147,8 +148,8 @@ impl Engine {
 }
 
 /// The version that a payload announces or asks for.
-pub(super) fn version_at(field: &Field, payload: Option<&str>) -> Option<String> {
-    find(payload?, &field.path).and_then(|version| serde_json::from_str(version).ok())
+pub(super) fn version_at(field: &Field, payload: Option<&str>) -> AnnouncedVersion {
+    AnnouncedVersion::read(payload.and_then(|payload| find(payload, &field.path)))
 }
 
 fn is_among(versions: &[Text], version: Option<&str>) -> bool {

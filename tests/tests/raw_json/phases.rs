@@ -23,7 +23,8 @@ async fn a_call_before_initialize_is_told_the_state_and_what_it_expects() {
 async fn a_probe_of_a_later_revision_is_an_unknown_method() {
     for mut peer in Peer::both() {
         let probe = request(0, "server/discover", json!({"_meta": {}}));
-        peer.refused(probe, json!(0), -32601, &["`server/discover`", "2025-03-26"]).await;
+        let answer = peer.refused(probe, json!(0), -32601, &["`server/discover`", "2025-03-26"]).await;
+        assert_eq!(answer["error"]["data"], json!({ "state": "Uninit", "expected": ["initialize", "ping"] }));
         peer.open().await;
         assert!(peer.leave().await.is_empty());
     }

@@ -8,8 +8,8 @@ use mcp_protocol_machine::protocol::Side;
 use mcp_protocols::mcp_2025_03_26::{AwaitingNotif, McpClient, McpServer, PROTOCOL, capabilities};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{
-    CheckedSession, Error, Event, Mismatch, Options, Report, RpcError, StepError, ViolationKind,
-    answer_version,
+    AnnouncedVersion, CheckedSession, Error, Event, Mismatch, Options, Report, RpcError, StepError,
+    ViolationKind, answer_version,
 };
 use serde_json::{Value, json};
 use tower_mcp_types::protocol::{InitializeParams, InitializeResult};
@@ -236,6 +236,46 @@ async fn a_client_that_cannot_accept_the_answer_learns_both_versions_and_parts()
         assert_eq!(accepted, ["2025-03-26"]);
         session.abort();
         assert!(server.recv_initialized().await.is_err());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_version_that_is_a_number_is_said_not_to_be_a_string() {
+    guarded(async {
+        let mut result = serde_json::to_value(welcome(json!({}))).unwrap();
+        result["protocolVersion"] = json!(20250326);
+        let (near, far) = duplex();
+        let mut server = CheckedSession::start(far, &PROTOCOL, Side::Server, Options::new());
+        let serving = async {
+            let Event::Request { id, .. } = server.next().await.unwrap() else { panic!() };
+            // A side that names its versions does not write it; one that accepts any does.
+            let refused = server.respond(&id, &result).await.unwrap_err();
+            assert!(
+                refused.to_string().contains("announces the version `20250326`, which is not a string"),
+                "{refused}"
+            );
+        };
+        let calling = McpClient::new(near).initialize(hello(json!({})));
+        tokio::select! { _ = calling => panic!(), () = serving => {} }
+
+        let (near, far) = duplex();
+        let mut server =
+            CheckedSession::start(far, &PROTOCOL, Side::Server, Options::new().accept_any_version());
+        let serving = async {
+            let Event::Request { id, .. } = server.next().await.unwrap() else { panic!() };
+            server.respond(&id, &result).await.unwrap();
+        };
+        let (client, ()) = tokio::join!(McpClient::new(near).initialize(hello(json!({}))), serving);
+        let Err(StepError::Unfit { error, session }) = client else { panic!("{client:?}") };
+        assert_eq!(
+            error.to_string(),
+            "the peer announces the version `20250326`, which is not a string, and this side accepts \
+             `2025-03-26`: list others with `Options::revisions`"
+        );
+        let Error::Version { offered, .. } = error else { panic!("{error:?}") };
+        assert_eq!(offered, AnnouncedVersion::NotAString("20250326".to_owned()));
+        session.abort();
     })
     .await;
 }

@@ -96,6 +96,23 @@ fn what_nests_too_deep_is_refused_before_it_is_parsed() {
 }
 
 #[test]
+fn the_first_state_says_what_it_expects_whatever_it_refuses() {
+    let server = End::server();
+    // Clients probe for later revisions before they say hello.
+    let answers = server.ask(r#"{"jsonrpc":"2.0","id":0,"method":"server/discover"}"#);
+    assert_eq!(answers[0]["error"]["code"], json!(-32601));
+    let data = &answers[0]["error"]["data"];
+    assert_eq!(data["state"], json!("Greeting"));
+    assert!(data["expected"].as_array().unwrap().contains(&json!("hello")), "{data}");
+    assert_eq!(data.get("awaited"), None, "it is the client's turn");
+
+    let client = End::new(Side::Client, Options::default());
+    let answers = client.ask(r#"{"jsonrpc":"2.0","id":0,"method":"server/discover"}"#);
+    let data = &answers[0]["error"]["data"];
+    assert!(data["awaited"].as_array().unwrap().contains(&json!("hello")), "{data}");
+}
+
+#[test]
 fn a_request_out_of_order_is_told_the_state_and_what_it_expects() {
     let server = End::server();
     let answers = server.ask(r#"{"jsonrpc":"2.0","id":0,"method":"ask","params":"?"}"#);

@@ -1,0 +1,71 @@
+//! What stands where a message announces a version of the protocol.
+
+/// What stands where a message announces the version of the protocol that its sender speaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AnnouncedVersion {
+    /// The field is missing.
+    Missing,
+    /// The field holds something else than a string; this is its JSON.
+    NotAString(String),
+    /// The version.
+    Named(String),
+}
+
+impl AnnouncedVersion {
+    /// The version, if one is announced.
+    pub fn as_deref(&self) -> Option<&str> {
+        match self {
+            AnnouncedVersion::Named(version) => Some(version),
+            AnnouncedVersion::Missing | AnnouncedVersion::NotAString(_) => None,
+        }
+    }
+
+    /// The field as its JSON says it; nothing if it is missing.
+    pub(crate) fn read(json: Option<&str>) -> AnnouncedVersion {
+        let Some(json) = json else { return AnnouncedVersion::Missing };
+        match serde_json::from_str(json) {
+            Ok(version) => AnnouncedVersion::Named(version),
+            Err(_) => AnnouncedVersion::NotAString(shown(json)),
+        }
+    }
+
+    /// What a peer does that announces this.
+    pub(super) fn speaks(&self) -> String {
+        match self {
+            AnnouncedVersion::Named(version) => format!("speaks version `{version}`"),
+            AnnouncedVersion::NotAString(json) => {
+                format!("announces the version `{json}`, which is not a string")
+            }
+            AnnouncedVersion::Missing => "does not say which version it speaks".to_owned(),
+        }
+    }
+}
+
+/// How much of a value that is not a version is kept.
+const LONGEST: usize = 100;
+
+fn shown(json: &str) -> String {
+    match json.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", json.get(..end).unwrap_or_default()),
+        None => json.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_a_string() {
+        for (json, speaks) in [
+            (Some("\"1\""), "speaks version `1`"),
+            (Some("20250326"), "announces the version `20250326`, which is not a string"),
+            (Some("null"), "announces the version `null`, which is not a string"),
+            (None, "does not say which version it speaks"),
+        ] {
+            assert_eq!(AnnouncedVersion::read(json).speaks(), speaks);
+        }
+        let long = AnnouncedVersion::read(Some(&format!("[{}]", "1,".repeat(1_000))));
+        assert!(matches!(long, AnnouncedVersion::NotAString(json) if json.chars().count() == LONGEST + 1));
+    }
+}
