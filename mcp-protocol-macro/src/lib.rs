@@ -18,6 +18,7 @@ mod expand;
 mod findings;
 mod locate;
 mod receivers;
+mod search;
 
 use proc_macro::TokenStream;
 

@@ -1,12 +1,14 @@
 //! Where a file is.
 //!
 //! In: the path as it is written, the package's folder, the source file that names the path. Out: the file, or a
-//! message that says what was tried. Refuses to search: there is one place for each way of writing a path, and the
-//! other place is only mentioned.
+//! message that says what was tried. There is one place for each way of writing a path; the other place is only
+//! mentioned.
 
 use std::path::{Component, Path, PathBuf};
 
 use mcp_protocol_compiler::suggest::nearest;
+
+use crate::search::{self, Found};
 
 /// Where paths are counted from.
 #[derive(Debug)]
@@ -23,15 +25,10 @@ impl Places {
         let in_package = clean(&self.package.join(written));
         let in_source = self.source.as_ref().map(|source| clean(&source.join(written)));
         let beside = written.starts_with("./") || written.starts_with(".\\");
-        let (wanted, other) = match (beside, &in_source) {
-            (false, _) => (in_package, in_source),
-            (true, Some(in_source)) => (in_source.clone(), Some(in_package)),
-            (true, None) => {
-                return Err(format!(
-                    "`{written}` is relative to the source file that names it, and rustc does not say where that \
-                     is; write the path relative to `Cargo.toml`"
-                ));
-            }
+        let (wanted, other) = match (beside, in_source) {
+            (false, in_source) => (in_package, in_source),
+            (true, Some(in_source)) => (in_source, Some(in_package)),
+            (true, None) => (self.searched(written)?, Some(in_package)),
         };
         if wanted.is_file() {
             return Ok(wanted);
@@ -55,6 +52,25 @@ impl Places {
         });
         message.push_str(&hint.or_else(|| misspelt(&wanted)).unwrap_or_default());
         Err(message)
+    }
+
+    /// The file beside the source file that names it, where the compiler does not say which source file that is.
+    fn searched(&self, written: &str) -> Result<PathBuf, String> {
+        match search::meant(&self.package, written) {
+            Found::One(file) => Ok(clean(&file)),
+            Found::Nothing => Err(format!(
+                "`{written}` is relative to the source file that names it, and no source file of the package has it in \
+                 quotes; write the path relative to `Cargo.toml`"
+            )),
+            Found::Several(files) => {
+                let files = files.iter().map(|file| clean(file).display().to_string()).collect::<Vec<_>>();
+                Err(format!(
+                    "`{written}` is relative to the source file that names it, and several do: it may be `{}`; write \
+                     the path relative to `Cargo.toml`",
+                    files.join("` or `")
+                ))
+            }
+        }
     }
 
     /// A file as seen from the package, with `/` between the parts: what `include_str!` gets behind the package's
@@ -151,10 +167,19 @@ mod tests {
     }
 
     #[test]
-    fn without_a_source_file_a_dot_means_nothing() {
+    fn without_a_source_file_the_one_that_names_the_path_is_searched() {
         let places = Places { source: None, ..package("unknown") };
         assert!(places.locate("./beside.session").unwrap_err().contains("relative to `Cargo.toml`"));
         assert!(places.locate("top.session").is_ok());
+        let call = "protocol!(\"./beside.session\")";
+        fs::write(places.package.join("src/deep/mod.rs"), call).unwrap();
+        let beside = places.package.join("src/deep/beside.session");
+        assert_eq!(places.locate("./beside.session"), Ok(beside.clone()));
+        fs::write(places.package.join("src/main.rs"), call).unwrap();
+        assert_eq!(places.locate("./beside.session"), Ok(beside));
+        fs::write(places.package.join("src/beside.session"), "").unwrap();
+        let message = places.locate("./beside.session").unwrap_err();
+        assert!(message.contains("` or `") && message.ends_with("relative to `Cargo.toml`"), "{message}");
     }
 
     #[test]

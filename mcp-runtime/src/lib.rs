@@ -44,7 +44,7 @@ pub use mcp_protocol_macro as macros;
 /// ```
 ///
 /// The path is relative to the folder of `Cargo.toml`; one that starts with `./` is relative to the source file that
-/// names it. An edit of the file, or of one that it imports, rebuilds. What is wrong in the file is an error at the
+/// names it, also inside rust-analyzer. An edit of the file, or of one that it imports, rebuilds. What is wrong in the file is an error at the
 /// path, with the file's own lines; warnings are shown as uses of a deprecated constant, which
 /// `#[allow(deprecated)]` on the module silences.
 ///

@@ -280,11 +280,15 @@ fn diagram_draws_in_three_notations() {
         assert_eq!(server.code, 0);
         assert_ne!(client.out, server.out, "{format}");
     }
-    let part = folder.run(&["diagram", "counter.session", "--definition", "AwaitingSum", "--without-refusals"]);
+    let part =
+        folder.run(&["diagram", "counter.session", "--definition", "AwaitingSum", "--without-refusals"]);
     assert!(part.code == 0 && !part.out.contains("Error") && part.out.contains("[*] --> s1"), "{part:?}");
     let run = folder.run(&["diagram", "counter.session", "--definition", "AwaitingSmu"]);
     assert_eq!(run.code, 2);
-    assert!(run.err.contains("no state of `Teller` is called `AwaitingSmu`; did you mean `AwaitingSum`?"), "{run:?}");
+    assert!(
+        run.err.contains("no state of `Teller` is called `AwaitingSmu`; did you mean `AwaitingSum`?"),
+        "{run:?}"
+    );
     let run = folder.run(&["diagram", "counter.session", "--definition", "Somewhere"]);
     assert!(run.err.contains("; there are `Start`"), "{run:?}");
     folder.write("alone.session", "client C\nC = !A . End\n");

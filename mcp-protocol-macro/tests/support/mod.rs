@@ -57,13 +57,17 @@ impl Package {
         fs::write(path, text).unwrap();
     }
 
+    /// The target folder of the workspace, whose artifacts the package uses.
+    pub fn target() -> &'static Path {
+        Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
+    }
+
     /// Runs cargo in the package, with the artifacts of the workspace at hand.
     pub fn cargo(&self, command: &str) -> Output {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
         Command::new(env!("CARGO"))
             .args([command, "--offline", "--quiet", "--color", "never"])
             .current_dir(&self.root)
-            .env("CARGO_TARGET_DIR", target)
+            .env("CARGO_TARGET_DIR", Package::target())
             .env_remove("RUSTFLAGS")
             .output()
             .unwrap()
