@@ -141,5 +141,15 @@ fn push(
 }
 
 fn edge(direction: Direction, message: MessageIndex, target: usize, spawn: bool, span: Span) -> RawEdge {
-    RawEdge { direction, message, target, spawn, copy: None, origin: Origin::Written, span, level: None }
+    RawEdge {
+        direction,
+        message,
+        target,
+        spawn,
+        copy: None,
+        origin: Origin::Written,
+        cancels: None,
+        span,
+        level: None,
+    }
 }

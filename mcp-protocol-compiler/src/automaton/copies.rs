@@ -4,12 +4,13 @@
 //! types of bodies that are longer than a request and its reply. Refuses to follow anything but keys: a reply is tied
 //! by the id of its request.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex, StateIndex, StateKind};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, StateIndex, StateKind};
 
 use super::raw::{Raw, RawEdge, RawState, sign};
-use super::{CopyType, alone};
+use super::{CopyType, alone, minimise, ties};
 use crate::checks::{channels, exchanges, refusals};
 use crate::diagnostic::Diagnostic;
 use crate::resolve::{Declarations, Resolution};
@@ -33,10 +34,17 @@ pub(super) fn no_steps(states: &[RawState], declarations: &Declarations, diagnos
 
 /// Reports later steps that nothing ties to their copy, or that could be taken for another one's, bodies that could
 /// end in silence, and refusals that have their meaning already.
+///
+/// All of this is judged by what can come before and after a step, so that an unfolded loop gets the verdict of the
+/// folded one.
 pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) {
-    let held = held(states, declarations);
+    if !states.iter().any(|place| place.body.is_some()) {
+        return;
+    }
+    let loose = ties::loose(states, declarations);
     let openers = openers(states);
     let unanswered = unanswered(states, declarations);
+    let mut known = None;
     let mut opened = None;
     let mut seen: BTreeSet<Span> = BTreeSet::new();
     for (state, place) in states.iter().enumerate().filter(|(_, place)| place.body.is_some()) {
@@ -55,67 +63,34 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnosti
                 let request = declarations.message_name(request);
                 diagnostics.push(refusals::ends_the_copy(edge.span, &action, request));
             }
-            if matches!(message.table.kind, Kind::Reply { .. } | Kind::Refusal { .. })
-                || message.table.cancels.is_some()
-                || message.table.reports.is_some()
-                || seen.contains(&edge.span)
-            {
+            if !ties::needs_key(message) || seen.contains(&edge.span) {
                 continue;
             }
             let action = format!("{}{}", sign(edge.direction), message.table.name);
-            let carried = keys(declarations, edge.message);
-            let held = held.get(&state);
-            if !carried.iter().any(|key| held.is_some_and(|held| held.contains(key))) {
+            if loose.contains(&(state, edge.direction, edge.message)) {
                 seen.insert(edge.span);
+                let known = known.get_or_insert_with(|| ties::held(states, declarations)).get(&state);
                 let known: Vec<&str> =
-                    held.into_iter().flatten().map(|key| declarations.key_name(*key)).collect();
+                    known.into_iter().flatten().map(|key| declarations.key_name(*key)).collect();
                 let opened = opened.get_or_insert_with(|| opened_by(states)).get(&state);
                 let first = opened.map(|opener| (declarations.message_name(opener.message), opener.span));
                 diagnostics.push(channels::untied_step(edge.span, &action, &known, first));
-            } else if let Some(first) = openers.get(&(edge.direction, edge.message)) {
-                let open = alone::is_open(declarations, edge.message);
+                continue;
+            }
+            let open = alone::is_open(declarations, edge.message);
+            let over = || may_be_over(states, place, edge.direction, unanswered.contains(&state));
+            for first in openers.get(&(edge.direction, edge.message)).into_iter().flatten() {
                 let stands_alone = alone::stands_alone(states, declarations, first);
-                let fine = match stands_alone {
-                    true => open,
-                    false => !may_be_over(states, place, edge.direction, unanswered.contains(&state)),
-                };
-                if !fine {
-                    seen.insert(edge.span);
-                    let key = carried.first().map(|key| declarations.key_name(*key));
-                    let key = key.filter(|_| stands_alone);
+                let fine = if stands_alone { open } else { !over() };
+                if !fine && seen.insert(edge.span) {
+                    let key = ties::keys(declarations, edge.message).first().copied();
+                    let key = key.filter(|_| stands_alone).map(|key| declarations.key_name(key));
                     diagnostics.push(channels::step_opens_too(edge.span, &action, first.span, key));
                 }
             }
         }
     }
     confused(states, declarations, diagnostics);
-}
-
-/// The keys that every way into each state of a body has carried.
-fn held(states: &[RawState], declarations: &Declarations) -> HashMap<usize, BTreeSet<KeyIndex>> {
-    let mut held: HashMap<usize, BTreeSet<KeyIndex>> = HashMap::new();
-    let mut waiting: Vec<(usize, BTreeSet<KeyIndex>)> = states
-        .iter()
-        .flat_map(|place| place.edges.iter().filter(|edge| edge.spawn))
-        .map(|edge| (edge.target, keys(declarations, edge.message)))
-        .collect();
-    while let Some((state, here)) = waiting.pop() {
-        let next = match held.get(&state) {
-            Some(known) => known.intersection(&here).copied().collect(),
-            None => here,
-        };
-        if held.get(&state) == Some(&next) {
-            continue;
-        }
-        if let Some(place) = states.get(state) {
-            waiting.extend(place.edges.iter().filter(|edge| !edge.spawn).map(|edge| {
-                let carried = keys(declarations, edge.message);
-                (edge.target, next.union(&carried).copied().collect())
-            }));
-        }
-        held.insert(state, next);
-    }
-    held
 }
 
 /// The first edge that opens a copy in which each state is.
@@ -136,14 +111,17 @@ fn opened_by(states: &[RawState]) -> HashMap<usize, &RawEdge> {
     opened
 }
 
-fn keys(declarations: &Declarations, message: MessageIndex) -> BTreeSet<KeyIndex> {
-    let message = declarations.message(message);
-    message.into_iter().flat_map(|message| message.table.keys.iter().map(|carried| carried.key)).collect()
-}
-
-fn openers(states: &[RawState]) -> BTreeMap<(Direction, MessageIndex), &RawEdge> {
-    let spawns = states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn));
-    spawns.map(|edge| ((edge.direction, edge.message), edge)).collect()
+/// The edges that open copies, by what they say.
+fn openers(states: &[RawState]) -> BTreeMap<(Direction, MessageIndex), Vec<&RawEdge>> {
+    let mut openers: BTreeMap<_, Vec<&RawEdge>> = BTreeMap::new();
+    // A body that runs in many states has its edges in each of them.
+    let mut seen = BTreeSet::new();
+    for edge in states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn)) {
+        if seen.insert((edge.direction, edge.message, edge.target)) {
+            openers.entry((edge.direction, edge.message)).or_default().push(edge);
+        }
+    }
+    openers
 }
 
 /// Reports steps that a copy may take before whoever sends them can know of the copy, and that move it: they may be
@@ -154,6 +132,13 @@ fn confused(states: &[RawState], declarations: &Declarations, diagnostics: &mut 
     for edge in states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn)) {
         starts.insert((edge.target, edge.direction, edge.message));
     }
+    let fresh = ties::Fresh::new(states, declarations);
+    // Whether a step moves its copy: to a state that behaves otherwise.
+    let classes = OnceCell::new();
+    let moves = |from: usize, to: usize| {
+        let classes = classes.get_or_init(|| minimise::classes(states));
+        from != to && classes.get(from) != classes.get(to)
+    };
     for (start, by, opener) in starts {
         let cancellable = declarations.message(opener).is_some_and(|message| message.table.cancellable);
         // What the other side may still be sending when the opener ends a copy.
@@ -171,11 +156,12 @@ fn confused(states: &[RawState], declarations: &Declarations, diagnostics: &mut 
             .collect();
         for state in walk(states, start, |edge| edge.direction == by) {
             let edges = states.get(state).map_or(&[][..], |place| &place.edges);
-            for edge in edges.iter().filter(|edge| edge.direction != by && edge.target != state) {
+            for edge in edges.iter().filter(|edge| edge.direction != by) {
                 let Some(message) = declarations.message(edge.message) else { continue };
                 let open = alone::is_open(declarations, edge.message);
                 let own = matches!(message.table.kind, Kind::Request | Kind::Notification);
-                if own && (open || late.contains(&edge.message)) && seen.insert(edge.span) {
+                let late = late.contains(&edge.message) && !fresh.ties(edge.message, by);
+                if own && (open || late) && moves(state, edge.target) && seen.insert(edge.span) {
                     let action = format!("{}{}", sign(edge.direction), message.table.name);
                     diagnostics.push(channels::could_be_another(edge.span, &action, open));
                 }

@@ -357,6 +357,7 @@ impl Explorer<'_> {
                     spawn: false,
                     copy: None,
                     origin: Origin::Written,
+                    cancels: None,
                     span: action.span,
                     level: action.level.clone(),
                 });

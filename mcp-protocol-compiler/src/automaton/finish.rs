@@ -141,6 +141,7 @@ fn edges(place: &RawState, index: &dyn Fn(usize) -> StateIndex) -> Vec<Edge> {
                 false => Action::Step(index(edge.target)),
             },
             origin: edge.origin,
+            cancels: edge.cancels,
             span: edge.span,
             level: edge.level.clone(),
         })

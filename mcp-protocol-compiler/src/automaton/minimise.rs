@@ -3,18 +3,18 @@
 //! In: a [`Raw`] automaton. Out: one in which no two states behave alike, by Hopcroft's algorithm: states are first
 //! told apart by what they are and offer, then by where it leads, splitting on the smaller half each time, so that a
 //! chain of a hundred thousand states takes no more than n log n steps. Refuses nothing.
+//!
+//! Only behaviour tells states apart: an implied refusal and one that is written are the same edge, and channels side
+//! by side stand in no order. How a refusal is presented depends on the text, so an edge that is written somewhere is
+//! [`Origin::Written`] in the state that is left.
 
 use mcp_protocol_machine::protocol::{Direction, Level, MessageIndex, Only, Origin, StateKind};
 
 use super::raw::{Raw, RawState};
 use crate::hash::{Map, Set};
 
-/// What an edge looks like from outside, whatever it leads to.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Label {
-    Edge(Direction, MessageIndex, bool, Origin, Option<(bool, String)>),
-    Part(usize),
-}
+/// What an edge looks like from outside, whatever it leads to. No state has two edges that look alike.
+type Label = (Direction, MessageIndex, bool, Option<MessageIndex>, Option<(bool, String)>);
 
 /// What a state looks like from outside.
 #[derive(PartialEq, Eq, Hash)]
@@ -26,12 +26,13 @@ struct Look {
     outward: Option<Level>,
     inward: Option<Level>,
     body: bool,
+    parts: usize,
     labels: Vec<usize>,
 }
 
 /// Merges states that behave alike.
 pub(super) fn minimise(raw: &Raw) -> Raw {
-    let classes = classes(raw);
+    let classes = classes(&raw.states);
     let count = classes.iter().max().map_or(0, |last| last + 1);
     let mut states: Vec<Option<RawState>> = vec![None; count];
     let class = |state: usize| classes.get(state).copied().unwrap_or_default();
@@ -42,7 +43,10 @@ pub(super) fn minimise(raw: &Raw) -> Raw {
         let new = place.definitions.iter().filter(|definition| named.insert((class_of_state, **definition)));
         let new: Vec<usize> = new.copied().collect();
         match slot {
-            Some(merged) => merged.definitions.extend(new),
+            Some(merged) => {
+                merged.definitions.extend(new);
+                present_as_written(merged, place);
+            }
             None => {
                 let mut place = place.clone();
                 for edge in &mut place.edges {
@@ -63,18 +67,32 @@ pub(super) fn minimise(raw: &Raw) -> Raw {
     Raw { states: states.into_iter().flatten().collect(), start: class(raw.start) }
 }
 
+/// Where another state of the same class has an edge that is written, and the state that is left has it implied, the
+/// written one is presented.
+fn present_as_written(merged: &mut RawState, other: &RawState) {
+    for edge in merged.edges.iter_mut().filter(|edge| edge.origin == Origin::Refusal) {
+        let written = other.edges.iter().find(|written| {
+            (written.direction, written.message, written.origin)
+                == (edge.direction, edge.message, Origin::Written)
+        });
+        if let Some(written) = written {
+            (edge.origin, edge.span) = (written.origin, written.span);
+        }
+    }
+}
+
 /// The class of each state; classes are numbered by their first state.
-pub(super) fn classes(raw: &Raw) -> Vec<usize> {
+pub(super) fn classes(states: &[RawState]) -> Vec<usize> {
     let mut labels: Map<Label, usize> = Map::default();
     let mut number = |label: Label| {
         let next = labels.len();
         *labels.entry(label).or_insert(next)
     };
     // Who leads to a state, and by which label.
-    let mut incoming: Vec<Vec<(usize, usize)>> = vec![Vec::new(); raw.states.len()];
+    let mut incoming: Vec<Vec<(usize, usize)>> = vec![Vec::new(); states.len()];
     let mut looks: Map<Look, usize> = Map::default();
     let mut partition = Partition::default();
-    for (state, place) in raw.states.iter().enumerate() {
+    for (state, place) in states.iter().enumerate() {
         let mut own = Vec::with_capacity(place.edges.len() + place.parts.len());
         for edge in &place.edges {
             let level = edge.level.as_ref().map(|level| {
@@ -83,13 +101,8 @@ pub(super) fn classes(raw: &Raw) -> Vec<usize> {
                     level.rule.as_deref().unwrap_or_default().to_owned(),
                 )
             });
-            own.push((
-                number(Label::Edge(edge.direction, edge.message, edge.spawn, edge.origin, level)),
-                edge.target,
-            ));
-        }
-        for (index, part) in place.parts.iter().enumerate() {
-            own.push((number(Label::Part(index)), *part));
+            let label = (edge.direction, edge.message, edge.spawn, edge.cancels, level);
+            own.push((number(label), edge.target));
         }
         own.sort_unstable();
         own.dedup();
@@ -106,37 +119,93 @@ pub(super) fn classes(raw: &Raw) -> Vec<usize> {
             outward: place.outward.clone(),
             inward: place.inward.clone(),
             body: place.body.is_some(),
+            parts: place.parts.len(),
             labels: own.iter().map(|(label, _)| *label).collect(),
         };
         let next = looks.len();
         let block = *looks.entry(look).or_insert(next);
         partition.put(state, block);
     }
+    let mut forks = Forks::new(states);
     let mut waiting: Vec<usize> = (0..partition.blocks.len()).collect();
     let mut queued: Vec<bool> = vec![true; partition.blocks.len()];
-    while let Some(splitter) = waiting.pop() {
-        if let Some(queued) = queued.get_mut(splitter) {
-            *queued = false;
-        }
-        let members = partition.blocks.get(splitter).cloned().unwrap_or_default();
-        let mut by_label: Vec<(usize, usize)> =
-            members.iter().filter_map(|member| incoming.get(*member)).flatten().copied().collect();
-        by_label.sort_unstable();
-        by_label.dedup();
-        for group in by_label.chunk_by(|left, right| left.0 == right.0) {
-            for (old, new) in partition.split(group.iter().map(|(_, state)| *state)) {
-                queued.resize(partition.blocks.len(), false);
-                let size = |block: usize| partition.blocks.get(block).map_or(0, Vec::len);
-                let is_queued = queued.get(old).copied().unwrap_or_default();
-                let next = if is_queued || size(new) <= size(old) { new } else { old };
-                if let Some(queued) = queued.get_mut(next) {
-                    *queued = true;
-                }
-                waiting.push(next);
+    loop {
+        let mut parted = Vec::new();
+        if let Some(splitter) = waiting.pop() {
+            if let Some(queued) = queued.get_mut(splitter) {
+                *queued = false;
             }
+            let members = partition.blocks.get(splitter).cloned().unwrap_or_default();
+            let mut by_label: Vec<(usize, usize)> =
+                members.iter().filter_map(|member| incoming.get(*member)).flatten().copied().collect();
+            by_label.sort_unstable();
+            by_label.dedup();
+            for group in by_label.chunk_by(|left, right| left.0 == right.0) {
+                parted.extend(partition.split(group.iter().map(|(_, state)| *state)));
+            }
+        } else if !forks.changed.is_empty() {
+            parted = forks.split(states, &mut partition);
+        } else {
+            return partition.numbered_by_first();
+        }
+        for (old, new) in parted {
+            forks.renamed(partition.blocks.get(new).map_or(&[], Vec::as_slice));
+            queued.resize(partition.blocks.len(), false);
+            let size = |block: usize| partition.blocks.get(block).map_or(0, Vec::len);
+            let is_queued = queued.get(old).copied().unwrap_or_default();
+            let next = if is_queued || size(new) <= size(old) { new } else { old };
+            if let Some(queued) = queued.get_mut(next) {
+                *queued = true;
+            }
+            waiting.push(next);
         }
     }
-    partition.numbered_by_first()
+}
+
+/// The forks, and those of them whose parts have come into another block. Parts stand in no order, so a fork is told
+/// apart by the set of their blocks; work is done only for what has changed.
+struct Forks {
+    /// The forks that each state is a part of.
+    of: Map<usize, Vec<usize>>,
+    changed: Vec<usize>,
+}
+
+impl Forks {
+    fn new(states: &[RawState]) -> Forks {
+        let mut forks = Forks { of: Map::default(), changed: Vec::new() };
+        for (state, place) in states.iter().enumerate().filter(|(_, place)| !place.parts.is_empty()) {
+            forks.changed.push(state);
+            for part in &place.parts {
+                forks.of.entry(*part).or_default().push(state);
+            }
+        }
+        forks
+    }
+
+    /// States have come into a new block.
+    fn renamed(&mut self, states: &[usize]) {
+        self.changed.extend(states.iter().filter_map(|state| self.of.get(state)).flatten());
+    }
+
+    /// Parts the blocks of the forks that have changed. What has not changed has no part in a new block, so the two
+    /// differ in any case.
+    fn split(&mut self, states: &[RawState], partition: &mut Partition) -> Vec<(usize, usize)> {
+        let mut changed = std::mem::take(&mut self.changed);
+        changed.sort_unstable();
+        changed.dedup();
+        let block = |state: &usize| partition.places.get(*state).map(|(block, _)| *block);
+        let parts = |fork: usize| -> Vec<usize> {
+            let parts = states.get(fork).map_or(&[][..], |place| &place.parts);
+            let mut blocks: Vec<usize> = parts.iter().filter_map(block).collect();
+            blocks.sort_unstable();
+            blocks.dedup();
+            blocks
+        };
+        let mut signed: Vec<_> = changed.into_iter().map(|fork| (block(&fork), parts(fork), fork)).collect();
+        signed.sort_unstable();
+        let alike = signed.chunk_by(|one, other| (one.0, &one.1) == (other.0, &other.1));
+        alike.flat_map(|group| partition.split(group.iter().map(|(.., fork)| *fork))).collect()
+    }
 }
 
 #[derive(Default)]
@@ -279,6 +348,7 @@ mod tests {
                 } else {
                     Origin::Written
                 },
+                cancels: None,
                 span: Span::default(),
                 level: (aspects.contains(&9) && random.below(3) == 0).then(|| level(random)),
             });
@@ -295,35 +365,48 @@ mod tests {
         }
     }
 
-    /// Whether two states behave alike, by walking every pair that can be reached from them.
-    fn alike(raw: &Raw, left: usize, right: usize) -> bool {
-        let mut seen = std::collections::HashSet::new();
-        let mut waiting = vec![(left, right)];
-        while let Some((left, right)) = waiting.pop() {
-            if !seen.insert((left, right)) {
-                continue;
-            }
-            let (one, other) = (&raw.states[left], &raw.states[right]);
-            let of =
-                |state: &RawState| (state.kind, state.only, state.body, state.edges.len(), state.parts.len());
-            let closing = |state: &RawState| (state.may_close, state.peer_may_close);
-            let levels = |state: &RawState| (state.outward.clone(), state.inward.clone());
-            if of(one) != of(other) || closing(one) != closing(other) || levels(one) != levels(other) {
-                return false;
-            }
-            for edge in &one.edges {
-                let like = |found: &&RawEdge| {
-                    (found.direction, found.message, found.spawn, found.origin, &found.level)
-                        == (edge.direction, edge.message, edge.spawn, edge.origin, &edge.level)
+    /// Which states behave alike, by the definition: all pairs that look alike, without those whose edges or parts have
+    /// no counterpart, until none is left out any more.
+    fn alike(raw: &Raw) -> Vec<Vec<bool>> {
+        let look = |state: &RawState| {
+            let levels = (state.outward.clone(), state.inward.clone());
+            (
+                state.kind,
+                state.only,
+                state.body,
+                state.may_close,
+                state.peer_may_close,
+                levels,
+                state.parts.len(),
+            )
+        };
+        let states = &raw.states;
+        let row = |one| states.iter().map(|other| look(one) == look(other)).collect::<Vec<bool>>();
+        let mut alike: Vec<Vec<bool>> = states.iter().map(row).collect();
+        loop {
+            let fits = |one: &RawState, other: &RawState| {
+                let label = |edge: &RawEdge| {
+                    (edge.direction, edge.message, edge.spawn, edge.cancels, edge.level.clone())
                 };
-                match other.edges.iter().find(like) {
-                    Some(found) => waiting.push((edge.target, found.target)),
-                    None => return false,
-                }
+                let edge = |edge: &RawEdge, found: &RawEdge| {
+                    label(edge) == label(found) && alike[edge.target][found.target]
+                };
+                one.edges.iter().all(|own| other.edges.iter().any(|found| edge(own, found)))
+                    && one.parts.iter().all(|own| other.parts.iter().any(|found| alike[*own][*found]))
+            };
+            let pairs = (0..states.len()).flat_map(|left| (0..states.len()).map(move |right| (left, right)));
+            let apart: Vec<(usize, usize)> = pairs
+                .filter(|(left, right)| alike[*left][*right])
+                .filter(|(left, right)| {
+                    let (one, other) = (&states[*left], &states[*right]);
+                    !fits(one, other) || !fits(other, one)
+                })
+                .collect();
+            if apart.is_empty() {
+                return alike;
             }
-            waiting.extend(one.parts.iter().copied().zip(other.parts.iter().copied()));
+            apart.into_iter().for_each(|(left, right)| alike[left][right] = false);
         }
-        true
     }
 
     #[test]
@@ -331,15 +414,14 @@ mod tests {
         let (mut merged, mut forks_merged) = (0, 0);
         for seed in 1..=5_000u64 {
             let raw = random(&mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
-            let classes = classes(&raw);
+            let (classes, expected) = (classes(&raw.states), alike(&raw));
             for left in 0..raw.states.len() {
                 for right in 0..left {
                     let same = classes[left] == classes[right];
                     merged += u64::from(same);
                     forks_merged += u64::from(same && raw.states[left].kind == StateKind::Fork);
                     assert_eq!(
-                        same,
-                        alike(&raw, left, right),
+                        same, expected[left][right],
                         "seed {seed}: states {right} and {left} of {raw:#?}"
                     );
                 }
@@ -359,9 +441,10 @@ mod tests {
                     .collect(),
                 start: 0,
             };
-            assert!(alike(&both, raw.start, raw.states.len() + small.start), "seed {seed}");
-            for left in 0..small.states.len() {
-                assert!((0..left).all(|right| !alike(&small, left, right)), "seed {seed}");
+            assert!(alike(&both)[raw.start][raw.states.len() + small.start], "seed {seed}");
+            let left_over = alike(&small);
+            for (left, alike) in left_over.iter().enumerate() {
+                assert!(!alike[..left].contains(&true), "seed {seed}");
             }
         }
         assert!(

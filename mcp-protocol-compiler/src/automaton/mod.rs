@@ -11,6 +11,7 @@ use mcp_protocol_machine::protocol::{
 use crate::source::Span;
 
 mod alone;
+mod cancel;
 mod copies;
 mod explore;
 mod facing;
@@ -24,6 +25,7 @@ mod names;
 mod raw;
 mod refuse;
 mod replies;
+mod ties;
 
 #[cfg(test)]
 mod tests;
@@ -118,6 +120,9 @@ pub struct Edge {
     pub action: Action,
     /// Who wrote the edge.
     pub origin: Origin,
+    /// For the cancel of a linear request, that request. A cancel names its request by id, so cancels of different
+    /// requests are different messages, though they have one name.
+    pub cancels: Option<MessageIndex>,
     /// The action in the text; for an implied edge the action it comes from.
     pub span: Span,
     /// The level written after the action, for what is accepted but reported.

@@ -79,6 +79,8 @@ pub(super) struct RawEdge {
     /// The definition that is the body of the copy that is opened.
     pub(super) copy: Option<usize>,
     pub(super) origin: Origin,
+    /// The request that a cancel edge withdraws.
+    pub(super) cancels: Option<MessageIndex>,
     pub(super) span: Span,
     pub(super) level: Option<Level>,
 }

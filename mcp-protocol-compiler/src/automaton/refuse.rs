@@ -1,23 +1,20 @@
-//! Refusals and cancels: every request may be answered by an error, and some may be taken back.
+//! Refusals: every request may be answered by an error.
 //!
 //! In: a minimal [`Raw`] automaton as the author wrote it. Out: one with the error and cancel edges that the language
 //! implies. A refusal undoes its request, so a state that waits for a reply remembers who sent the request: it is one
-//! state per sender. Refuses refusals that would undo something else, and cancels after which the sides could part.
+//! state per sender. Refuses refusals that would undo something else. `cancel` adds the cancels.
 
 use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateKind};
 
-use super::minimise::classes;
-use super::raw::{Raw, RawEdge, RawState, answer, end_of_copies, sign};
+use super::cancel;
+use super::raw::{Open, Raw, RawEdge, RawState, answer, end_of_copies, sign};
 use crate::checks::refusals;
 use crate::diagnostic::Diagnostic;
 use crate::hash::Map;
 use crate::resolve::Declarations;
 use crate::source::Span;
-
-/// An open request: who sent it, and which.
-type Open = (Direction, MessageIndex);
 
 /// Where a refusal leads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,7 +63,15 @@ pub(super) fn refuse(raw: &Raw, declarations: &Declarations, diagnostics: &mut V
         refuser.expand(state, &key, diagnostics);
     }
     let mut result = Raw { states: refuser.states, start };
-    cancel(&mut result, &refuser.senders, declarations, diagnostics);
+    let cancellable: Vec<Vec<Open>> = refuser
+        .senders
+        .iter()
+        .map(|senders| {
+            let linear = senders.iter().filter(|(_, sender)| *sender != Sender::Opener);
+            linear.map(|(open, _)| *open).collect()
+        })
+        .collect();
+    cancel::add(&mut result, &cancellable, declarations, diagnostics);
     result
 }
 
@@ -186,6 +191,7 @@ impl Refuser<'_> {
             spawn: false,
             copy: None,
             origin: Origin::Refusal,
+            cancels: None,
             span: reply.span,
             level: None,
         });
@@ -208,85 +214,5 @@ impl Refuser<'_> {
         };
         self.over = Some(over);
         over
-    }
-}
-
-/// Adds the cancel edges of linear requests: legal where the reply and the refusal lead to one state, for then it
-/// does not matter which of them a cancel crosses.
-fn cancel(
-    raw: &mut Raw,
-    senders: &[Vec<(Open, Sender)>],
-    declarations: &Declarations,
-    diagnostics: &mut Vec<Diagnostic>,
-) {
-    let cancels = declarations
-        .indices()
-        .find(|index| declarations.message(*index).is_some_and(|message| message.table.cancels.is_some()));
-    let classes = classes(raw);
-    let class = |state: usize| classes.get(state).copied();
-    let mut reported = BTreeSet::new();
-    let mut added: Vec<(usize, RawEdge)> = Vec::new();
-    for (state, place) in raw.states.iter().enumerate() {
-        for (open, sender) in senders.get(state).into_iter().flatten() {
-            let (direction, request) = *open;
-            let Some(declared) = declarations.message(request) else { continue };
-            if !declared.table.cancellable || *sender == Sender::Opener {
-                continue;
-            }
-            let answers: Vec<&RawEdge> = place
-                .edges
-                .iter()
-                .filter(|edge| {
-                    let kind = declarations.message(edge.message).map(|message| message.table.kind);
-                    edge.direction == direction.flip()
-                        && matches!(kind, Some(Kind::Reply { request: of } | Kind::Refusal { request: of }) if of == request)
-                })
-                .collect();
-            let Some(first) = answers.first() else { continue };
-            let same = answers.iter().all(|edge| class(edge.target) == class(first.target));
-            let taken = |message| {
-                added
-                    .iter()
-                    .any(|(at, edge)| *at == state && edge.direction == direction && edge.message == message)
-            };
-            match cancels {
-                None => {}
-                Some(message) if same && !taken(message) => added.push((
-                    state,
-                    RawEdge {
-                        direction,
-                        message,
-                        target: first.target,
-                        spawn: false,
-                        copy: None,
-                        origin: Origin::Cancel,
-                        span: first.span,
-                        level: None,
-                    },
-                )),
-                Some(_) if reported.insert(request) => {
-                    let name = |direction, message| {
-                        format!("{}{}", sign(direction), declarations.message_name(message))
-                    };
-                    let written = answers.iter().find(|edge| {
-                        edge.origin == Origin::Written && Some(edge.message) == declarations.refusal(request)
-                    });
-                    let refusal = written.map(|edge| name(edge.direction, edge.message));
-                    diagnostics.push(refusals::states_could_part(
-                        &name(direction, request),
-                        &answer(declarations, direction, request),
-                        refusal.as_deref(),
-                        declared.span,
-                        first.span,
-                    ));
-                }
-                Some(_) => {}
-            }
-        }
-    }
-    for (state, edge) in added {
-        if let Some(place) = raw.states.get_mut(state) {
-            place.edges.push(edge);
-        }
     }
 }

@@ -75,6 +75,22 @@ pub fn states_could_part(
     }
 }
 
+/// Two `cancellable` requests of one role that are open in one state of a channel.
+pub fn two_cancels(request: &str, other: &str, declared: Span, used: Span) -> Diagnostic {
+    let name = request.trim_start_matches(['!', '?']);
+    Diagnostic::error(
+        STATES_COULD_PART,
+        used,
+        format!(
+            "`{name}` is `cancellable`, and so is `{other}`, which is open at the same time in this channel"
+        ),
+    )
+    .label("two requests could be cancelled here")
+    .also(declared, "declared here")
+    .with_note("a state of a channel has room for the cancel of one request in each direction")
+    .help("remove `cancellable` from one of them, or give each a channel of its own")
+}
+
 /// `cancellable` without a notification that `cancels`.
 pub fn nothing_cancels(request: &str, declared: Span) -> Diagnostic {
     Diagnostic::error(

@@ -66,6 +66,7 @@ pub fn close(client: &mut Automaton, server: &mut Automaton, messages: &[Message
             message: event.message,
             action: cause.arrow.action,
             origin: Origin::Closure,
+            cancels: event.cancels,
             span: cause.arrow.span,
             level: None,
         };
@@ -192,8 +193,11 @@ impl Planner<'_, '_, '_> {
     fn planned_at(&self, side: Side, locations: &[StateIndex]) -> impl Iterator<Item = Event> + use<> {
         let mut events = Vec::new();
         for &location in locations {
-            let low =
-                Event { sender: Side::Client, message: mcp_protocol_machine::protocol::MessageIndex(0) };
+            let low = Event {
+                sender: Side::Client,
+                message: mcp_protocol_machine::protocol::MessageIndex(0),
+                cancels: None,
+            };
             let from = self.planned.range((side, location, low)..);
             let here = from.take_while(|((at_side, at, _), _)| *at_side == side && *at == location);
             events.extend(here.map(|((_, _, event), _)| *event));

@@ -141,8 +141,7 @@ fn races_at(walk: &Walk<'_, '_>, index: PairIndex, messages: &[Message]) -> Vec<
     races
 }
 
-/// Whether one cancels a request and the other is that request's reply or refusal. In a state that waits for a
-/// reply only one request of its channel is open.
+/// Whether one cancels a request and the other is that request's reply or refusal.
 fn is_exempt(from_client: &Shared, from_server: &Shared, messages: &[Message]) -> bool {
     let pair = [(from_client, from_server), (from_server, from_client)];
     pair.iter().any(|(cancel, reply)| {
@@ -150,9 +149,7 @@ fn is_exempt(from_client: &Shared, from_server: &Shared, messages: &[Message]) -
             Some(Kind::Reply { request } | Kind::Refusal { request }) => request,
             _ => return false,
         };
-        cancel.client.arrow.origin == Origin::Cancel
-            && cancel.client.from == reply.client.from
-            && messages.get(usize::from(request.0)).is_some_and(|message| message.table.cancellable)
+        cancel.event().cancels == Some(request)
     })
 }
 

@@ -17,6 +17,8 @@ use crate::source::Span;
 pub(super) struct Event {
     pub(super) sender: Side,
     pub(super) message: MessageIndex,
+    /// For a cancel, the request that it withdraws: cancels share their message, not their meaning.
+    pub(super) cancels: Option<MessageIndex>,
 }
 
 impl Event {
@@ -30,7 +32,7 @@ impl Event {
             Direction::Send => side,
             Direction::Receive => side.other(),
         };
-        Event { sender, message: edge.message }
+        Event { sender, message: edge.message, cancels: edge.cancels }
     }
 }
 

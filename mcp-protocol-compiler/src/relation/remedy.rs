@@ -220,6 +220,7 @@ fn with(machine: &Machine<'_>, place: StateIndex, step: &Move) -> Automaton {
         message: step.arrow.event.message,
         action: Action::Step(moved),
         origin: step.arrow.origin,
+        cancels: step.arrow.event.cancels,
         span: step.arrow.span,
         level: None,
     };

@@ -90,6 +90,7 @@ impl Explorer<'_> {
                     spawn: true,
                     copy: definition,
                     origin: Origin::Written,
+                    cancels: None,
                     span: action.span,
                     level: action.level.clone(),
                 });

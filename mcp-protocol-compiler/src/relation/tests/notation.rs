@@ -153,6 +153,8 @@ pub(in crate::relation) fn automaton(side: Side, text: &str, messages: &mut Vec<
                     (None, true) => Origin::Refusal,
                     (None, false) => Origin::Written,
                 };
+                let cancelled = messages.iter().position(|message| message.table.cancellable);
+                let cancelled = cancelled.map(|place| MessageIndex(u16::try_from(place).unwrap()));
                 let state = states.get_mut(&from).unwrap();
                 if state.span == Span::default() {
                     state.span = span;
@@ -162,6 +164,7 @@ pub(in crate::relation) fn automaton(side: Side, text: &str, messages: &mut Vec<
                     message: MessageIndex(u16::try_from(message).unwrap()),
                     action: if spawn { Action::Spawn(index) } else { Action::Step(index) },
                     origin,
+                    cancels: cancelled.filter(|_| origin == Origin::Cancel),
                     span,
                     level: None,
                 });

@@ -93,7 +93,16 @@ impl Shape {
 }
 
 fn edge(direction: Direction, message: u16, action: Action, origin: Origin) -> Edge {
-    Edge { direction, message: MessageIndex(message), action, origin, span: Span::default(), level: None }
+    let cancels = (origin == Origin::Cancel).then_some(MessageIndex(CALL));
+    Edge {
+        direction,
+        message: MessageIndex(message),
+        action,
+        origin,
+        cancels,
+        span: Span::default(),
+        level: None,
+    }
 }
 
 fn direction(random: &mut Random) -> Direction {

@@ -1,0 +1,95 @@
+//! Cancels of linear requests.
+//!
+//! In: an automaton with its refusals, and the linear requests that are open in each state. Out: the same with an edge
+//! for each request that may be cancelled. Refuses cancels after which the two sides could be in different states, and
+//! two of one direction in one state: the state has one edge for a message.
+
+use std::collections::BTreeSet;
+
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin};
+
+use super::minimise::classes;
+use super::raw::{Open, Raw, RawEdge, RawState, answer, sign};
+use crate::checks::refusals;
+use crate::diagnostic::Diagnostic;
+use crate::resolve::Declarations;
+
+/// Adds the cancel edges: legal where the reply and the refusal lead to the same state, because then it does not
+/// matter which of them a cancel crosses.
+pub(super) fn add(
+    raw: &mut Raw,
+    open: &[Vec<Open>],
+    declarations: &Declarations,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let cancels = declarations
+        .indices()
+        .find(|index| declarations.message(*index).is_some_and(|message| message.table.cancels.is_some()));
+    let Some(notification) = cancels else { return };
+    let classes = classes(&raw.states);
+    let class = |state: usize| classes.get(state).copied();
+    let mut reported: BTreeSet<MessageIndex> = BTreeSet::new();
+    for (place, open) in raw.states.iter_mut().zip(open) {
+        let mut added: Vec<RawEdge> = Vec::new();
+        for (direction, request) in open.iter().copied() {
+            let declared = declarations.message(request).filter(|declared| declared.table.cancellable);
+            let answers = answers(place, direction, request, declarations);
+            let (Some(declared), Some(first)) = (declared, answers.first()) else { continue };
+            let same = answers.iter().all(|edge| class(edge.target) == class(first.target));
+            let other = added.iter().find(|edge| edge.direction == direction);
+            if same && other.is_none() {
+                let edge = RawEdge {
+                    direction,
+                    message: notification,
+                    target: first.target,
+                    spawn: false,
+                    copy: None,
+                    origin: Origin::Cancel,
+                    cancels: Some(request),
+                    span: first.span,
+                    level: None,
+                };
+                added.push(edge);
+                continue;
+            }
+            if !reported.insert(request) {
+                continue;
+            }
+            let name =
+                |direction, message| format!("{}{}", sign(direction), declarations.message_name(message));
+            let of = |edge: &RawEdge| name(edge.direction, edge.message);
+            let request_name = name(direction, request);
+            if let Some(other) = other.filter(|_| same).and_then(|edge| edge.cancels) {
+                let other = declarations.message_name(other);
+                diagnostics.push(refusals::two_cancels(&request_name, other, declared.span, first.span));
+                continue;
+            }
+            let refusal = declarations.refusal(request);
+            let written =
+                answers.iter().find(|edge| edge.origin == Origin::Written && Some(edge.message) == refusal);
+            diagnostics.push(refusals::states_could_part(
+                &request_name,
+                &answer(declarations, direction, request),
+                written.map(|edge| of(edge)).as_deref(),
+                declared.span,
+                first.span,
+            ));
+        }
+        place.edges.append(&mut added);
+    }
+}
+
+/// The edges that answer a request in a state.
+fn answers<'a>(
+    place: &'a RawState,
+    direction: Direction,
+    request: MessageIndex,
+    declarations: &Declarations,
+) -> Vec<&'a RawEdge> {
+    let answers = |edge: &&RawEdge| {
+        let kind = declarations.message(edge.message).map(|message| message.table.kind);
+        edge.direction == direction.flip()
+            && matches!(kind, Some(Kind::Reply { request: of } | Kind::Refusal { request: of }) if of == request)
+    };
+    place.edges.iter().filter(answers).collect()
+}
