@@ -167,11 +167,11 @@ impl CheckedSession {
             };
             let event = match ready!(self.link.with(|engine| engine.poll_turn(context, key, judge))) {
                 Turn::Linear(message) => self.linear(context, message),
-                Turn::Replicated => match self.link.with(|engine| engine.poll_incoming(context)) {
-                    Poll::Ready(arrived) => arrived.map(|arrived| Ok(self.arrived(arrived, key))),
-                    // Somebody else was quicker.
-                    Poll::Pending => None,
-                },
+                // Nothing is there if somebody else was quicker.
+                Turn::Replicated => {
+                    let arrived = self.link.with(|engine| engine.next_incoming());
+                    arrived.map(|arrived| Ok(self.arrived(arrived, key)))
+                }
                 Turn::Told => self.told(context, key).map(Ok),
                 Turn::Over => match ready!(self.poll_part(context, 0)) {
                     Some(event) => Some(self.over(event)),

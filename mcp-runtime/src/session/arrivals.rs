@@ -10,6 +10,7 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
 use mcp_protocol_machine::{CopyNumber, RequestId, Token};
 
 use super::engine::{Engine, Phase};
+use super::wakers::Waiter;
 use crate::budget::Exhausted;
 use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
@@ -72,6 +73,7 @@ impl Engine {
     pub(crate) fn poll_linear(
         &mut self,
         context: &Context<'_>,
+        waiter: &mut Waiter,
         mut judge: impl FnMut(&LinearInput) -> Verdict,
     ) -> Poll<Result<Option<LinearInput>, Error>> {
         for place in 0..self.linear.len() {
@@ -83,7 +85,7 @@ impl Engine {
         }
         match &self.phase {
             Phase::Open => {
-                self.linear_waiting.register(context);
+                self.linear_waiting.register(context, waiter, &mut self.effects);
                 Poll::Pending
             }
             Phase::HalfClosed(Reason::PeerClosed) | Phase::Ended(Reason::PeerClosed) => Poll::Ready(Ok(None)),
@@ -98,6 +100,7 @@ impl Engine {
     pub(crate) fn poll_linear_ready(
         &mut self,
         context: &Context<'_>,
+        waiter: &mut Waiter,
         judge: impl FnMut(&LinearInput) -> Verdict,
     ) -> Poll<()> {
         if self.linear.iter().map(judge).any(|verdict| !matches!(verdict, Verdict::Skip)) {
@@ -105,7 +108,7 @@ impl Engine {
         }
         match self.phase {
             Phase::Open => {
-                self.linear_waiting.register(context);
+                self.linear_waiting.register(context, waiter, &mut self.effects);
                 Poll::Pending
             }
             _ => Poll::Ready(()),
@@ -120,6 +123,7 @@ impl Engine {
     pub(crate) fn poll_served(
         &mut self,
         context: &Context<'_>,
+        waiter: &mut Waiter,
         handlers: usize,
         notified: bool,
     ) -> Poll<Option<Arrived>> {
@@ -136,9 +140,9 @@ impl Engine {
         }
         match self.phase {
             Phase::Open => {
-                self.incoming_waiting.register(context);
+                self.incoming_waiting.register(context, waiter, &mut self.effects);
                 if handlers >= most {
-                    self.room_waiting.register(context);
+                    self.room_waiting.register(context, waiter, &mut self.effects);
                 }
                 Poll::Pending
             }
@@ -148,14 +152,23 @@ impl Engine {
         }
     }
 
+    /// Takes the next replicated input, if there is one.
+    pub(crate) fn next_incoming(&mut self) -> Option<Arrived> {
+        self.incoming.pop_front()
+    }
+
     /// Takes the next replicated input; `None` when the session is over.
-    pub(crate) fn poll_incoming(&mut self, context: &Context<'_>) -> Poll<Option<Arrived>> {
-        if let Some(arrived) = self.incoming.pop_front() {
+    pub(crate) fn poll_incoming(
+        &mut self,
+        context: &Context<'_>,
+        waiter: &mut Waiter,
+    ) -> Poll<Option<Arrived>> {
+        if let Some(arrived) = self.next_incoming() {
             return Poll::Ready(Some(arrived));
         }
         match self.phase {
             Phase::Open => {
-                self.incoming_waiting.register(context);
+                self.incoming_waiting.register(context, waiter, &mut self.effects);
                 Poll::Pending
             }
             _ => Poll::Ready(None),
@@ -249,14 +262,19 @@ impl Engine {
     }
 
     /// Waits until a request of the peer is cancelled.
-    pub(crate) fn poll_cancelled(&mut self, context: &Context<'_>, id: Option<&RequestId>) -> Poll<()> {
+    pub(crate) fn poll_cancelled(
+        &mut self,
+        context: &Context<'_>,
+        waiter: &mut Waiter,
+        id: Option<&RequestId>,
+    ) -> Poll<()> {
         if self.is_cancelled(id) {
             return Poll::Ready(());
         }
         match id.and_then(|id| self.owed.get_mut(id)) {
-            Some(owed) => owed.waiting.register(context),
+            Some(owed) => owed.waiting.register(context, waiter, &mut self.effects),
             // It is answered. That can no longer be undone, but the session can still end.
-            None => self.closing_waiting.register(context),
+            None => self.closing_waiting.register(context, waiter, &mut self.effects),
         }
         Poll::Pending
     }

@@ -11,7 +11,7 @@ use mcp_protocol_machine::{About, CopyNumber, Meant, RequestId, Step, StepKind};
 
 use super::arrivals::{LinearInput, Verdict};
 use super::engine::{Engine, Phase};
-use super::wakers::{Listener, OnProgress, Waiting};
+use super::wakers::{Listener, OnProgress, Waiter, Waiting};
 use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
 use crate::report::{Cause, Report};
@@ -147,6 +147,7 @@ impl Engine {
     pub(crate) fn poll_copy_ready(
         &mut self,
         context: &Context<'_>,
+        waiter: &mut Waiter,
         copy: CopyNumber,
         judge: impl FnMut(&LinearInput) -> Verdict,
     ) -> Poll<()> {
@@ -156,7 +157,7 @@ impl Engine {
         if there || seat.over.is_some() || !open {
             return Poll::Ready(());
         }
-        seat.waiting.register(context);
+        seat.waiting.register(context, waiter, &mut self.effects);
         Poll::Pending
     }
 
@@ -246,6 +247,7 @@ impl Engine {
     pub(crate) fn poll_copy(
         &mut self,
         context: &Context<'_>,
+        waiter: &mut Waiter,
         copy: CopyNumber,
         mut judge: impl FnMut(&LinearInput) -> Verdict,
     ) -> Poll<Result<Option<LinearInput>, Error>> {
@@ -267,7 +269,7 @@ impl Engine {
         }
         match &self.phase {
             Phase::Open => {
-                seat.waiting.register(context);
+                seat.waiting.register(context, waiter, &mut self.effects);
                 Poll::Pending
             }
             _ => Poll::Ready(Err(self.closed().unwrap_or(Error::Closed))),

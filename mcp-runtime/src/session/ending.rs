@@ -13,6 +13,7 @@ use mcp_protocol_machine::RequestId;
 
 use super::engine::{Engine, Grace, Phase};
 use super::faces::Told;
+use super::wakers::{Waiter, keep};
 use crate::driver::{End, Outcome, Output};
 use crate::error::{Error, Reason};
 
@@ -111,30 +112,30 @@ impl Engine {
     }
 
     /// Waits until everything that was to be written has been written, or never will be.
-    pub(crate) fn poll_drained(&mut self, context: &Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_drained(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
         let lost = matches!(self.phase, Phase::Ended(_) | Phase::Abandoned(_)) || self.outcome.is_some();
         if lost || (self.unwritten() == 0 && !self.unconfirmed) {
             return Poll::Ready(());
         }
-        self.closing_waiting.register(context);
+        self.closing_waiting.register(context, waiter, &mut self.effects);
         Poll::Pending
     }
 
     /// Waits until the peer has said everything and has its answers, or the session is over.
-    pub(crate) fn poll_ended(&mut self, context: &Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_ended(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
         match self.phase {
             Phase::Open => {}
             Phase::HalfClosed(_) | Phase::Closing(_) if !self.owed.is_empty() => {}
-            _ => return self.poll_drained(context),
+            _ => return self.poll_drained(context, waiter),
         }
-        self.closing_waiting.register(context);
+        self.closing_waiting.register(context, waiter, &mut self.effects);
         Poll::Pending
     }
 
     /// Waits until the session is over or this side closes it, from when on handlers have their grace period.
-    pub(crate) fn poll_ending(&mut self, context: &Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_ending(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
         if matches!(self.phase, Phase::Open | Phase::HalfClosed(_)) {
-            self.closing_waiting.register(context);
+            self.closing_waiting.register(context, waiter, &mut self.effects);
             return Poll::Pending;
         }
         Poll::Ready(())
@@ -255,9 +256,13 @@ impl Engine {
     }
 
     /// Waits until the transport is gone.
-    pub(crate) fn poll_terminated(&mut self, context: &Context<'_>) -> Poll<Result<Outcome, Error>> {
+    pub(crate) fn poll_terminated(
+        &mut self,
+        context: &Context<'_>,
+        waiter: &mut Waiter,
+    ) -> Poll<Result<Outcome, Error>> {
         let Some(outcome) = &self.outcome else {
-            self.closing_waiting.register(context);
+            self.closing_waiting.register(context, waiter, &mut self.effects);
             return Poll::Pending;
         };
         Poll::Ready(match outcome {
@@ -314,14 +319,7 @@ impl Engine {
 
     /// Keeps the transport's waker. One that has finished is woken, too: the session may still be let go of.
     fn keep_driver(&mut self, context: &Context<'_>) {
-        match &self.driver {
-            Some(waker) if waker.will_wake(context.waker()) => {}
-            _ => {
-                if let Some(replaced) = self.driver.replace(context.waker().clone()) {
-                    self.effects.wake(replaced);
-                }
-            }
-        }
+        keep(&mut self.driver, context, &mut self.effects);
     }
 
     /// Appends whole lines until `room` bytes or more have been added.

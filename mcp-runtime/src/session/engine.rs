@@ -28,7 +28,7 @@ use super::outgoing::Answer;
 use super::rate::Bucket;
 use super::timers::{Clock, Timers};
 use super::trace::Trace;
-use super::wakers::{Effects, Waiting};
+use super::wakers::{Effects, Waiter, Waiting};
 use crate::driver::{DirectOutput, MessageKind, Origin, Outcome, WrittenNow};
 use crate::error::{Error, Reason};
 use crate::jsonrpc::{Lines, RpcError};
@@ -370,13 +370,26 @@ impl Engine {
     }
 
     /// Waits until there is room in the output.
-    pub(crate) fn poll_room(&mut self, context: &Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_room(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
         let open = matches!(self.phase, Phase::Open | Phase::HalfClosed(_));
         if open && self.unwritten() > self.options.output_high_water {
-            self.output_waiting.register(context);
+            self.output_waiting.register(context, waiter, &mut self.effects);
             return Poll::Pending;
         }
         Poll::Ready(())
+    }
+
+    /// How many places the longest list of waiting futures has.
+    #[cfg(test)]
+    pub(crate) fn longest_waiting(&self) -> usize {
+        let lists = [
+            &self.incoming_waiting,
+            &self.room_waiting,
+            &self.linear_waiting,
+            &self.output_waiting,
+            &self.closing_waiting,
+        ];
+        lists.into_iter().map(Waiting::len).max().unwrap_or_default()
     }
 
     /// Why nothing can be sent any more, at least by whoever speaks, if that is so.

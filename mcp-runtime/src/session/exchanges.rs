@@ -10,6 +10,7 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, CopyNumber, RequestId};
 
 use super::engine::{Engine, Phase};
+use super::wakers::Waiter;
 use crate::error::Error;
 
 impl Engine {
@@ -76,14 +77,19 @@ impl Engine {
     }
 
     /// Waits until a debt is paid.
-    pub(crate) fn poll_debt(&mut self, context: &Context<'_>, id: i64) -> Poll<Result<(), Error>> {
+    pub(crate) fn poll_debt(
+        &mut self,
+        context: &Context<'_>,
+        waiter: &mut Waiter,
+        id: i64,
+    ) -> Poll<Result<(), Error>> {
         if let Some(error) = self.closed() {
             return Poll::Ready(Err(error));
         }
         if !self.debts.contains(&id) {
             return Poll::Ready(Ok(()));
         }
-        self.linear_waiting.register(context);
+        self.linear_waiting.register(context, waiter, &mut self.effects);
         Poll::Pending
     }
 }

@@ -12,7 +12,7 @@ use mcp_protocol_machine::{Awaiting, RequestId};
 
 use super::arrivals::{LinearInput, Verdict};
 use super::engine::{Engine, Phase};
-use super::wakers::Waiting;
+use super::wakers::{Waiter, Waiting};
 use crate::jsonrpc::RpcError;
 
 /// A session without types, among those of one session: there are several once linear channels are split.
@@ -57,6 +57,7 @@ struct Face {
     /// that wait.
     told: VecDeque<(u64, Told)>,
     waiting: Waiting,
+    waiter: Waiter,
 }
 
 impl Faces {
@@ -70,7 +71,8 @@ impl Engine {
     pub(crate) fn face_made(&mut self) -> FaceKey {
         let key = FaceKey(self.faces.next);
         self.faces.next = self.faces.next.wrapping_add(1);
-        self.faces.faces.push(Face { key, told: VecDeque::new(), waiting: Waiting::default() });
+        let (told, waiting, waiter) = (VecDeque::new(), Waiting::default(), Waiter::default());
+        self.faces.faces.push(Face { key, told, waiting, waiter });
         self.attend();
         key
     }
@@ -83,6 +85,9 @@ impl Engine {
         for id in self.held_by(key) {
             // If the session is over, there is nobody to tell.
             let _ = self.reply_error(&id, &RpcError::internal_error("the request was dropped unanswered"));
+        }
+        if let Some(face) = self.faces.get_mut(key) {
+            face.waiter.leave(&mut self.effects);
         }
         self.faces.faces.retain(|face| face.key != key);
         self.leave();
@@ -172,9 +177,10 @@ impl Engine {
         if !matches!(self.phase, Phase::Open) {
             return Poll::Ready(Turn::Over);
         }
-        face.waiting.register(context);
-        self.linear_waiting.register(context);
-        self.incoming_waiting.register(context);
+        let Face { waiting, waiter, .. } = face;
+        for waiting in [waiting, &mut self.linear_waiting, &mut self.incoming_waiting] {
+            waiting.register(context, waiter, &mut self.effects);
+        }
         Poll::Pending
     }
 }

@@ -5,6 +5,7 @@
 //! released.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::io;
 use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,6 +18,7 @@ use tracing::Span;
 
 use super::engine::Engine;
 use super::trace::Tracer;
+use super::wakers::Waiter;
 use crate::driver::{DirectOutput, End, Endpoint, Origin, Outcome, Outlet, Output, Received, SharedLimits};
 use crate::error::{Error, Reason};
 use crate::options::Options;
@@ -101,6 +103,15 @@ impl Link {
             effects.run(&self.shared.options, self.shared.tracer.session());
         }
         result
+    }
+
+    /// Waits for something of the engine, in a place of its own among those who wait.
+    pub(crate) async fn wait<R>(
+        &self,
+        mut poll: impl FnMut(&mut Engine, &Context<'_>, &mut Waiter) -> Poll<R>,
+    ) -> R {
+        let mut waiter = Waiter::default();
+        poll_fn(|context| self.with(|engine| poll(engine, context, &mut waiter))).await
     }
 
     /// Reports what was noticed outside of the engine.

@@ -55,4 +55,4 @@ pub(crate) use link::Link;
 pub(crate) use names::{id_at, to_be_read};
 pub(crate) use outgoing::{Answer, Sent};
 pub(crate) use timers::{AlarmKey, Patience};
-pub(crate) use wakers::OnProgress;
+pub(crate) use wakers::{OnProgress, Waiter};

@@ -14,6 +14,7 @@ use super::batches::ReplyTo;
 use super::engine::{Engine, Pending, Phase};
 use super::names::{Names, on_the_wire};
 use super::trace::Outcome;
+use super::wakers::keep;
 use crate::driver::MessageKind;
 use crate::error::{Error, Mismatch};
 use crate::jsonrpc::{RpcError, path, write};
@@ -221,14 +222,7 @@ impl Engine {
 
     fn wait_for_call(&mut self, context: &Context<'_>, id: i64) {
         let Some(pending) = self.calls.get_mut(&id) else { return };
-        let replaced = match &pending.waker {
-            Some(waker) if waker.will_wake(context.waker()) => None,
-            _ => pending.waker.replace(context.waker().clone()),
-        };
-        // A waker that is let go of may run code; waking one task too often does no harm, and is done unlocked.
-        if let Some(waker) = replaced {
-            self.effects.wake(waker);
-        }
+        keep(&mut pending.waker, context, &mut self.effects);
     }
 
     /// Takes a request of this side back; `false` if its reply has come already. `extra` are further members of the
@@ -269,7 +263,7 @@ impl Engine {
         let Some(pending) = self.calls.remove(&id) else { return };
         self.timers.stop(pending.clock);
         if let Some(waker) = pending.waker {
-            self.effects.wake(waker);
+            self.effects.drop_waker(waker);
         }
     }
 

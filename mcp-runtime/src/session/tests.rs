@@ -32,3 +32,4 @@ mod pair;
 mod races;
 mod renewals;
 mod timeouts;
+mod waking;

@@ -12,6 +12,7 @@ use mcp_protocol_machine::protocol::Direction;
 
 use super::engine::Engine;
 use super::trace::Outcome;
+use super::wakers::keep;
 use crate::error::{Error, Overdue};
 
 /// How long a call may take.
@@ -148,13 +149,7 @@ impl Engine {
     /// Waits for an alarm.
     pub(crate) fn poll_alarm(&mut self, context: &Context<'_>, key: AlarmKey) -> Poll<()> {
         let Some(Alarm::Task(waker)) = self.timers.alarms.get_mut(&key) else { return Poll::Ready(()) };
-        let replaced = match waker {
-            Some(waker) if waker.will_wake(context.waker()) => None,
-            _ => waker.replace(context.waker().clone()),
-        };
-        if let Some(waker) = replaced {
-            self.effects.wake(waker);
-        }
+        keep(waker, context, &mut self.effects);
         Poll::Pending
     }
 
@@ -162,7 +157,7 @@ impl Engine {
     pub(crate) fn clear_alarm(&mut self, key: AlarmKey) {
         if let Some(Alarm::Task(Some(waker))) = self.timers.alarms.remove(&key) {
             // A waker that is let go of may run code, which is done unlocked.
-            self.effects.wake(waker);
+            self.effects.drop_waker(waker);
         }
     }
 

@@ -1,10 +1,10 @@
 //! Tasks to be woken, and what else an engine does outside of its lock.
 //!
 //! In: wakers and reports, while the engine is locked. Out: the same, run once it is unlocked: a waker may run code
-//! that asks the engine again, and so may whoever reads reports. Refuses to lose one.
+//! that asks the engine again, also when it is dropped, and so may whoever reads reports. Refuses to lose one.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Waker};
 
 use mcp_protocol_machine::protocol::Text;
@@ -14,23 +14,71 @@ use crate::options::Options;
 use crate::report::Report;
 use crate::typed::contained;
 
-/// Tasks that wait for the same thing.
+/// The waker of one waiting future; none while it waits for nothing.
+type Slot = Mutex<Option<Waker>>;
+
+/// The place of one waiting future among the tasks that wait. The future owns it and waits in no other: whatever it waits
+/// for, and however often it is polled, there is one waker of it, and none once it is dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Waiting(Vec<Waker>);
+pub(crate) struct Waiter(Option<Arc<Slot>>);
+
+impl Waiter {
+    /// Waits no longer; the waker is dropped unlocked.
+    pub(super) fn leave(&mut self, effects: &mut Effects) {
+        let slot = self.0.take();
+        if let Some(waker) = slot.and_then(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner).take())
+        {
+            effects.drop_waker(waker);
+        }
+    }
+}
+
+/// The futures that wait for the same thing.
+///
+/// Each is in the list once. Those that were dropped are removed before the list grows, so it is never more than twice
+/// as long as the futures that wait.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting(Vec<Weak<Slot>>);
 
 impl Waiting {
-    /// Adds the task at hand, once.
-    pub(crate) fn register(&mut self, context: &Context<'_>) {
-        if !self.0.iter().any(|waker| waker.will_wake(context.waker())) {
-            self.0.push(context.waker().clone());
+    /// Adds the future at hand, with the waker of the task that polls it now.
+    pub(crate) fn register(&mut self, context: &Context<'_>, waiter: &mut Waiter, effects: &mut Effects) {
+        let slot = waiter.0.get_or_insert_with(Arc::default);
+        keep(&mut slot.lock().unwrap_or_else(PoisonError::into_inner), context, effects);
+        if self.0.iter().any(|other| std::ptr::eq(other.as_ptr(), Arc::as_ptr(slot))) {
+            return;
         }
+        if self.0.len() == self.0.capacity() {
+            self.0.retain(|other| other.strong_count() > 0);
+        }
+        self.0.push(Arc::downgrade(slot));
     }
 
     /// Hands all of them over to be woken.
     pub(crate) fn wake(&mut self, effects: &mut Effects) {
-        for waker in self.0.drain(..) {
-            effects.wake(waker);
+        for slot in self.0.drain(..).filter_map(|slot| slot.upgrade()) {
+            if let Some(waker) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                effects.wake(waker);
+            }
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Keeps the waker of the task at hand. The one that it replaces is dropped later, for that may run code.
+///
+/// It is not woken: two wakers of one task need not know of each other that they are, and a task that wakes itself
+/// with each poll is never at rest.
+pub(crate) fn keep(place: &mut Option<Waker>, context: &Context<'_>, effects: &mut Effects) {
+    if place.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+        return;
+    }
+    if let Some(replaced) = place.replace(context.waker().clone()) {
+        effects.drop_waker(replaced);
     }
 }
 
@@ -86,6 +134,8 @@ pub(crate) struct Effects {
     first: Option<Waker>,
     second: Option<Waker>,
     more: Vec<Waker>,
+    /// Wakers that nobody waits with any more.
+    dropped: Vec<Waker>,
     reports: Vec<Report>,
     heard: Vec<(Listener, Box<str>)>,
     /// Whoever heard reports and is let go of: it may own a part of this session, whose drop asks the engine again.
@@ -102,6 +152,11 @@ impl Effects {
         } else {
             self.more.push(waker);
         }
+    }
+
+    /// Drops a waker without waking its task.
+    pub(crate) fn drop_waker(&mut self, waker: Waker) {
+        self.dropped.push(waker);
     }
 
     /// Reports something.
@@ -123,7 +178,7 @@ impl Effects {
     pub(crate) fn take(&mut self) -> Option<Effects> {
         // The first place is filled before the others.
         let told = !self.reports.is_empty() || !self.heard.is_empty() || !self.let_go.is_empty();
-        if self.first.is_none() && !told {
+        if self.first.is_none() && self.dropped.is_empty() && !told {
             return None;
         }
         Some(std::mem::take(self))
@@ -131,13 +186,14 @@ impl Effects {
 
     /// Does it. Tasks are woken before anybody hears reports, which may take a while.
     pub(crate) fn run(self, options: &Options, session: &Span) {
-        let Effects { first, second, more, reports, heard, let_go } = self;
+        let Effects { first, second, more, dropped, reports, heard, let_go } = self;
         if !reports.is_empty() {
             session.in_scope(|| reports.iter().for_each(|report| options.report(report)));
         }
         for waker in first.into_iter().chain(second).chain(more) {
             waker.wake();
         }
+        drop(dropped);
         if heard.is_empty() && let_go.is_empty() {
             return;
         }

@@ -25,7 +25,7 @@ use super::timer::now;
 use crate::error::{Error, Overdue};
 use crate::jsonrpc::write;
 use crate::report::Report;
-use crate::session::{AlarmKey, Answer, Engine, Link, OnProgress, Patience, Sent};
+use crate::session::{AlarmKey, Answer, Engine, Link, OnProgress, Patience, Sent, Waiter};
 
 /// Marks calls that the protocol allows to be taken back.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +55,7 @@ pub struct Call<'a, T, C, G> {
     patience: Patience,
     /// When the call was first polled, and what wakes it while it waits for room, if there is an end to its patience.
     waiting: Option<Waiting>,
+    waiter: Waiter,
     cancelling: Option<Arc<Mutex<Cancelling>>>,
     opens: Opens,
     read: Read<T>,
@@ -166,6 +167,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
             on_progress: None,
             patience,
             waiting: None,
+            waiter: Waiter::default(),
             cancelling: None,
             opens,
             read,
@@ -256,14 +258,15 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         }
         let (message, progress, patience) = (self.message, self.progress, self.patience);
         let cancelling = self.cancelling.as_deref();
-        let (waiting, within, opens) = (&mut self.waiting, self.within.as_deref(), &mut self.opens);
+        let (waiting, waiter) = (&mut self.waiting, &mut self.waiter);
+        let (within, opens) = (self.within.as_deref(), &mut self.opens);
         let polled = self.link.with(|engine| {
             // Locked inside of the engine's lock, always in this order, and never while other code runs.
             let mut cancelling = cancelling.map(locked);
             if matches!(cancelling.as_deref(), Some(Cancelling::TakenBack)) {
                 return Poll::Ready(Err(Error::Cancelled));
             }
-            if engine.poll_room(context).is_pending() {
+            if engine.poll_room(context, waiter).is_pending() {
                 let Some(waiting) = waiting else { return Poll::Pending };
                 let Some(at) = patience.deadline(waiting.started, waiting.started) else {
                     return Poll::Pending;

@@ -9,15 +9,18 @@ use std::task::{Context, Poll};
 
 use crate::driver::Outcome;
 use crate::error::Error;
-use crate::session::Link;
+use crate::session::{Link, Waiter};
 
 /// Waits until a closed session has been drained and its transport is gone. Closing goes on if this is dropped.
 #[derive(Debug)]
-pub struct Closing(pub(super) Link);
+pub struct Closing {
+    link: Link,
+    waiter: Waiter,
+}
 
 impl Closing {
     pub(crate) fn new(link: Link) -> Closing {
-        Closing(link)
+        Closing { link, waiter: Waiter::default() }
     }
 }
 
@@ -25,6 +28,7 @@ impl Future for Closing {
     type Output = Result<Outcome, Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.0.with(|engine| engine.poll_terminated(context))
+        let Closing { link, waiter } = self.get_mut();
+        link.with(|engine| engine.poll_terminated(context, waiter))
     }
 }

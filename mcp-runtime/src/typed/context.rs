@@ -3,8 +3,6 @@
 //! In: the request that is worked on. Out: calls back to the peer, reports, and whether the answer is still wanted.
 //! Refuses to answer; that is the responder's.
 
-use std::future::poll_fn;
-
 use mcp_protocol_machine::protocol::MessageIndex;
 use mcp_protocol_machine::{RequestId, Token};
 use serde::Serialize;
@@ -76,7 +74,8 @@ impl Context {
 
     /// Waits until the peer takes the request back, or the session ends. For a notification, until the session ends.
     pub async fn cancelled(&self) {
-        poll_fn(|context| self.link.with(|engine| engine.poll_cancelled(context, self.id.as_ref()))).await;
+        let id = self.id.as_ref();
+        self.link.wait(|engine, context, waiter| engine.poll_cancelled(context, waiter, id)).await;
     }
 
     /// Whether the peer has taken the request back, or the session has ended.

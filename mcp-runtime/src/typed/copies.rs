@@ -16,7 +16,7 @@ use super::step::InState;
 use super::timer::room;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
-use crate::session::Link;
+use crate::session::{Link, Waiter};
 
 /// Sends the first message of a copy.
 pub(crate) fn open<P: Serialize + ?Sized>(
@@ -54,7 +54,12 @@ impl Session {
         state: StateIndex,
         open: Vec<(MessageIndex, RequestId)>,
     ) -> Session {
-        Session { seat: Seat::of_copy(link, within, copy, state), open, debt: None }
+        Session {
+            seat: Seat::of_copy(link, within, copy, state),
+            open,
+            debt: None,
+            waiter: Waiter::default(),
+        }
     }
 
     /// Opens a copy beside the linear channels; the value stands for it.

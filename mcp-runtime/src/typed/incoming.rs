@@ -21,7 +21,7 @@ use super::{Context, Responder, Session, WriteReply};
 use crate::budget::Permit;
 use crate::jsonrpc::{RpcError, undecodable};
 use crate::report::{Cause, Report};
-use crate::session::{Arrived, Link, to_be_read};
+use crate::session::{Arrived, Engine, Link, Waiter, to_be_read};
 
 /// The queue of replicated inputs. Several may be held; each input goes to one.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl IncomingQueue {
     }
 
     async fn arrival(&self) -> Option<Arrival> {
-        let arrived = poll_fn(|context| self.link.with(|engine| engine.poll_incoming(context))).await?;
+        let arrived = self.link.wait(Engine::poll_incoming).await?;
         Some(self.of(arrived))
     }
 
@@ -72,12 +72,12 @@ impl IncomingQueue {
         if !in_time {
             handlers.stop().await;
         }
-        poll_fn(|context| self.link.with(|engine| engine.poll_drained(context))).await;
+        self.link.wait(Engine::poll_drained).await;
     }
 
     /// Waits until the session has been over for as long as its handlers may go on.
     async fn overtime(&self) {
-        poll_fn(|context| self.link.with(|engine| engine.poll_ending(context))).await;
+        self.link.wait(Engine::poll_ending).await;
         let options = self.link.options();
         if options.keep_handlers {
             return std::future::pending().await;
@@ -95,6 +95,7 @@ impl IncomingQueue {
         // need not wait is done sooner without.
         let alone = Handle::try_current()
             .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::CurrentThread);
+        let mut waiter = Waiter::default();
         loop {
             let (handlers, notified) = (requests.len(), !notifications.is_empty());
             tokio::select! {
@@ -102,7 +103,7 @@ impl IncomingQueue {
                 Some(_) = requests.join_next(), if handlers > 0 => {}
                 Some(_) = notifications.join_next(), if notified => {}
                 Some(_) = copies.join_next(), if !copies.is_empty() => {}
-                arrival = self.served(handlers, notified) => {
+                arrival = self.served(&mut waiter, handlers, notified) => {
                     let Some(arrival) = arrival else { break };
                     let Some((arrival, permit)) = self.admit(arrival) else { continue };
                     let tasks = if arrival.opens() {
@@ -145,11 +146,11 @@ impl IncomingQueue {
         }
     }
 
-    async fn served(&self, handlers: usize, notified: bool) -> Option<Arrival> {
-        let arrived =
-            poll_fn(|context| self.link.with(|engine| engine.poll_served(context, handlers, notified)))
-                .await?;
-        Some(self.of(arrived))
+    async fn served(&self, waiter: &mut Waiter, handlers: usize, notified: bool) -> Option<Arrival> {
+        let arrived = poll_fn(|context| {
+            self.link.with(|engine| engine.poll_served(context, waiter, handlers, notified))
+        });
+        Some(self.of(arrived.await?))
     }
 
     /// Whoever works on a request, or on a copy, has a part in the session that it came in.

@@ -49,13 +49,12 @@ impl Session {
     /// Waits until there is an input to take, or there will be none. Takes nothing, so it may be dropped at any time.
     pub async fn readable(&self) {
         let seat = &self.seat;
-        poll_fn(|context| {
-            seat.link.with(|engine| match seat.copy {
-                Some(copy) => engine.poll_copy_ready(context, copy, |input| seat.judge(Wanted::Any, input)),
-                None => engine.poll_linear_ready(context, |input| seat.judge(Wanted::Any, input)),
-            })
-        })
-        .await;
+        let judge = |input: &LinearInput| seat.judge(Wanted::Any, input);
+        let waits = seat.link.wait(|engine, context, waiter| match seat.copy {
+            Some(copy) => engine.poll_copy_ready(context, waiter, copy, judge),
+            None => engine.poll_linear_ready(context, waiter, judge),
+        });
+        waits.await;
     }
 
     /// Takes the next input that the state accepts and `read` can read.
@@ -253,15 +252,16 @@ impl Session {
         context: &Context<'_>,
         wanted: Wanted,
     ) -> Poll<Result<Option<LinearInput>, Error>> {
-        let seat = &self.seat;
+        let Session { seat, waiter, .. } = self;
+        let judge = |input: &LinearInput| seat.judge(wanted, input);
         let taken = ready!(seat.link.with(|engine| match seat.copy {
-            Some(copy) => engine.poll_copy(context, copy, |input| seat.judge(wanted, input)),
-            None => engine.poll_linear(context, |input| seat.judge(wanted, input)),
+            Some(copy) => engine.poll_copy(context, waiter, copy, judge),
+            None => engine.poll_linear(context, waiter, judge),
         }))?;
         if taken.is_none() {
             // Whoever learns that the peer has said everything may well end the process next, so that the peer would
             // never see what it is owed. A peer that neither reads nor goes away can hold this up.
-            ready!(seat.link.with(|engine| engine.poll_drained(context)));
+            ready!(seat.link.with(|engine| engine.poll_drained(context, waiter)));
         }
         Poll::Ready(match taken {
             Some(input) => {

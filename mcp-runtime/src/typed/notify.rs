@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::call::{Within, written};
 use super::timer::Patient;
 use crate::error::{Error, Overdue};
-use crate::session::{Engine, Link};
+use crate::session::{Engine, Link, Waiter};
 
 /// A notification beside the linear channels. Sent when it is first polled.
 #[must_use = "a notification is sent when it is awaited"]
@@ -28,14 +28,23 @@ pub struct Notify<'a> {
     /// It was written, in a batch.
     sent: bool,
     patient: Patient,
+    waiter: Waiter,
     marker: PhantomData<&'a ()>,
 }
 
 impl Notify<'_> {
     pub(super) fn new<P: Serialize + ?Sized>(link: Link, message: MessageIndex, params: &P) -> Self {
         let written = written(&link, message, params);
-        let patient = Patient::default();
-        Notify { link, message, within: None, written, sent: false, patient, marker: PhantomData }
+        Notify {
+            link,
+            message,
+            within: None,
+            written,
+            sent: false,
+            patient: Patient::default(),
+            waiter: Waiter::default(),
+            marker: PhantomData,
+        }
     }
 
     /// Refuses the notification where it needs a capability that is not among these.
@@ -78,12 +87,12 @@ impl Future for Notify<'_> {
     type Output = Result<(), Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Notify { link, message, within, written, patient, .. } = self.get_mut();
+        let Notify { link, message, within, written, patient, waiter, .. } = self.get_mut();
         let written = match written {
             Ok(written) => &**written,
             Err(error) => return Poll::Ready(Err(error.clone())),
         };
-        let polled = link.with(|engine| match engine.poll_room(context) {
+        let polled = link.with(|engine| match engine.poll_room(context, waiter) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(()) => {
                 engine.check_within(*message, written, within.as_deref())?;

@@ -20,7 +20,7 @@ use crate::checked::CheckedSession;
 use crate::driver::{Endpoint, Outcome, Transport};
 use crate::error::{Error, Reason};
 use crate::options::Options;
-use crate::session::{Engine, Link};
+use crate::session::{Engine, Link, Waiter};
 
 /// One linear channel of a session. Dropping it abandons the session, unless the session can do without it.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub struct Session {
     pub(crate) open: Vec<(MessageIndex, RequestId)>,
     /// A request of this value whose reply nobody waits for any more; it must have come before the next step.
     pub(crate) debt: Option<i64>,
+    /// Its steps wait one at a time, so they share it.
+    pub(crate) waiter: Waiter,
 }
 
 /// Where a value stands. Its drop tells the engine.
@@ -145,6 +147,7 @@ impl Session {
             seat: Seat { link, state, channel: None, copy: None, within: None, left: false },
             open: Vec::new(),
             debt: None,
+            waiter: Waiter::default(),
         }
     }
 
@@ -197,7 +200,7 @@ impl Session {
         link.with(|engine| engine.value_made());
         let channel = Some(inputs(link.protocol(), link.role(), state));
         let seat = Seat { link, state, channel, copy: None, within, left: false };
-        Session { seat, open: Vec::new(), debt: None }
+        Session { seat, open: Vec::new(), debt: None, waiter: Waiter::default() }
     }
 
     /// Closes the session: what is to be written is written, calls that run fail with
@@ -206,7 +209,7 @@ impl Session {
     pub fn close(mut self) -> Closing {
         self.seat.left = true;
         self.seat.link.with(|engine| engine.value_closed());
-        Closing(self.seat.link.clone())
+        Closing::new(self.seat.link.clone())
     }
 
     /// Lets go of the session in whatever state it is; the peer sees the end of the stream.
@@ -217,7 +220,7 @@ impl Session {
 
     /// Waits until the peer has said everything and has its answers, or the session is over.
     pub async fn ended(&self) {
-        std::future::poll_fn(|context| self.seat.link.with(|engine| engine.poll_ended(context))).await;
+        self.seat.link.wait(Engine::poll_ended).await;
     }
 
     /// The state that the value is in.

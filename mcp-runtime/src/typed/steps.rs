@@ -75,12 +75,13 @@ impl Session {
     /// it moves the value on as ever; nobody reads the answer.
     pub async fn cancelled(&self, request: MessageIndex) {
         let open = self.open.iter().find(|(open, _)| *open == request).map(|(_, id)| id);
-        poll_fn(|context| match self.seat.copy_over() {
+        let (link, copy) = (&self.seat.link, self.seat.copy);
+        let waits = link.wait(|engine, context, waiter| match copy.and_then(|copy| engine.copy_over(copy)) {
             // Another session may have a request with the same id.
             Some(_) => Poll::Ready(()),
-            None => self.seat.link.with(|engine| engine.poll_cancelled(context, open)),
-        })
-        .await;
+            None => engine.poll_cancelled(context, waiter, open),
+        });
+        waits.await;
     }
 
     pub(crate) async fn put(
@@ -118,7 +119,8 @@ impl Session {
     ) -> Poll<Result<Option<i64>, Error>> {
         let written = written.as_deref().map_err(Error::clone)?;
         ready!(self.poll_debt(context))?;
-        ready!(self.seat.link.with(|engine| engine.poll_room(context)));
+        let Session { seat, waiter, .. } = self;
+        ready!(seat.link.with(|engine| engine.poll_room(context, waiter)));
         Poll::Ready(self.put_now(message, written))
     }
 
@@ -174,7 +176,8 @@ impl Session {
     pub(crate) fn poll_debt(&mut self, context: &Context<'_>) -> Poll<Result<(), Error>> {
         if let Some(id) = self.debt {
             // Whatever the reply says, nobody wants to know; only the end of the session matters.
-            ready!(self.seat.link.with(|engine| engine.poll_debt(context, id)))?;
+            let Session { seat, waiter, .. } = &mut *self;
+            ready!(seat.link.with(|engine| engine.poll_debt(context, waiter, id)))?;
             self.debt = None;
         }
         Poll::Ready(Ok(()))

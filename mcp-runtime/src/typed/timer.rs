@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use mcp_protocol_machine::protocol::MessageIndex;
 
 use crate::error::{Error, Overdue};
-use crate::session::{AlarmKey, Link};
+use crate::session::{AlarmKey, Link, Waiter};
 
 /// Now, as the transports count: time that is held still by a test stands still here, too.
 pub(crate) fn now() -> Instant {
@@ -97,8 +97,8 @@ impl Patient {
 
 /// Waits until there is room for a message, no longer than the session's calls may take.
 pub(crate) async fn room(link: &Link, message: MessageIndex) -> Result<(), Error> {
-    let mut patient = Patient::default();
-    poll_fn(|context| match link.with(|engine| engine.poll_room(context)) {
+    let (mut patient, mut waiter) = (Patient::default(), Waiter::default());
+    poll_fn(|context| match link.with(|engine| engine.poll_room(context, &mut waiter)) {
         Poll::Ready(()) => Poll::Ready(Ok(())),
         Poll::Pending => patient.poll_overdue(context, link, message, Overdue::Room).map(Err),
     })

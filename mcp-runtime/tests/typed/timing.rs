@@ -1,6 +1,9 @@
 //! Limits of time on calls and steps. The clock of the tests moves only when nothing else can.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use mcp_runtime::typed::Side;
@@ -403,4 +406,49 @@ async fn a_select_can_wait_for_an_input_without_taking_it() {
     guest.send_leave().await.unwrap().close().await.unwrap();
     cooking.await.unwrap();
     assert_eq!(*served.lock().unwrap(), 3);
+}
+
+/// A waker that knows of no other, also of none of the same task.
+struct Anew(Waker);
+
+impl Wake for Anew {
+    fn wake(self: Arc<Self>) {
+        self.0.wake_by_ref();
+    }
+}
+
+/// Polls a future with a waker of its own each time, and counts.
+async fn polls<F: Future>(future: F) -> (F::Output, usize) {
+    let (mut future, mut polls) = (pin!(future), 0);
+    let output = poll_fn(|context| {
+        polls += 1;
+        assert!(polls < 100, "a task that waits wakes itself");
+        let waker = Waker::from(Arc::new(Anew(context.waker().clone())));
+        future.as_mut().poll(&mut Context::from_waker(&waker))
+    });
+    (output.await, polls)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_is_polled_only_when_something_has_come() {
+    let (mut visitor, clerk) = open().await;
+    let incoming = clerk.incoming();
+    let answers = async {
+        let Some(server::Incoming::Look(_, responder)) = incoming.next().await else { panic!() };
+        tokio::time::sleep(SECOND * 3).await;
+        responder.respond(&json!(1)).unwrap();
+    };
+    let ((looked, ()), count) = polls(async { tokio::join!(visitor.look(None), answers) }).await;
+    assert_eq!(looked.unwrap(), json!(1));
+    assert!(count < 10, "a call with a limit of time, and a handler: {count} polls");
+    let steps = async {
+        let call = visitor.look(None).timeout(SECOND);
+        assert!(is_overdue(&call.await.unwrap_err(), 1));
+        visitor.count(5).timeout(SECOND * 3).await.unwrap_err();
+    };
+    let ((), count) = polls(steps).await;
+    assert!(count < 10, "a call and a step that take too long: {count} polls");
+    let waits = async { tokio::join!(clerk.readable(), clerk.ended(), incoming.next(), incoming.next()) };
+    let (passed, count) = polls(tokio::time::timeout(SECOND, waits)).await;
+    assert!(passed.is_ok() || count < 10, "{count} polls");
 }

@@ -15,7 +15,7 @@ use super::pair::End;
 use super::{desk, garden};
 use crate::driver::{Endpoint, SharedLimits};
 use crate::options::Options;
-use crate::session::{Engine, Link, Sent, Verdict};
+use crate::session::{Engine, Link, Sent, Verdict, Waiter};
 
 /// An owner of a bed that is dug, under the id 0, and may still be reported on.
 fn dug() -> (End, CopyNumber) {
@@ -103,7 +103,8 @@ fn a_panic_of_whoever_hears_of_a_copy_ends_the_hearing_alone() {
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(Arc::clone(&woken));
     let waiting = Context::from_waker(&waker);
-    let polled = owner.link.with(|engine| engine.poll_copy(&waiting, copy, |_| Verdict::Take));
+    let mut waiter = Waiter::default();
+    let polled = owner.link.with(|engine| engine.poll_copy(&waiting, &mut waiter, copy, |_| Verdict::Take));
     assert!(polled.is_pending());
     let heard = Arc::new(AtomicUsize::new(0));
     let (hears, wakes) = (Arc::clone(&heard), Arc::clone(&woken));
@@ -120,7 +121,8 @@ fn a_panic_of_whoever_hears_of_a_copy_ends_the_hearing_alone() {
     assert_eq!(woken.0.load(Ordering::SeqCst), 1);
     owner.feed(&progress(2));
     assert_eq!((owner.reports().len(), heard.load(Ordering::SeqCst)), (0, 1), "it hears no more");
-    let polled = owner.link.with(|engine| engine.poll_copy(&waiting, copy, |_| Verdict::Take));
+    let mut waiter = Waiter::default();
+    let polled = owner.link.with(|engine| engine.poll_copy(&waiting, &mut waiter, copy, |_| Verdict::Take));
     assert!(matches!(polled, Poll::Ready(Ok(Some(_)))));
 }
 

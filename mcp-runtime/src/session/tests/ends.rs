@@ -13,7 +13,7 @@ use super::pair::End;
 use crate::driver::{End as InputEnd, Endpoint, Outcome, Output};
 use crate::error::Error;
 use crate::options::Options;
-use crate::session::Engine;
+use crate::session::{Engine, Waiter};
 
 #[test]
 fn closing_writes_what_is_left_and_drops_what_comes() {
@@ -36,7 +36,7 @@ fn closing_writes_what_is_left_and_drops_what_comes() {
     client.link.terminated(Outcome::Closed);
     let context = Context::from_waker(Waker::noop());
     assert!(matches!(
-        client.link.with(|engine| engine.poll_terminated(&context)),
+        client.link.with(|engine| engine.poll_terminated(&context, &mut Waiter::default())),
         Poll::Ready(Ok(Outcome::Closed))
     ));
 }
@@ -159,7 +159,7 @@ fn output_that_cannot_be_written_is_not_waited_for() {
         let then = client.link.poll_output(&mut context, &mut bytes, 0);
         assert!(matches!(then, Poll::Ready(Output::Finished | Output::Abandoned)), "{then:?}");
         let context = Context::from_waker(Waker::noop());
-        assert!(client.link.with(|engine| engine.poll_drained(&context)).is_ready());
+        assert!(client.link.with(|engine| engine.poll_drained(&context, &mut Waiter::default())).is_ready());
     }
 }
 
@@ -183,7 +183,9 @@ fn writers_wait_for_room() {
     let client = End::ready_client(options);
     let context = Context::from_waker(Waker::noop());
     let about = mcp_protocol_machine::About::Nothing;
-    let room = |client: &End| client.link.with(|engine| engine.poll_room(&context)).is_ready();
+    let room = |client: &End| {
+        client.link.with(|engine| engine.poll_room(&context, &mut Waiter::default())).is_ready()
+    };
     assert!(room(&client));
     client.link.with(|engine| engine.notification(BELL, "1", about)).unwrap();
     client.link.with(|engine| engine.notification(BELL, "2", about)).unwrap();

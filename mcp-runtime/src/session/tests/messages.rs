@@ -15,7 +15,7 @@ use super::watching::messages::{SUBSCRIBE, UNSUBSCRIBE};
 use crate::driver::{Endpoint, MessageKind, Origin, Outgoing, Outlet, Place};
 use crate::error::{Error, Reason};
 use crate::options::Options;
-use crate::session::Patience;
+use crate::session::{Patience, Waiter};
 
 /// Keeps what it is given.
 #[derive(Clone, Debug, Default)]
@@ -190,12 +190,12 @@ fn what_the_transport_holds_back_makes_whoever_speaks_wait() {
     let server = End::ready_server(Options::default().output_high_water(100));
     let kept = watched(&server);
     let mut context = std::task::Context::from_waker(Waker::noop());
-    assert!(server.link.with(|engine| engine.poll_room(&context)).is_ready());
+    assert!(server.link.with(|engine| engine.poll_room(&context, &mut Waiter::default())).is_ready());
     kept.0.lock().unwrap().waiting = 101;
-    assert!(server.link.with(|engine| engine.poll_room(&context)).is_pending());
+    assert!(server.link.with(|engine| engine.poll_room(&context, &mut Waiter::default())).is_pending());
     kept.0.lock().unwrap().waiting = 0;
     server.link.wrote();
-    assert!(server.link.with(|engine| engine.poll_room(&context)).is_ready());
+    assert!(server.link.with(|engine| engine.poll_room(&context, &mut Waiter::default())).is_ready());
     let _ = server.link.poll_output(&mut context, &mut Vec::new(), 0);
 }
 

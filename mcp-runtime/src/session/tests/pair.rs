@@ -12,7 +12,7 @@ use super::desk;
 use crate::driver::{Endpoint, Output, SharedLimits};
 use crate::options::Options;
 use crate::report::Report;
-use crate::session::{Arrived, Engine, LinearInput, Link, Sent, Verdict};
+use crate::session::{Arrived, Engine, LinearInput, Link, Sent, Verdict, Waiter};
 
 /// One side: its engine, its clock, its reports.
 pub(super) struct End {
@@ -138,7 +138,8 @@ impl End {
 
     pub(super) fn linear(&self) -> Option<LinearInput> {
         let context = Context::from_waker(Waker::noop());
-        match self.link.with(|engine| engine.poll_linear(&context, |_| Verdict::Take)) {
+        match self.link.with(|engine| engine.poll_linear(&context, &mut Waiter::default(), |_| Verdict::Take))
+        {
             Poll::Ready(Ok(input)) => input,
             _ => None,
         }
@@ -146,7 +147,7 @@ impl End {
 
     pub(super) fn incoming(&self) -> Option<Arrived> {
         let context = Context::from_waker(Waker::noop());
-        match self.link.with(|engine| engine.poll_incoming(&context)) {
+        match self.link.with(|engine| engine.poll_incoming(&context, &mut Waiter::default())) {
             Poll::Ready(arrived) => arrived,
             Poll::Pending => None,
         }

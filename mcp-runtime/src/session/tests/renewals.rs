@@ -14,7 +14,7 @@ use super::{parcels, watching};
 use crate::driver::{Endpoint, MessageKind, Origin, Place};
 use crate::error::Error;
 use crate::options::Options;
-use crate::session::{Arrived, Link, Verdict};
+use crate::session::{Arrived, Link, Verdict, Waiter};
 
 impl End {
     /// The beginning of a desk's session is said once more.
@@ -33,7 +33,9 @@ impl End {
 
     fn copy(&self, copy: CopyNumber) -> Poll<Result<(), String>> {
         let context = Context::from_waker(Waker::noop());
-        let polled = self.link.with(|engine| engine.poll_copy(&context, copy, |_| Verdict::Take));
+        let polled = self
+            .link
+            .with(|engine| engine.poll_copy(&context, &mut Waiter::default(), copy, |_| Verdict::Take));
         polled.map(|taken| taken.map(drop).map_err(|error| error.to_string()))
     }
 }
@@ -112,7 +114,9 @@ fn a_handler_of_the_lost_session_says_nothing_in_the_new_one() {
     let handler = client.part(&arrived);
     let asked = handler.with(|engine| engine.request(ASK, "\"?\"", false, true)).unwrap();
     let context = Context::from_waker(Waker::noop());
-    let waits = || handler.with(|engine| engine.poll_cancelled(&context, arrived.id.as_ref()));
+    let waits = || {
+        handler.with(|engine| engine.poll_cancelled(&context, &mut Waiter::default(), arrived.id.as_ref()))
+    };
     assert!(waits().is_pending());
     client.said();
     client.renew();
@@ -236,7 +240,7 @@ fn a_debt_of_a_lost_copy_is_paid() {
     };
     let debt = watcher.link.with(asked).unwrap().expect("it cannot be taken back");
     let context = Context::from_waker(Waker::noop());
-    let owes = || watcher.link.with(|engine| engine.poll_debt(&context, debt));
+    let owes = || watcher.link.with(|engine| engine.poll_debt(&context, &mut Waiter::default(), debt));
     assert!(owes().is_pending());
     watcher.link.renewed(b"", b"");
     assert!(matches!(owes(), Poll::Ready(Ok(()))));

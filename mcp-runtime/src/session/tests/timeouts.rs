@@ -10,7 +10,7 @@ use super::pair::End;
 use crate::driver::Endpoint;
 use crate::error::{Error, Overdue};
 use crate::options::Options;
-use crate::session::{Patience, Sent};
+use crate::session::{Patience, Sent, Waiter};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -271,7 +271,7 @@ fn count(client: &End) -> i64 {
 
 fn debt(client: &End, id: i64) -> Poll<Result<(), Error>> {
     let context = Context::from_waker(Waker::noop());
-    client.link.with(|engine| engine.poll_debt(&context, id))
+    client.link.with(|engine| engine.poll_debt(&context, &mut Waiter::default(), id))
 }
 
 #[test]
