@@ -9,7 +9,7 @@
 use std::fmt;
 
 use crate::copies::{CopyNumber, Ended};
-use crate::hash::IdTable;
+use crate::hash::SteadyTable;
 use crate::memory::{Recent, Used};
 use crate::protocol::{MessageIndex, StateIndex};
 
@@ -157,7 +157,7 @@ pub(crate) enum TokenStanding {
 /// The exchanges that one side has opened.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Exchanges {
-    running: IdTable<RequestId, Exchange>,
+    running: SteadyTable<RequestId, Exchange>,
     /// How many of them have their reply.
     answered: usize,
     /// The linear ones among them, oldest first. There are as many as requests open in linear channels: few.
@@ -167,7 +167,7 @@ pub(crate) struct Exchanges {
     /// Every id ever used, as far as remembered.
     used: Used,
     /// The request that holds each token now.
-    tokens: IdTable<Token, RequestId>,
+    tokens: SteadyTable<Token, RequestId>,
     /// Every token ever used, as far as remembered.
     used_tokens: Used,
 }

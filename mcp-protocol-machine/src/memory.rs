@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::exchange::{Limits, RequestId};
-use crate::hash::IdTable;
+use crate::hash::SteadyTable;
 
 /// A set of numbers, as sorted intervals that neither touch nor overlap.
 #[derive(Clone, Debug, Default)]
@@ -97,7 +97,7 @@ impl Intervals {
 /// A map that keeps its newest entries.
 #[derive(Clone, Debug)]
 pub(crate) struct Recent<V> {
-    entries: IdTable<RequestId, (u64, V)>,
+    entries: SteadyTable<RequestId, (u64, V)>,
     /// Every entry in order of insertion, and some that are gone from the map since.
     order: VecDeque<(u64, RequestId)>,
     /// Tells an entry of `order` from a later one of the same id.
@@ -108,7 +108,7 @@ pub(crate) struct Recent<V> {
 
 impl<V> Default for Recent<V> {
     fn default() -> Recent<V> {
-        Recent { entries: IdTable::default(), order: VecDeque::new(), serial: 0, bytes: 0 }
+        Recent { entries: SteadyTable::default(), order: VecDeque::new(), serial: 0, bytes: 0 }
     }
 }
 

@@ -160,18 +160,24 @@ fn accepted(moved: Result<Step, Violation>) -> StepKind {
 /// What is remembered of finished exchanges: little, so that a few rounds fill it and make it forget the oldest.
 const LIMITS: Limits = Limits { running: 128, remembered: 32, remembered_bytes: 1_024 };
 
-/// How often a hundred rounds allocate, after enough of them that every table has its size.
+/// How many sessions do the same: each has hashes of its own, and with them places in its tables.
+const SESSIONS: usize = 100;
+
+/// How often a hundred rounds allocate in each of many sessions, after enough of them that every table has its size.
 fn allocations_of(mut round: impl FnMut(&mut Followed)) -> u64 {
-    let mut session = Followed::new();
-    for _ in 0..1_000 {
-        round(&mut session);
-    }
-    let counted = measure(|| {
-        for _ in 0..100 {
+    let allocations = |_| {
+        let mut session = Followed::new();
+        for _ in 0..200 {
             round(&mut session);
         }
-    });
-    counted.count_total
+        let counted = measure(|| {
+            for _ in 0..100 {
+                round(&mut session);
+            }
+        });
+        counted.count_total
+    };
+    (0..SESSIONS).map(allocations).sum()
 }
 
 #[test]
