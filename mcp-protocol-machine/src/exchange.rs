@@ -69,6 +69,49 @@ impl fmt::Display for RequestId {
     }
 }
 
+/// A number, or a text.
+#[cfg(feature = "serde")]
+impl serde::Serialize for RequestId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            RequestId::Number(number) => serializer.serialize_i64(*number),
+            RequestId::Text(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
+/// From a whole number or a text; not from a fraction, and not from `null`.
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for RequestId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<RequestId, D::Error> {
+        struct Id;
+
+        impl serde::de::Visitor<'_> for Id {
+            type Value = RequestId;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a whole number of 64 bits or a text")
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<RequestId, E> {
+                Ok(RequestId::Number(number))
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<RequestId, E> {
+                let id = i64::try_from(number);
+                id.map(RequestId::Number)
+                    .map_err(|_| E::invalid_value(serde::de::Unexpected::Unsigned(number), &self))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<RequestId, E> {
+                Ok(RequestId::from(text))
+            }
+        }
+
+        deserializer.deserialize_any(Id)
+    }
+}
+
 /// How much a checker keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -378,6 +421,18 @@ impl Exchanges {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "serde")]
+    #[test]
+    fn ids_are_written_and_read_as_in_json() {
+        for id in ["0", "-7", "9223372036854775807", "\"0\"", "\"a\\\"b\\n\""] {
+            let read: RequestId = serde_json::from_str(id).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), id);
+        }
+        for other in ["null", "1.5", "true", "{}", "9223372036854775808"] {
+            assert!(serde_json::from_str::<RequestId>(other).is_err(), "{other}");
+        }
+    }
 
     #[test]
     fn ids_are_shown_as_in_json() {

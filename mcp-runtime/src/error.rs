@@ -5,6 +5,7 @@
 
 mod mismatch;
 mod reason;
+mod reply;
 mod step;
 mod version;
 
@@ -17,6 +18,7 @@ use mcp_protocol_machine::{RequestId, Violation};
 
 pub use self::mismatch::Mismatch;
 pub use self::reason::{Reason, Renewal};
+pub use self::reply::{InvalidReply, ReplyProblem};
 pub use self::step::StepError;
 pub use self::version::AnnouncedVersion;
 use crate::jsonrpc::RpcError;
@@ -38,6 +40,10 @@ pub enum Error {
     /// The peer answered the request with an error.
     #[error("the peer refused the request: {0}")]
     Refused(#[from] RpcError),
+    /// The peer's reply to the request cannot be accepted. A call fails by itself; a step whose replies lead to
+    /// different states ends the session, for the peer may be in any of them.
+    #[error("{0}")]
+    InvalidReply(#[source] InvalidReply),
     /// The message could not be delivered, or its reply could not be read to its end. The session lives on.
     #[error("the message could not be delivered: {0}")]
     NotDelivered(#[source] Arc<dyn std::error::Error + Send + Sync>),

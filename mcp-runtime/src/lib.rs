@@ -24,7 +24,10 @@ pub mod typed;
 
 pub use checked::{CheckedSession, Event};
 pub use driver::{Outcome, Transport};
-pub use error::{AnnouncedVersion, Endless, Error, Mismatch, Overdue, Reason, Renewal, StepError};
+pub use error::{
+    AnnouncedVersion, Endless, Error, InvalidReply, Mismatch, Overdue, Reason, Renewal, ReplyProblem,
+    StepError,
+};
 pub use jsonrpc::RpcError;
 pub use mcp_protocol_machine::{Capabilities, Capability, RequestId, Token, Violation, ViolationKind};
 pub use options::{Options, Rate, answer_version};

@@ -48,6 +48,8 @@ mod opening;
 mod paging;
 #[path = "typed/raw.rs"]
 mod raw;
+#[path = "typed/rejected.rs"]
+mod rejected;
 #[path = "typed/resting.rs"]
 mod resting;
 #[path = "typed/serving.rs"]

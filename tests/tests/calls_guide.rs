@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpError, McpServer, server};
 use mcp_runtime::transport::{Transport, duplex};
-use mcp_runtime::{Endless, Error, Options, Overdue, Rate, RpcError};
+use mcp_runtime::{Endless, Error, Options, Overdue, Rate, ReplyProblem, RpcError};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -78,6 +78,7 @@ impl server::Handler for Tools {
                     () = context.cancelled() => Err(RpcError::internal_error("nobody will read this")),
                 }
             }
+            "long" => Ok(CallToolResult::text("x".repeat(2000))),
             "steps" => {
                 for step in 1..=4_u32 {
                     context.send_progress(progress(f64::from(step))).await.map_err(failed)?;
@@ -153,6 +154,29 @@ async fn taking_back() {
     let canceller = call.canceller();
     let (outcome, _) = tokio::join!(call, async { canceller.cancel_with(&json!({ "reason": "enough" })) });
     assert!(matches!(outcome, Err(Error::Cancelled)));
+}
+
+#[tokio::test]
+async fn replies_that_cannot_be_accepted() {
+    let (near, far) = duplex();
+    let server = McpServer::new(far);
+    tokio::spawn(server.incoming().serve(Tools));
+    let welcoming = async {
+        let (_, server) = server.recv_initialize().await.unwrap();
+        server.send_initialize_result(welcome()).await.unwrap().recv_initialized().await.unwrap()
+    };
+    let client = McpClient::with_options(near, Options::new().max_message_bytes(1024));
+    let greeting = async { client.initialize(hello()).await.unwrap().1.send_initialized().await.unwrap() };
+    let (client, _server) = tokio::join!(greeting, welcoming);
+    let params = tool("long");
+    match client.call_tool(params).await {
+        Err(Error::InvalidReply(reply)) => {
+            assert_eq!(reply.method, "tools/call");
+            assert!(matches!(reply.problem, ReplyProblem::TooLong(1024)));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(client.list_tools(None).await.unwrap().tools.len(), 1);
 }
 
 #[tokio::test]

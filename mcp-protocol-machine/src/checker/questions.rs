@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use crate::capability::Capabilities;
 use crate::copies::Running;
-use crate::exchange::{Place, RequestId, Token};
+use crate::exchange::{Place, RequestId, Standing, Token};
 use crate::protocol::{
-    Action, Condition, Direction, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
+    Action, Condition, Direction, Edge, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
 };
 use crate::violation::{Violation, ViolationKind};
 
@@ -280,6 +280,31 @@ impl Checker {
     /// there be several.
     pub fn linear_request(&self, direction: Direction, request: MessageIndex) -> Option<&RequestId> {
         self.asked(direction.flip()).linear_request(request)
+    }
+
+    /// Whether it matters to a linear channel which reply in this direction a running request gets: its replies and its
+    /// refusal lead to different states.
+    pub fn reply_decides(&self, direction: Direction, id: &RequestId) -> bool {
+        let Standing::Running(request, Place::Linear(channel)) = self.asked(direction.flip()).standing(id)
+        else {
+            return false;
+        };
+        let answers = |edge: &&Edge| {
+            let kind = self.protocol.message(edge.message).map(|table| table.kind);
+            let of = match kind {
+                Some(Kind::Reply { request } | Kind::Refusal { request }) => Some(request),
+                _ => None,
+            };
+            edge.direction == direction && of == Some(request)
+        };
+        let place = self.channels.iter().find(|(_, number, _)| *number == channel);
+        let state = place.and_then(|(_, _, state)| self.state(state));
+        let mut targets =
+            state.iter().flat_map(|state| state.edges.iter()).filter(answers).map(|edge| edge.action);
+        match targets.next() {
+            Some(first) => targets.any(|other| other != first),
+            None => true,
+        }
     }
 
     /// The id of the running request that a report in this direction is about.

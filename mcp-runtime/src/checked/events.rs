@@ -58,7 +58,8 @@ pub enum Event {
         /// What the peer said.
         error: RpcError,
     },
-    /// A request of this side will have no reply: it was taken back, took too long, or the session is over.
+    /// A request of this side will have no reply: it was taken back, took too long, its reply cannot be accepted, or the
+    /// session is over.
     Failed {
         /// The request of this side.
         id: RequestId,
@@ -234,6 +235,10 @@ impl CheckedSession {
             });
         }
         let event = match (body, id) {
+            (Body::Rejected(error), _) => match self.asked_as(answers) {
+                Some(id) => Event::Failed { id, error },
+                None => return Poll::Ready(Some(Err(error))),
+            },
             (Body::Refusal(error), _) => match self.asked_as(answers) {
                 Some(id) => Event::Refused { id, error },
                 // A refusal answers a request; there is no other.

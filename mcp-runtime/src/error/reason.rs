@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use mcp_protocol_machine::TableError;
 
-use super::Error;
+use super::{Error, InvalidReply};
 use crate::driver::{End, Outcome};
 use crate::jsonrpc::RpcError;
 
@@ -35,6 +35,9 @@ pub enum Reason {
     /// The peer sent more steps of a linear channel than this side has room for.
     #[error("the peer runs ahead: {0} messages were waiting to be taken")]
     InputFull(usize),
+    /// The reply to a step cannot be accepted, so it is not known in which state the peer is.
+    #[error("{0}")]
+    InvalidReply(#[source] InvalidReply),
     /// The peer has lost the session, and it could not be begun anew.
     #[error("the peer does not know the session any more: {0}")]
     SessionInvalid(#[source] Renewal),
@@ -85,6 +88,7 @@ impl From<Error> for Reason {
             Error::Disconnected { reason } => reason,
             Error::SessionInvalid => Reason::SessionInvalid(Renewal::NotOurs),
             Error::Closed => Reason::PeerClosed,
+            Error::InvalidReply(reply) => Reason::InvalidReply(reply),
             Error::NotDelivered(error) | Error::SessionProvider(error) => Reason::NotDelivered(error),
             error => Reason::Failed(Arc::new(io::Error::other(error))),
         }

@@ -15,7 +15,7 @@ use mcp_protocol_machine::RequestId;
 use super::RpcError;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 use super::envelope::{Envelope, parse};
-use super::envelope::{Malformed, utf8};
+use super::envelope::{Fault, Malformed, utf8};
 use super::scan::Scanner;
 
 /// Whether a line holds a list rather than one message.
@@ -37,7 +37,7 @@ pub(crate) fn batch(line: &[u8], most: usize) -> Result<Vec<&RawValue>, Malforme
         } else {
             RpcError::parse_error(format!("the batch is not JSON: {error}"))
         };
-        Malformed::from_sketch(error, Scanner::scan(line))
+        Malformed::from_sketch(error, Fault::Malformed, Scanner::scan(line))
     })
 }
 

@@ -43,17 +43,48 @@ pub(crate) struct Malformed {
     pub(crate) id: Option<RequestId>,
     /// An id that is a number or a text and still cannot be used, as it came.
     pub(crate) raw_id: Option<Box<str>>,
-    /// The line was meant as a reply, which is not answered; whoever waits for it is told.
-    pub(crate) is_reply: bool,
+    /// What the line was meant as.
+    pub(crate) seems: Seems,
+    /// What keeps it from being read, where that is not what stands in it.
+    pub(crate) fault: Fault,
     /// The line was meant as JSON-RPC at all.
     pub(crate) structured: bool,
 }
 
+/// What a malformed line was meant as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seems {
+    /// It has a `result` or an `error` and no `method`. Replies are not answered.
+    Reply,
+    /// It has neither a `method` nor a `result` nor an `error`.
+    Neither,
+    /// It has a `method`, or is no message at all.
+    Other,
+}
+
+/// Why a line cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It is longer than so many bytes.
+    TooLong(usize),
+    /// It nests deeper than so many levels.
+    TooDeep(usize),
+    NotUtf8,
+    /// It is not JSON, or not JSON-RPC.
+    Malformed,
+}
+
 impl Malformed {
-    pub(super) fn from_sketch(error: RpcError, sketch: Sketch) -> Malformed {
+    pub(super) fn from_sketch(error: RpcError, fault: Fault, sketch: Sketch) -> Malformed {
+        let is_object = sketch.structured && !sketch.list;
         Malformed {
             error: Box::new(error),
-            is_reply: sketch.outcome && !sketch.method && !sketch.list,
+            seems: match (sketch.method, sketch.outcome) {
+                (false, true) if is_object => Seems::Reply,
+                (false, false) if is_object => Seems::Neither,
+                _ => Seems::Other,
+            },
+            fault,
             structured: sketch.structured,
             id: sketch.id,
             raw_id: None,
@@ -64,7 +95,7 @@ impl Malformed {
     pub(crate) fn too_long(limit: usize, sketch: Sketch) -> Malformed {
         let error =
             RpcError::invalid_request(format!("the message is longer than the limit of {limit} bytes"));
-        Malformed::from_sketch(error, sketch)
+        Malformed::from_sketch(error, Fault::TooLong(limit), sketch)
     }
 }
 
@@ -76,7 +107,7 @@ pub(crate) fn parse(line: &[u8], deepest: usize) -> Result<Envelope<'_>, Malform
     }
     if too_deep(line, deepest) {
         let error = RpcError::invalid_request(format!("the message nests deeper than {deepest} levels"));
-        return Err(Malformed::from_sketch(error, Scanner::scan(line)));
+        return Err(Malformed::from_sketch(error, Fault::TooDeep(deepest), Scanner::scan(line)));
     }
     if text.trim_ascii_start().starts_with('[') {
         let sketch = Scanner::scan(line);
@@ -84,7 +115,7 @@ pub(crate) fn parse(line: &[u8], deepest: usize) -> Result<Envelope<'_>, Malform
             Ok(_) => RpcError::invalid_request("a batch is not permitted here: send each message on its own"),
             Err(error) => RpcError::parse_error(format!("the message is not JSON: {error}")),
         };
-        return Err(Malformed::from_sketch(error, sketch));
+        return Err(Malformed::from_sketch(error, Fault::Malformed, sketch));
     }
     let parts = serde_json::from_str::<Parts<'_>>(text).map_err(|error| {
         let error = if error.is_data() {
@@ -92,7 +123,7 @@ pub(crate) fn parse(line: &[u8], deepest: usize) -> Result<Envelope<'_>, Malform
         } else {
             RpcError::parse_error(format!("the message is not JSON: {error}"))
         };
-        Malformed::from_sketch(error, Scanner::scan(line))
+        Malformed::from_sketch(error, Fault::Malformed, Scanner::scan(line))
     })?;
     parts.classify()
 }
@@ -101,7 +132,7 @@ pub(crate) fn parse(line: &[u8], deepest: usize) -> Result<Envelope<'_>, Malform
 pub(super) fn utf8(line: &[u8]) -> Result<&str, Malformed> {
     std::str::from_utf8(line).map_err(|error| {
         let error = RpcError::parse_error(format!("the message is not UTF-8: {error}"));
-        Malformed::from_sketch(error, Scanner::scan(line))
+        Malformed::from_sketch(error, Fault::NotUtf8, Scanner::scan(line))
     })
 }
 
@@ -237,7 +268,12 @@ impl<'a> Parts<'a> {
             error: Box::new(RpcError::invalid_request(problem)),
             id,
             raw_id,
-            is_reply: self.method.is_none() && (self.result.is_some() || self.error.is_some()),
+            seems: match (self.method, self.result.or(self.error)) {
+                (None, Some(_)) => Seems::Reply,
+                (None, None) => Seems::Neither,
+                (Some(_), _) => Seems::Other,
+            },
+            fault: Fault::Malformed,
             structured: true,
         }
     }
@@ -318,11 +354,15 @@ mod tests {
 
     #[test]
     fn replies_are_told_from_requests() {
-        assert!(refused(r#"{"jsonrpc":"1.0","id":5,"result":1}"#).is_reply);
-        assert!(refused(r#"{"jsonrpc":"2.0","id":5,"result":1,"error":1}"#).is_reply);
-        assert!(refused(r#"{"jsonrpc":"2.0","id":5,"result":{,}}"#).is_reply);
-        assert!(!refused(r#"{"jsonrpc":"1.0","id":5,"method":"x"}"#).is_reply);
-        assert!(!refused("[]").is_reply);
+        let seems = |line: &str| refused(line).seems;
+        assert_eq!(seems(r#"{"jsonrpc":"1.0","id":5,"result":1}"#), Seems::Reply);
+        assert_eq!(seems(r#"{"jsonrpc":"2.0","id":5,"result":1,"error":1}"#), Seems::Reply);
+        assert_eq!(seems(r#"{"jsonrpc":"2.0","id":5,"result":{,}}"#), Seems::Reply);
+        assert_eq!(seems(r#"{"jsonrpc":"2.0","id":5}"#), Seems::Neither);
+        assert_eq!(seems(r#"{"jsonrpc":"2.0","id":5,}"#), Seems::Neither);
+        assert_eq!(seems(r#"{"jsonrpc":"1.0","id":5,"method":"x"}"#), Seems::Other);
+        assert_eq!(seems("[]"), Seems::Other);
+        assert_eq!(seems("7"), Seems::Other);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(crate) mod write;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub(crate) use batch::asked;
 pub(crate) use batch::{batch, is_batch};
-pub(crate) use envelope::{Envelope, Malformed, parse, undecodable};
+pub(crate) use envelope::{Envelope, Fault, Malformed, Seems, parse, undecodable};
 pub use error::RpcError;
 pub(crate) use id::parse_id;
 pub(crate) use lines::{Line, Lines};

@@ -54,6 +54,8 @@ pub(crate) struct LinearInput {
 pub(crate) enum Body {
     Payload(Option<Box<str>>),
     Refusal(RpcError),
+    /// The reply that came cannot be accepted. Whatever it says, the state behind it is the same, or the session is over.
+    Rejected(Error),
 }
 
 /// What a session value does with a linear input that waits.

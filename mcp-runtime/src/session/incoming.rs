@@ -18,8 +18,8 @@ use super::names::{Names, id_at, to_be_read};
 use super::outgoing::Answer;
 use super::trace::Outcome;
 use crate::driver::MessageKind;
-use crate::error::{Error, Reason};
-use crate::jsonrpc::{Envelope, Line, Malformed, RpcError, is_batch, parse};
+use crate::error::{Error, Reason, ReplyProblem};
+use crate::jsonrpc::{Envelope, Line, Malformed, RpcError, Seems, is_batch, parse};
 use crate::report::{Cause, Report};
 
 impl Engine {
@@ -73,16 +73,19 @@ impl Engine {
     }
 
     pub(super) fn malformed_came(&mut self, malformed: Malformed) {
-        let Malformed { error, id, raw_id, is_reply, structured } = malformed;
+        let Malformed { error, id, raw_id, seems, fault, structured } = malformed;
         let error = *error;
         self.report(Report::Malformed { error: error.clone(), id: id.clone() });
-        if is_reply {
-            // Replies are not answered, but whoever waits for this one should not wait for ever.
-            if let Some(id) =
-                id.filter(|id| matches!(self.checker.awaiting(Direction::Receive, id), Awaiting::Request(_)))
-            {
-                self.reply_came(&id, Err(error));
-            }
+        // Without a `method`, the id of a running request of this side is what tells a reply. Replies are not answered,
+        // but the caller is told.
+        let answers = id.as_ref().filter(|id| {
+            seems != Seems::Other
+                && matches!(self.checker.awaiting(Direction::Receive, id), Awaiting::Request(_))
+        });
+        if let Some(id) = answers {
+            return self.malformed_reply_came(id, fault, error);
+        }
+        if seems == Seems::Reply {
             return;
         }
         match (&id, raw_id) {
@@ -291,14 +294,8 @@ impl Engine {
         let (mut step, message) = match judged {
             Ok(judged) => judged,
             Err(violation) => {
-                if let RequestId::Number(number) = id {
-                    self.complete(*number, Err(Error::NotPermitted(violation.clone())));
-                }
-                if let Some(copy) = self.checker.copy_of(Direction::Send, id) {
-                    self.copy_ended(copy, Error::NotPermitted(violation.clone()));
-                }
-                self.not_awaited(id);
-                return self.refused(None, violation);
+                self.refused(None, violation.clone());
+                return self.reply_rejected(id, ReplyProblem::NotPermitted(violation));
             }
         };
         self.accepted(&mut step, message, outcome.as_ref().ok().copied(), true);
@@ -344,7 +341,7 @@ impl Engine {
     }
 
     /// A linear input, as it has just come.
-    fn input(
+    pub(super) fn input(
         &mut self,
         message: MessageIndex,
         id: Option<RequestId>,
@@ -369,7 +366,7 @@ impl Engine {
     }
 
     /// A linear input was accepted.
-    fn linear_came(&mut self, input: LinearInput, kind: StepKind) {
+    pub(super) fn linear_came(&mut self, input: LinearInput, kind: StepKind) {
         if self.linear.len() >= self.options.max_linear {
             let left_out = match &input.id {
                 Some(id) if self.is_undone_by_refusal(input.message, kind) => {

@@ -10,9 +10,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, Edge, Origin as Author};
 use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
 
 use super::engine::{Engine, Phase};
-use super::trace::Outcome;
 use crate::driver::{MessageKind, Origin, Outgoing, Outlet, Place, Received};
-use crate::error::Error;
 use crate::jsonrpc::{Line, Scanner};
 
 /// What a session keeps for a transport that carries messages.
@@ -241,31 +239,5 @@ impl Engine {
         let id = RequestId::Number(id);
         matches!(self.phase, Phase::Open)
             && matches!(self.checker.awaiting(Direction::Receive, &id), Awaiting::Request(_))
-    }
-
-    /// A request of this side that is no step was not delivered, or nothing will answer it.
-    pub(crate) fn request_failed(&mut self, id: i64, error: Error) {
-        let name = RequestId::Number(id);
-        let Awaiting::Request(request) = self.checker.awaiting(Direction::Receive, &name) else { return };
-        if !matches!(self.phase, Phase::Open) {
-            return;
-        }
-        let copy = self.checker.copy_of(Direction::Send, &name);
-        // For the state machine it is as if the peer had refused the request.
-        if let Some(refusal) = self.names.refusal(&self.protocol, request)
-            && self.checker.reply(Direction::Receive, &name, refusal).is_err()
-        {
-            return;
-        }
-        self.trace_over(Direction::Send, &name, Outcome::Lost);
-        self.not_awaited(&name);
-        self.end_awaiting();
-        if self.calls.contains_key(&id) {
-            self.complete(id, Err(error));
-        } else if !self.debt_paid(&name)
-            && let Some(copy) = copy
-        {
-            self.copy_ended(copy, error);
-        }
     }
 }

@@ -13,6 +13,7 @@
 //! - `alternatives.rs`: what conditions tell apart is sent as what it is.
 //! - `outgoing.rs`: calls, notifications, replies, cancellations of this side.
 //! - `incoming.rs`: lines of the peer; `batches.rs`: several messages on one; `arrivals.rs`: what they become.
+//! - `rejected.rs`: replies that this side cannot accept.
 //! - `rate.rs`: how fast the peer may ask.
 //! - `trace.rs`: spans and events for whoever listens.
 //! - `timers.rs`: what waits for a time; `exchanges.rs`: linear requests that nobody waits for any more.
@@ -41,6 +42,7 @@ mod names;
 mod outgoing;
 mod questions;
 mod rate;
+mod rejected;
 #[cfg(test)]
 mod tests;
 mod timers;

@@ -106,6 +106,9 @@ impl Session {
                 {
                     return Taken::Read(Err(self.refused(error)));
                 }
+                Some(LinearInput { body: Body::Rejected(error), .. }) => {
+                    return Taken::Read(Err(StepError::Ended(error)));
+                }
                 taken => taken,
             };
             let input = Input { link: self.seat.link.clone(), taken, before, session: Some(self) };
@@ -135,6 +138,7 @@ impl Session {
                     self.seat.cannot_work_with(id, before, *error)?;
                     continue;
                 }
+                Some(LinearInput { body: Body::Rejected(error), .. }) => return Err(error),
                 taken => taken,
             };
             let input = Input { link: self.seat.link.clone(), taken, before, session: None };
@@ -231,6 +235,7 @@ impl Session {
             let written = matches!(wanted, Wanted::Message(wanted) if wanted == message);
             let payload = match input.body {
                 Body::Payload(payload) => payload,
+                Body::Rejected(error) => return Poll::Ready(Err(error)),
                 Body::Refusal(error) if written => refusal_text(&error),
                 Body::Refusal(error) => return Poll::Ready(Err(Error::Refused(error))),
             };
@@ -453,6 +458,8 @@ fn body_text(body: Body) -> Option<Box<str>> {
     match body {
         Body::Payload(payload) => payload,
         Body::Refusal(error) => refusal_text(&error),
+        // What takes an input has looked for this before.
+        Body::Rejected(_) => None,
     }
 }
 

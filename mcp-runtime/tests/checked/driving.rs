@@ -1,8 +1,11 @@
 //! A session from its first message to its end, by name alone.
 
-use mcp_runtime::{Error, Event, Reason, RpcError};
+use mcp_runtime::typed::Side;
+use mcp_runtime::{CheckedSession, Error, Event, Options, Reason, RpcError};
 use serde_json::{Value, json};
 
+use super::desk;
+use super::raw::raw;
 use super::{as_request, is_idle, next, notification, open, reply, request, strangers};
 
 #[tokio::test]
@@ -39,6 +42,33 @@ async fn a_refused_request_is_undone_and_may_be_sent_again() {
     assert_eq!(visitor.state_name(), "Greeting");
     visitor.request("hello", &json!({})).await.unwrap();
     request(&mut clerk).await;
+}
+
+#[tokio::test]
+async fn a_reply_that_is_rejected_fails_its_request_and_ends_the_session_if_it_would_have_moved_it_on() {
+    let (wire, mut peer) = raw();
+    let mut visitor = CheckedSession::start(wire, &desk::PROTOCOL, Side::Client, Options::default());
+    visitor.request("hello", &json!({})).await.unwrap();
+    peer.say(json!({"jsonrpc":"2.0","id":0,"result":{"capabilities":{}}})).await;
+    reply(&mut visitor).await;
+    visitor.notify("ready", &()).await.unwrap();
+    // It leads back, whatever the reply says.
+    let asked = visitor.request("count", &1).await.unwrap();
+    peer.say(json!({"jsonrpc":"2.0","id":asked,"result":2,"error":{}})).await;
+    let Event::Failed { id, error } = next(&mut visitor).await else { panic!() };
+    assert_eq!((id, visitor.state_name()), (asked, "Open".to_owned()));
+    assert!(matches!(error, Error::InvalidReply(_)), "{error}");
+
+    let (wire, mut peer) = raw();
+    let mut visitor = CheckedSession::start(wire, &desk::PROTOCOL, Side::Client, Options::default());
+    let asked = visitor.request("hello", &json!({})).await.unwrap();
+    peer.say(json!({"jsonrpc":"2.0","id":asked,"result":{},"error":{}})).await;
+    let Event::Failed { id, error } = next(&mut visitor).await else { panic!() };
+    assert_eq!(id, asked);
+    assert!(matches!(error, Error::InvalidReply(_)), "{error}");
+    let ended = visitor.next().await;
+    assert!(matches!(ended, Err(Error::Disconnected { reason: Reason::InvalidReply(_) })), "{ended:?}");
+    assert!(visitor.request("hello", &json!({})).await.is_err());
 }
 
 #[tokio::test]

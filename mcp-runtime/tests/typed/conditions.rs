@@ -17,7 +17,7 @@ mod sale {
 }
 
 use mcp_runtime::transport::duplex;
-use mcp_runtime::{Error, Mismatch, Options, Report, RpcError, StepError};
+use mcp_runtime::{Error, Mismatch, Options, ReplyProblem, Report, RpcError, StepError};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
@@ -346,7 +346,10 @@ async fn a_reply_of_no_kind_is_a_violation_and_the_call_ends() {
     };
     let (error, ()) = tokio::join!(asking, answering);
     let words = "the result of `approve` of the client holds nothing by which it is known: `if approved` or `if reason`";
-    assert!(matches!(&error, Error::NotPermitted(violation) if violation.to_string() == words), "{error}");
+    let Error::InvalidReply(reply) = &error else { panic!("{error}") };
+    assert!(
+        matches!(&reply.problem, ReplyProblem::NotPermitted(violation) if violation.to_string() == words)
+    );
     assert_eq!(*reports.lock().unwrap(), [words]);
 }
 

@@ -39,6 +39,12 @@ impl Raw {
         self.writer.write_all(format!("{message}\n").as_bytes()).await.unwrap();
     }
 
+    /// Says a line that may be no message at all.
+    pub(crate) async fn say_line(&mut self, line: &[u8]) {
+        self.writer.write_all(line).await.unwrap();
+        self.writer.write_all(b"\n").await.unwrap();
+    }
+
     /// The next message; nothing at the end of the stream.
     pub(crate) async fn hear(&mut self) -> Option<Value> {
         let line = self.lines.next_line().await.unwrap()?;

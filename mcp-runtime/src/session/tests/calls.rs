@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use mcp_protocol_machine::RequestId;
-use mcp_protocol_machine::protocol::Side;
+use mcp_protocol_machine::protocol::{Condition, Side};
 use serde_json::json;
 
-use super::desk::messages::{APPROVE, ASK, BELL, HELLO, LOOK, PING};
+use super::desk::messages::{APPROVE, ASK, BELL, HELLO, LOOK, PING, WELCOME};
 use super::pair::{End, settle};
+use crate::error::{Error, Reason};
 use crate::options::Options;
+use crate::session::Body;
 
 #[test]
 fn two_engines_shake_hands_and_talk() {
@@ -65,6 +67,21 @@ fn a_broken_reply_ends_the_call_too() {
         client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},{broken}"#));
         assert!(matches!(client.outcome(id), Some(Err(_))), "{broken}");
     }
+}
+
+#[test]
+fn a_step_whose_reply_is_none_that_there_is_ends_the_session() {
+    let mut protocol = super::desk::PROTOCOL.clone();
+    let welcome = &mut protocol.messages.to_mut()[usize::from(WELCOME.0)];
+    welcome.condition = Some(Condition { path: vec!["capabilities".into()].into(), literal: None });
+    let client = End::over(protocol, Side::Client, Options::default());
+    client.link.with(|engine| engine.request(HELLO, "{}", false, false)).unwrap();
+    client.feed(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
+    assert_eq!(client.reports().len(), 1);
+    let input = client.linear().unwrap();
+    assert!(matches!(&input.body, Body::Rejected(Error::InvalidReply(reply)) if reply.method == "hello"));
+    let ended = client.link.with(|engine| engine.closed());
+    assert!(matches!(ended, Some(Error::Disconnected { reason: Reason::InvalidReply(_) })), "{ended:?}");
 }
 
 #[test]

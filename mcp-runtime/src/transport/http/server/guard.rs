@@ -10,7 +10,7 @@ use axum::http::{HeaderValue, StatusCode};
 use mcp_protocol_machine::RequestId;
 
 use super::options::{Allowed, ServerOptions};
-use crate::jsonrpc::{Envelope, parse};
+use crate::jsonrpc::{Envelope, Seems, parse};
 use crate::transport::http::{EVENT_STREAM, JSON};
 
 /// With what a request is refused.
@@ -33,7 +33,9 @@ impl Refused {
         match parse(message, crate::Options::default().max_depth) {
             Ok(Envelope::Request { id, .. }) => Refused { id: Some(id), ..self },
             Ok(_) => self,
-            Err(malformed) => Refused { id: malformed.id.filter(|_| !malformed.is_reply), ..self },
+            Err(malformed) => {
+                Refused { id: malformed.id.filter(|_| malformed.seems != Seems::Reply), ..self }
+            }
         }
     }
 }
