@@ -20,7 +20,7 @@ use std::io;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Reason};
 use crate::report::Report;
@@ -212,6 +212,9 @@ pub enum Outcome {
     Closed,
     /// The future of the transport was dropped before its end, perhaps with the tokio runtime that it ran on.
     Dropped,
+    /// The end took longer than [`Options::close_timeout`](crate::Options::close_timeout), here in full, and the transport
+    /// was dropped.
+    TimedOut(Duration),
     /// A stream failed; the first error.
     Failed(Arc<io::Error>),
     /// The child process has exited and was waited for.
@@ -241,6 +244,7 @@ impl fmt::Display for Outcome {
         match self {
             Outcome::Closed => formatter.write_str("closed"),
             Outcome::Dropped => formatter.write_str("the transport was dropped before the session had ended"),
+            Outcome::TimedOut(limit) => write!(formatter, "closing took longer than {limit:?}"),
             Outcome::Failed(error) => write!(formatter, "the transport failed: {error}"),
             Outcome::Exited { status, after } => {
                 write!(formatter, "the peer's process has ended ({status})")?;

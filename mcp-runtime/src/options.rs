@@ -72,6 +72,11 @@ pub struct Options {
     /// How long a session that this side closes lets handlers go on that are working on requests of the peer, whose
     /// replies are still sent. Zero drops them at once. Default: 1 second.
     pub close_grace: Duration,
+    /// How long the end of a session may take in all, from `close`, or from when it is over for another reason: the
+    /// handlers' [`close_grace`](Self::close_grace), what is still to be written, and the shutdown of a child. Then the
+    /// transport is dropped, which kills a child, and `close` returns an error with
+    /// [`Reason::CloseTimedOut`](crate::Reason::CloseTimedOut). Default: 10 seconds.
+    pub close_timeout: Duration,
     /// Whether handlers that still run when the session is over go on to their end. If not, they have
     /// [`close_grace`](Self::close_grace) from the end of the session on; then their futures are dropped. Default: no.
     pub keep_handlers: bool,
@@ -116,6 +121,7 @@ impl Default for Options {
             unattended_after: Duration::from_secs(10),
             abandon_grace: Duration::from_secs(1),
             close_grace: Duration::from_secs(1),
+            close_timeout: Duration::from_secs(10),
             keep_handlers: false,
             answer_grace: Duration::from_secs(300),
             timeout: None,
@@ -275,6 +281,13 @@ impl Options {
         self
     }
 
+    /// Sets [`close_timeout`](Self::close_timeout).
+    #[must_use]
+    pub fn close_timeout(mut self, limit: Duration) -> Options {
+        self.close_timeout = limit;
+        self
+    }
+
     /// Sets [`keep_handlers`](Self::keep_handlers).
     #[must_use]
     pub fn keep_handlers(mut self, keep: bool) -> Options {
@@ -356,6 +369,7 @@ impl fmt::Debug for Options {
             .field("unattended_after", &self.unattended_after)
             .field("abandon_grace", &self.abandon_grace)
             .field("close_grace", &self.close_grace)
+            .field("close_timeout", &self.close_timeout)
             .field("keep_handlers", &self.keep_handlers)
             .field("answer_grace", &self.answer_grace)
             .field("timeout", &self.timeout)

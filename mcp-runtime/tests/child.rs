@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_runtime::driver::{End, Means, Outcome, Transport};
-use mcp_runtime::transport::{Child, ShutdownTimes};
+use mcp_runtime::transport::{Child, ENVIRONMENT, ShutdownTimes};
 use support::{Script, guarded};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -185,17 +185,14 @@ async fn a_child_that_closes_its_output_and_lives_on_has_ended_its_stream() {
 }
 
 #[tokio::test]
-async fn a_grandchild_that_holds_the_output_is_not_waited_for() {
+async fn a_grandchild_that_holds_the_output_is_not_waited_for_and_ends() {
     guarded(async {
         let times = ShutdownTimes { linger: MOMENT, ..PATIENT };
         let (script, _) = start(shell("sleep 3600 & echo $!; exit 5"), times);
         let (status, _) = exited(script.until_terminated().await);
         assert_eq!(status.code(), Some(5));
         assert!(script.look(|seen| matches!(seen.end, Some(End::Exited(_)))));
-        if let Ok(id) = script.look(|seen| seen.text()).trim().parse() {
-            let id = rustix::process::Pid::from_raw(id).unwrap();
-            rustix::process::kill_process(id, rustix::process::Signal::KILL).unwrap();
-        }
+        until_ended(script.look(|seen| seen.text()).trim().parse().unwrap()).await;
     })
     .await;
 }
@@ -291,6 +288,99 @@ async fn a_child_that_takes_no_more_input_and_stays_is_told_of_in_time() {
         script.until(|seen| seen.output_error.is_some()).await;
         script.abandon();
         exited(script.until_terminated().await);
+    })
+    .await;
+}
+
+/// The id of a process that the child has started and told of in its first line.
+async fn grandchild(script: &Script) -> u32 {
+    script.until(|seen| seen.input.ends_with(b"\n")).await;
+    script.look(|seen| seen.text().trim().parse().unwrap())
+}
+
+/// Reaped by whoever adopts it, which takes a moment; a zombie has ended.
+async fn until_ended(id: u32) {
+    let ended = || match std::fs::read_to_string(format!("/proc/{id}/stat")) {
+        Ok(text) => text.rsplit(')').next().unwrap().trim_start().starts_with('Z'),
+        Err(_) => true,
+    };
+    while !ended() {
+        tokio::time::sleep(MOMENT).await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_child_has_started_ends_with_it() {
+    guarded(async {
+        let times = ShutdownTimes { linger: MOMENT, ..PATIENT };
+        let (script, _) = start(shell("sleep 3600 >/dev/null & echo $!; exec cat"), times);
+        let started = grandchild(&script).await;
+        script.finish();
+        exited(script.until_terminated().await);
+        until_ended(started).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_child_has_started_is_killed_where_it_does_not_end() {
+    guarded(async {
+        let times = ShutdownTimes { linger: MOMENT, after_terminate: MOMENT, ..PATIENT };
+        let stubborn = "(trap '' TERM; while :; do sleep 0.01; done) >/dev/null & echo $!; exec cat";
+        let (script, _) = start(shell(stubborn), times);
+        let started = grandchild(&script).await;
+        script.finish();
+        exited(script.until_terminated().await);
+        until_ended(started).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn dropping_the_transport_kills_what_the_child_has_started() {
+    guarded(async {
+        let child = Child::spawn(shell("sleep 3600 >/dev/null & echo $!; exec cat")).unwrap();
+        let script = Script::new();
+        let running = tokio::spawn(child.run(script.clone()));
+        let started = grandchild(&script).await;
+        running.abort();
+        assert!(matches!(script.until_terminated().await, Outcome::Dropped));
+        until_ended(started).await;
+    })
+    .await;
+}
+
+/// The environment of a child, as `NAME=value` lines.
+async fn environment(builder: mcp_runtime::transport::ChildBuilder) -> Vec<String> {
+    let script = Script::new();
+    tokio::spawn(builder.shutdown_times(PATIENT).spawn().unwrap().run(script.clone()));
+    exited(script.until_terminated().await);
+    script.look(|seen| seen.text().lines().map(str::to_owned).collect())
+}
+
+#[tokio::test]
+async fn a_child_gets_a_short_list_of_variables_and_those_that_were_set() {
+    guarded(async {
+        // Cargo sets this one for tests.
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+        let command = || {
+            let mut command = Command::new("/usr/bin/env");
+            command.env("OF_THE_CALLER", "yes").env_remove("PATH");
+            command
+        };
+        let short = environment(Child::builder(command())).await;
+        assert!(short.contains(&"OF_THE_CALLER=yes".to_owned()), "{short:?}");
+        for line in &short {
+            let name = line.split('=').next().unwrap();
+            let known = ENVIRONMENT.contains(&name) || name == "OF_THE_CALLER";
+            assert!(known && name != "PATH", "{line}");
+        }
+        if let Ok(home) = std::env::var("HOME") {
+            assert!(short.contains(&format!("HOME={home}")), "{short:?}");
+        }
+        let all = environment(Child::builder(command()).inherit_environment()).await;
+        assert!(all.iter().any(|line| line.starts_with("CARGO_MANIFEST_DIR=")), "{all:?}");
+        assert!(all.contains(&"OF_THE_CALLER=yes".to_owned()), "{all:?}");
     })
     .await;
 }

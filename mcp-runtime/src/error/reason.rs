@@ -6,6 +6,7 @@
 use std::io;
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_protocol_machine::TableError;
 
@@ -44,6 +45,9 @@ pub enum Reason {
     /// The transport was dropped, perhaps with the tokio runtime that it ran on.
     #[error("the transport was dropped")]
     TransportDropped,
+    /// The end of the session took too long, and the transport was dropped.
+    #[error("closing took longer than {0:?}: `Options::close_timeout` says how long it may take")]
+    CloseTimedOut(Duration),
     /// The session was started outside of a tokio runtime.
     #[error("there is no tokio runtime to carry the session: start it inside of one")]
     NoRuntime,
@@ -110,6 +114,7 @@ impl From<&Outcome> for Reason {
         match outcome {
             Outcome::Closed => Reason::PeerClosed,
             Outcome::Dropped => Reason::TransportDropped,
+            Outcome::TimedOut(limit) => Reason::CloseTimedOut(*limit),
             Outcome::Failed(error) => Reason::Failed(Arc::clone(error)),
             Outcome::Exited { status, .. } => Reason::Exited(*status),
         }

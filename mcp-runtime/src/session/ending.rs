@@ -243,6 +243,10 @@ impl Engine {
 
     /// The transport is gone.
     pub(crate) fn terminated(&mut self, outcome: Outcome) {
+        // A transport that took too long is dropped, and says so after that was noted.
+        if self.outcome.is_some() {
+            return;
+        }
         let reason = Reason::from(&outcome);
         if let Phase::HalfClosed(_) = self.phase {
             self.end(Reason::PeerClosed);
@@ -266,7 +270,7 @@ impl Engine {
             return Poll::Pending;
         };
         Poll::Ready(match outcome {
-            Outcome::Failed(_) | Outcome::Dropped => {
+            Outcome::Failed(_) | Outcome::Dropped | Outcome::TimedOut(_) => {
                 Err(Error::Disconnected { reason: Reason::from(outcome) })
             }
             outcome => Ok(outcome.clone()),

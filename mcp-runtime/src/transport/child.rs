@@ -3,10 +3,12 @@
 //! In comes a [`Command`]; out comes a running [`Child`], a transport. At the end of the session it goes through the
 //! shutdown that the lifecycle document asks for: close its input, wait, `SIGTERM`, wait, `SIGKILL`. It refuses to
 //! leave a process behind: whatever happens to the session or to the future that carries it, the child is made to
-//! exit and is waited for.
+//! exit and is waited for. On Unix the child leads a process group of its own, which ends with it.
 
 mod builder;
+mod environment;
 mod errors;
+mod group;
 mod process;
 
 use std::fmt;
@@ -16,6 +18,7 @@ use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::time::Instant;
 
 pub use builder::{ChildBuilder, SpawnError};
+pub use environment::ENVIRONMENT;
 
 use self::errors::LinesTask;
 use self::process::{Exit, Process};
@@ -28,8 +31,9 @@ pub struct ShutdownTimes {
     pub flush: Duration,
     /// For the child to exit, from when its input was closed; then comes `SIGTERM`. Default 2 s.
     pub after_eof: Duration,
-    /// For the child to exit, from when it was sent `SIGTERM`; then comes `SIGKILL`. Default 2 s. Not used where
-    /// there are no signals: there the child is killed at once.
+    /// For the child to exit, from when it was sent `SIGTERM`; then comes `SIGKILL`. As long has what the child has
+    /// started and left behind, once the child has exited. Default 2 s. Not used where there are no signals: there the
+    /// child is killed at once.
     pub after_terminate: Duration,
     /// For what is left in the output of a child that has exited. Usually nothing is waited for: only a process that
     /// the child has started, and that still holds the pipe, can take this long. As long is a child that takes no
@@ -64,7 +68,8 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts `command` with default settings: its error output is this process's own.
+    /// Starts `command` with default settings: its error output is this process's own, and of this process's
+    /// environment it gets the variables of [`ENVIRONMENT`] alone.
     ///
     /// Must be called on a tokio runtime with I/O and time enabled.
     pub fn spawn(command: impl Into<Command>) -> Result<Child, SpawnError> {
@@ -97,6 +102,7 @@ impl Transport for Child {
         let Child { mut process, input, output, errors, times } = self;
         let mut pump = Pump::new(endpoint, Input::new(output), input);
         let outcome = carry(&mut pump, &mut process, &times).await;
+        process.end_group(times.after_terminate).await;
         if let Some(errors) = errors {
             errors.finish(times.linger).await;
         }

@@ -11,6 +11,6 @@ pub mod http;
 pub mod stdio;
 
 pub use crate::driver::Transport;
-pub use child::{Child, ChildBuilder, ShutdownTimes, SpawnError};
+pub use child::{Child, ChildBuilder, ENVIRONMENT, ShutdownTimes, SpawnError};
 pub use duplex::{Duplex, duplex};
 pub use stdio::{Stdio, stdio};

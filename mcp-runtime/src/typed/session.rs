@@ -4,6 +4,7 @@
 //! what it sends and with what it takes, and so lags the wire by the inputs that it has not taken. Refuses to be
 //! duplicated; the steps, in `steps.rs` and `inputs.rs`, consume it or borrow it mutably.
 
+use std::future::{Future, poll_fn};
 use std::sync::Arc;
 
 use mcp_protocol_machine::protocol::{
@@ -102,6 +103,20 @@ impl Seat {
     }
 }
 
+/// Carries a session until its transport has come to its end, which has limited time once the session is over.
+async fn carry(transport: impl Future<Output = ()>, link: Link) {
+    let limit = link.options().close_timeout;
+    let overtime = async {
+        poll_fn(|context| link.with(|engine| engine.poll_ending(context))).await;
+        tokio::time::sleep(limit).await;
+    };
+    tokio::select! {
+        biased;
+        () = transport => {}
+        () = overtime => link.with(|engine| engine.terminated(Outcome::TimedOut(limit))),
+    }
+}
+
 impl Session {
     /// Starts a session over a transport, which is carried by a task of its own on the tokio runtime at hand. Without
     /// one, every step and call fails with [`Reason::NoRuntime`].
@@ -141,7 +156,7 @@ impl Session {
         let link = Link::new(engine, protocol, side, options, limits);
         if let (None, Ok(runtime)) = (hopeless, runtime) {
             link.tick(tokio::time::Instant::now().into_std());
-            runtime.spawn(transport.run(link.clone()));
+            runtime.spawn(carry(transport.run(link.clone()), link.clone()));
         }
         Session {
             seat: Seat { link, state, channel: None, copy: None, within: None, left: false },

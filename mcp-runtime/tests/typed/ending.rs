@@ -1,9 +1,16 @@
 //! Ends: closing, dropping, vanishing.
 
-use mcp_runtime::{Error, Outcome, Reason};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mcp_runtime::driver::Endpoint;
+use mcp_runtime::transport::Transport;
+use mcp_runtime::{Error, Options, Outcome, Reason, Resumed};
 use serde_json::json;
 
-use super::desk::{Clerk, Visitor, server};
+use super::desk::{Clerk, Open, Visitor, server};
 use super::open;
 use super::raw::{raw, raw_with_room};
 
@@ -194,6 +201,48 @@ const CHATTY: &str = r#"
     echo '{"jsonrpc":"2.0","id":1,"result":"the answer"}'; echo
     read rest; echo 'goodbye'
 "#;
+
+/// Takes what is written and never comes to its end.
+struct Stuck(Arc<AtomicBool>);
+
+impl Transport for Stuck {
+    async fn run<E: Endpoint>(self, endpoint: E) {
+        struct Gone(Arc<AtomicBool>);
+        impl Drop for Gone {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::SeqCst);
+            }
+        }
+        let _gone = Gone(self.0);
+        loop {
+            let _output = poll_fn(|context| endpoint.poll_output(context, &mut Vec::new(), 1024)).await;
+            if let Some(deadline) = endpoint.next_deadline() {
+                tokio::time::sleep_until(deadline.into()).await;
+                endpoint.tick(tokio::time::Instant::now().into_std());
+            } else {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_has_one_limit_whatever_the_transport_does() {
+    let gone = Arc::new(AtomicBool::new(false));
+    let limit = Duration::from_secs(7);
+    let options = Options::new().close_timeout(limit);
+    let visitor = Visitor::<Open>::resume(Stuck(gone.clone()), Resumed::unknown().options(options));
+    let from = tokio::time::Instant::now();
+    let error = visitor.close().await.unwrap_err();
+    assert!(
+        matches!(error, Error::Disconnected { reason: Reason::CloseTimedOut(after) } if after == limit),
+        "{error}"
+    );
+    assert!(error.to_string().contains("Options::close_timeout"), "{error}");
+    assert_eq!(from.elapsed(), limit);
+    tokio::task::yield_now().await;
+    assert!(gone.load(Ordering::SeqCst), "the transport is dropped");
+}
 
 #[cfg(unix)]
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! Starting a child.
 //!
 //! In come a command and settings; out comes a running [`Child`] or a [`SpawnError`] that names the command and says
-//! what is probably wrong. It refuses to set anything that the caller can set on the command: arguments, environment
-//! and working directory are the command's own.
+//! what is probably wrong. Arguments and working directory are the command's own; of this process's environment the
+//! child gets a short list.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ use tokio::process::Command;
 
 use super::errors::{LinesTask, OnLine};
 use super::process::Process;
-use super::{Child, ShutdownTimes};
+use super::{Child, ShutdownTimes, environment};
 
 /// What becomes of the child's error output.
 enum Errors {
@@ -26,6 +26,7 @@ pub struct ChildBuilder {
     command: Command,
     errors: Errors,
     times: ShutdownTimes,
+    inherits_environment: bool,
 }
 
 impl std::fmt::Debug for ChildBuilder {
@@ -41,12 +42,38 @@ impl std::fmt::Debug for ChildBuilder {
 impl ChildBuilder {
     /// Default settings for `command`, a `Command` of tokio's or of the standard library.
     pub fn new(command: impl Into<Command>) -> Self {
-        Self { command: command.into(), errors: Errors::Inherit, times: ShutdownTimes::default() }
+        Self {
+            command: command.into(),
+            errors: Errors::Inherit,
+            times: ShutdownTimes::default(),
+            inherits_environment: false,
+        }
     }
 
     /// Sets how long each step of the shutdown may take.
     pub fn shutdown_times(mut self, times: ShutdownTimes) -> Self {
         self.times = times;
+        self
+    }
+
+    /// Gives the child every environment variable of this process.
+    ///
+    /// By default it gets those of [`ENVIRONMENT`](super::ENVIRONMENT) and what was set with `Command::env`: the
+    /// environment of a program often holds keys that its children should not see.
+    ///
+    /// ```no_run
+    /// # use mcp_runtime::transport::Child;
+    /// # use tokio::process::Command;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut command = Command::new("weather-server");
+    /// command.env("WEATHER_KEY", std::env::var("WEATHER_KEY")?);
+    /// let child = Child::spawn(command)?;                                             // that key and the short list
+    /// let all = Child::builder(Command::new("npx")).inherit_environment().spawn()?;   // everything
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn inherit_environment(mut self) -> Self {
+        self.inherits_environment = true;
         self
     }
 
@@ -66,7 +93,12 @@ impl ChildBuilder {
 
     /// Starts the child. Must be called on a tokio runtime with I/O and time enabled.
     pub fn spawn(self) -> Result<Child, SpawnError> {
-        let Self { mut command, errors, times } = self;
+        let Self { mut command, errors, times, inherits_environment } = self;
+        if !inherits_environment {
+            environment::restrict(&mut command);
+        }
+        #[cfg(unix)]
+        command.process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.stderr(match errors {
             Errors::Inherit => Stdio::inherit(),

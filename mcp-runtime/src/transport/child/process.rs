@@ -1,13 +1,14 @@
-//! One child process, from its start until it was waited for.
+//! One child process and what it has started, from its start until it was waited for.
 //!
-//! In comes a started child; out comes its exit. It refuses to be forgotten: if it is dropped first, the child is
-//! killed, and waited for in the background.
+//! In comes a started child; out comes its exit. It refuses to be forgotten: if it is dropped first, the child and its
+//! process group are killed, and the child is waited for in the background.
 
 use std::io;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::group::Group;
 use crate::driver::{End, Means, Outcome, duplicate};
 
 /// How a process has ended, or why that could not be learned.
@@ -33,11 +34,13 @@ impl Exit {
 pub(super) struct Process {
     /// Nothing once the child was waited for.
     child: Option<tokio::process::Child>,
+    group: Group,
 }
 
 impl Process {
+    /// A child that leads a process group of its own.
     pub(super) fn new(child: tokio::process::Child) -> Self {
-        Self { child: Some(child) }
+        Self { group: Group::of(child.id()), child: Some(child) }
     }
 
     pub(super) fn id(&self) -> Option<u32> {
@@ -48,32 +51,31 @@ impl Process {
     pub(super) async fn wait(&mut self) -> Exit {
         let Some(child) = &mut self.child else { return std::future::pending().await };
         let result = child.wait().await;
+        self.group.leader_gone();
         self.child = None;
         Exit(result)
     }
 
-    /// Asks the process to terminate; false where that cannot be asked.
-    #[cfg(unix)]
-    pub(super) fn terminate(&self) -> bool {
-        // The id is valid: the child has not been waited for, so nobody else can have got it.
-        let id = self.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
-        id.is_some_and(|id| rustix::process::kill_process(id, rustix::process::Signal::TERM).is_ok())
+    /// Ends what the child has started and left behind; to be called once it was waited for.
+    pub(super) async fn end_group(&mut self, patience: Duration) {
+        self.group.end(patience).await;
     }
 
-    /// Asks the process to terminate; false where that cannot be asked.
-    #[cfg(not(unix))]
+    /// Asks the process and what it has started to terminate; false where that cannot be asked.
     pub(super) fn terminate(&self) -> bool {
-        false
+        self.group.terminate()
     }
 
-    /// Kills the process.
+    /// Kills the process and what it has started.
     pub(super) fn kill(&mut self) -> io::Result<()> {
+        self.group.kill();
         self.child.as_mut().map_or(Ok(()), tokio::process::Child::start_kill)
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
+        self.group.kill();
         let Some(mut child) = self.child.take() else { return };
         // The child may have exited already, which is as good.
         let _killed = child.start_kill();
