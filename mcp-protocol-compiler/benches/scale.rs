@@ -1,193 +1,176 @@
 //! How the compiler's work grows with the protocol: `cargo bench -p mcp-protocol-compiler --bench scale`.
 //!
-//! Each shape is compiled at growing sizes: the text parsed, both roles checked and related, and the code generated.
-//! The table gives milliseconds (the best of several runs) and microseconds a state; where the latter stays level the
-//! work grows linearly. Name a shape behind `--` to run that one only, and numbers for sizes of one's own.
+//! Each shape is compiled at growing sizes, each in a process of its own: the text parsed, the roles built, related and
+//! closed, and the code generated. The table gives milliseconds for each stage and the most memory that the process
+//! held. Name shapes behind `--` to run these only, and numbers for sizes of one's own; `compatible` and `twice` relate
+//! the roles so, or put two of the shape side by side; `text` prints the text.
 #![allow(
     clippy::print_stdout,
     clippy::panic,
     reason = "a benchmark prints its table, and stops where it cannot run"
 )]
 
-use std::fmt::Write as _;
+mod shapes;
+
+use std::io;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+use mcp_protocol_compiler::diagram::Diagram;
 use mcp_protocol_compiler::source::SourceMap;
-use mcp_protocol_compiler::{Compilation, compile, generate, parser};
-
-/// What one shape is called, how it is written at a size, and at which sizes.
-struct Shape {
-    name: &'static str,
-    write: fn(usize) -> String,
-    sizes: &'static [usize],
-}
-
-const SHAPES: &[Shape] = &[
-    Shape { name: "chain", write: chain, sizes: &[100, 1_000, 10_000, 100_000] },
-    Shape { name: "wide choice", write: wide, sizes: &[100, 1_000, 10_000, 50_000] },
-    Shape { name: "nested choice", write: nested, sizes: &[1, 2, 3, 4, 5, 6] },
-    Shape { name: "long copy", write: copy, sizes: &[100, 1_000, 10_000] },
-    Shape { name: "streaming", write: streaming, sizes: &[10, 50, 100, 1_000, 10_000] },
-    Shape { name: "binary tree", write: tree, sizes: &[6, 9, 12, 16] },
-    Shape { name: "definitions", write: definitions, sizes: &[100, 1_000, 10_000, 100_000] },
-];
+use mcp_protocol_compiler::{Compilation, compile, generate, parser, relation};
+use shapes::{SHAPES, Shape, Variant};
 
 /// With more states than this the code is not generated: it would take gigabytes.
-const MOST_GENERATED: usize = 100_001;
+const MOST_GENERATED: usize = 10_001;
+
+/// What the command line asks for.
+struct Asked {
+    shapes: Vec<&'static Shape>,
+    sizes: Vec<usize>,
+    variant: Variant,
+    text: bool,
+    /// Measure in this process, and print one line.
+    here: bool,
+}
 
 fn main() {
-    let arguments: Vec<String> =
-        std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let sizes: Vec<usize> = arguments.iter().filter_map(|argument| argument.parse().ok()).collect();
-    let only: Vec<&String> = arguments.iter().filter(|argument| argument.parse::<usize>().is_err()).collect();
-    println!(
-        "{:<14} {:>8} {:>9} {:>10} {:>10} {:>10} {:>10}",
-        "shape", "size", "states", "parse ms", "check ms", "code ms", "µs/state"
-    );
-    for shape in SHAPES
-        .iter()
-        .filter(|shape| only.is_empty() || only.iter().any(|name| shape.name.contains(name.as_str())))
-    {
-        for size in if sizes.is_empty() { shape.sizes } else { &sizes } {
-            measure(shape, *size);
+    let mut asked =
+        Asked { shapes: Vec::new(), sizes: Vec::new(), variant: Variant::Dual, text: false, here: false };
+    for argument in std::env::args().skip(1) {
+        match argument.as_str() {
+            "compatible" => asked.variant = Variant::Compatible,
+            "twice" => asked.variant = Variant::Twice,
+            "text" => asked.text = true,
+            "--here" => asked.here = true,
+            other if other.starts_with('-') => {}
+            other => match (other.parse(), Shape::named(other)) {
+                (Ok(size), _) => asked.sizes.push(size),
+                (_, Some(shape)) => asked.shapes.push(shape),
+                _ => panic!("there is no shape {other}"),
+            },
+        }
+    }
+    if asked.shapes.is_empty() {
+        asked.shapes = SHAPES.iter().collect();
+    }
+    if !asked.here && !asked.text {
+        println!(
+            "{:<18} {:>8} {:>9} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8}",
+            "shape",
+            "size",
+            "text B",
+            "states",
+            "parse ms",
+            "check ms",
+            "relate",
+            "close",
+            "races",
+            "code ms",
+            "draw ms",
+            "MiB"
+        );
+    }
+    for shape in &asked.shapes {
+        for size in if asked.sizes.is_empty() { shape.sizes } else { &asked.sizes } {
+            let Some(text) = shape.text(*size, asked.variant) else { continue };
+            match (asked.text, asked.here) {
+                (true, _) => print!("{text}"),
+                (_, true) => measure(shape, *size, &text),
+                _ => apart(shape, *size, asked.variant),
+            }
         }
     }
 }
 
-fn measure(shape: &Shape, size: usize) {
-    let text = (shape.write)(size);
-    let parse = best(|| {
+/// Measures in a process of its own.
+fn apart(shape: &Shape, size: usize, variant: Variant) {
+    let program = std::env::current_exe().unwrap_or_else(|error| panic!("{error}"));
+    let mut command = Command::new(program);
+    command.args([shape.name, &size.to_string(), "--here"]);
+    match variant {
+        Variant::Dual => {}
+        Variant::Compatible => _ = command.arg("compatible"),
+        Variant::Twice => _ = command.arg("twice"),
+    }
+    match command.status() {
+        Ok(status) if status.success() => {}
+        _ => println!("{:<18} {size:>8} is killed", shape.name),
+    }
+}
+
+fn measure(shape: &Shape, size: usize, text: &str) {
+    let files = shapes::files(text);
+    let (parse, _) = timed(|| {
         let mut sources = SourceMap::new();
-        let file = sources.add("bench.session", text.as_str());
-        parser::parse(&sources, file)
+        for (name, file) in &files {
+            let file = sources.add(name.as_str(), String::from_utf8_lossy(file).as_ref());
+            std::hint::black_box(parser::parse(&sources, file));
+        }
     });
-    let whole = best(|| compiled(&text));
-    let compilation = compiled(&text);
+    let (whole, compilation) = timed(|| compiled(&files));
+    let memory = most_held();
+    let check = whole.saturating_sub(parse);
+    let start = format!("{:<18} {size:>8} {:>9}", shape.name, text.len());
     let Some(protocol) = &compilation.protocol else {
-        println!("{:<14} {size:>8}  does not compile: {:?}", shape.name, compilation.diagnostics.first());
+        let codes: Vec<_> = compilation.diagnostics.iter().map(|found| found.code.0).take(3).collect();
+        println!(
+            "{start} {:>8} {:>9} {:>9} {:>50} {memory:>8}",
+            codes.join(","),
+            milliseconds(parse),
+            milliseconds(check),
+            ""
+        );
         return;
     };
-    let states = protocol.client.as_ref().map_or(0, |client| client.states.len());
-    let code = (states <= MOST_GENERATED).then(|| best(|| generate::items(protocol, &compilation.sources)));
-    let check = whole.saturating_sub(parse);
+    let (Some(client), Some(server)) = (&protocol.client, &protocol.server) else { return };
+    let wanted = relation::Wanted::Dual;
+    let messages = &protocol.declarations.messages;
+    let (relate, _) = timed(|| relation::relate(client, server, messages, wanted));
+    let (close, _) = timed(|| relation::close(&mut client.clone(), &mut server.clone(), messages));
+    let (races, _) = timed(|| relation::races(client, server, messages));
+    let edges: usize = client.states.iter().map(|state| state.edges.len()).sum();
+    let generates = edges <= 4 * MOST_GENERATED;
+    let code = generates.then(|| timed(|| generate::items(protocol, &compilation.sources)).0);
+    let draw = (edges <= MOST_GENERATED / 20)
+        .then(|| timed(|| Diagram::new(client, &protocol.declarations).svg()).0);
+    let optional = |time: Option<Duration>| time.map_or_else(|| "-".to_owned(), milliseconds);
     println!(
-        "{:<14} {size:>8} {states:>9} {:>10} {:>10} {:>10} {:>10.2}",
-        shape.name,
+        "{start} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {memory:>8}",
+        client.states.len(),
         milliseconds(parse),
         milliseconds(check),
-        code.map_or_else(|| "-".to_owned(), milliseconds),
-        whole.as_secs_f64() * 1e6 / states.max(1) as f64,
+        milliseconds(relate),
+        milliseconds(close),
+        milliseconds(races),
+        optional(code),
+        optional(draw),
     );
 }
 
-fn compiled(text: &str) -> Compilation {
-    compile(Path::new("bench.session"), &mut |_| Ok(text.as_bytes().to_vec()))
-        .unwrap_or_else(|error| panic!("{error}"))
+fn compiled(files: &std::collections::HashMap<String, Vec<u8>>) -> Compilation {
+    let mut read = |path: &Path| {
+        let found = path.to_str().and_then(|path| files.get(path));
+        found.cloned().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    };
+    compile(Path::new("main.session"), &mut read).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The most memory that this process held, in MiB, where the system says it.
+fn most_held() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<usize>().ok());
+    kibibytes.map_or_else(|| "?".to_owned(), |kibibytes| (kibibytes / 1024).to_string())
 }
 
 fn milliseconds(time: Duration) -> String {
-    format!("{:.3}", time.as_secs_f64() * 1e3)
+    format!("{:.1}", time.as_secs_f64() * 1e3)
 }
 
-/// The best of a few runs, fewer where one takes long.
-fn best<T>(mut run: impl FnMut() -> T) -> Duration {
-    let mut best = Duration::MAX;
-    let started = Instant::now();
-    for _ in 0..10 {
-        let start = Instant::now();
-        std::hint::black_box(run());
-        best = best.min(start.elapsed());
-        if started.elapsed() > Duration::from_secs(2) {
-            break;
-        }
-    }
-    best
-}
-
-const HEAD: &str = "client C\nserver S = dual C\n";
-
-fn notifications(count: usize) -> String {
-    (0..count).fold(String::from(HEAD), |mut text, number| {
-        let _ = writeln!(text, "notification M{number} \"m/{number}\"");
-        text
-    })
-}
-
-/// `!M0 . ?M1 . !M2 . …`
-fn chain(size: usize) -> String {
-    let mut text = notifications(4) + "C = ";
-    for number in 0..size {
-        let _ = write!(text, "{}M{} . ", if number % 2 == 0 { '!' } else { '?' }, number % 4);
-    }
-    text + "End\n"
-}
-
-/// One choice of many branches.
-fn wide(size: usize) -> String {
-    let branches: Vec<String> = (0..size).map(|number| format!("!M{number} . x")).collect();
-    format!("{}C = rec x . ( {} ⊕ End )\n", notifications(size), branches.join(" ⊕ "))
-}
-
-/// Choices in choices, four branches each, no two alike.
-fn nested(level: usize) -> String {
-    fn choice(level: usize, leaf: &mut usize) -> String {
-        if level == 0 {
-            *leaf += 1;
-            return format!("!M{} . !M{} . End", *leaf % 5, *leaf % 7);
-        }
-        let (sign, operator) = if level.is_multiple_of(2) { ('!', " ⊕ ") } else { ('?', " & ") };
-        let branches: Vec<String> =
-            (0..4).map(|branch| format!("{sign}M{branch} . ({})", choice(level - 1, leaf))).collect();
-        branches.join(operator)
-    }
-    format!("{}C = {}\n", notifications(8), choice(level, &mut 0))
-}
-
-/// A copy with so many steps, which a key ties to it.
-fn copy(size: usize) -> String {
-    let mut text = String::from("protocol Copy\nrequest Watch \"watch\" (String) -> Watching\n");
-    let mut keys = String::from("key dish = Watch.dish");
-    let mut steps = String::new();
-    for index in 0..size {
-        let _ = writeln!(text, "notification Step{index} \"step/{index}\" (String)");
-        let _ = write!(keys, " | Step{index}.dish");
-        let _ = write!(steps, "!Step{index} . ");
-    }
-    text + &keys
-        + "\nclient Guest\nserver Waiter = dual Guest\nGuest = *Watched\nWatched = !Watch . ?Watching . "
-        + &steps
-        + "End\n"
-}
-
-/// A stream whose first steps are unrolled.
-fn streaming(size: usize) -> String {
-    let mut text = notifications(4) + "C = ";
-    for _ in 0..size {
-        text += "!M0 . ?M1 . ";
-    }
-    text + "rec x . ( !M0 . ?M1 . x ⊕ !M2 . End )\n"
-}
-
-/// A tree of choices, with leaves that differ so that it stays a tree.
-fn tree(depth: usize) -> String {
-    fn branch(depth: usize, leaf: &mut usize) -> String {
-        if depth == 0 {
-            *leaf += 1;
-            let digits =
-                [*leaf % 8, (*leaf / 8) % 8, (*leaf / 64) % 8, (*leaf / 512) % 8, (*leaf / 4096) % 8];
-            return digits.iter().fold(String::new(), |text, digit| text + &format!("!M{digit} . ")) + "End";
-        }
-        format!("!M0 . ({}) ⊕ !M1 . ({})", branch(depth - 1, leaf), branch(depth - 1, leaf))
-    }
-    format!("{}C = {}\n", notifications(8), branch(depth, &mut 0))
-}
-
-/// A chain in which every step is a definition.
-fn definitions(size: usize) -> String {
-    let mut text = notifications(4) + "C = D0\n";
-    for number in 0..size {
-        let _ = writeln!(text, "D{number} = !M{} . D{}", number % 4, number + 1);
-    }
-    text + &format!("D{size} = End\n")
+fn timed<T>(run: impl FnOnce() -> T) -> (Duration, T) {
+    let start = Instant::now();
+    let result = run();
+    (start.elapsed(), result)
 }

@@ -20,6 +20,11 @@ use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::{Compilation, compile, generate};
 use peak_alloc::PeakAlloc;
 
+#[path = "../benches/shapes/mod.rs"]
+mod shapes;
+
+use shapes::{Shape, Variant};
+
 #[global_allocator]
 static HELD: PeakAlloc = PeakAlloc;
 
@@ -437,4 +442,50 @@ fn a_chain_of_ten_thousand_imports() {
     // Each of them leads back to the first.
     let outcome = outcome(chain("import \"main.session\"\n"));
     assert!(outcome.codes.contains(&"S0042"), "{:?}", outcome.codes.first());
+}
+
+/// Sets of open requests are states, so a few requests that are answered in any order are too many; where the text
+/// has mistakes it is these that are reported, and not the size that they would lead to.
+#[test]
+fn requests_that_are_open_in_any_order() {
+    let _alone = alone();
+    let text = |name: &str, size| Shape::named(name).unwrap().text(size, Variant::Dual).unwrap();
+    for name in ["open requests", "open in a copy"] {
+        bounded("S0115", text(name, 30));
+    }
+    let outcome = refused("S0301", text("open by mistake", 30));
+    assert_eq!(outcome.codes.iter().filter(|code| **code == "S0115").count(), 0, "{}", outcome.report);
+}
+
+/// What the requests that stay open take grows as the text does.
+#[test]
+fn requests_in_one_another() {
+    let _alone = alone();
+    let shape = Shape::named("nested requests").unwrap();
+    for size in [200, 1_500] {
+        assert!(of(shape.text(size, Variant::Dual).unwrap()).compiled);
+    }
+}
+
+/// What is held for a protocol grows as its text does, whatever grows in it.
+#[test]
+fn shapes_that_grow() {
+    let _alone = alone();
+    // These have quadratically many edges, which are counted and refused above a limit, or no more levels than fit.
+    let others = ["mixed steps", "mixed chain", "mixed nest", "nested choice", "tree", "recursion", "groups"]
+        .into_iter()
+        .chain(["copies on the way", "open requests", "open in a copy", "open by mistake", "misspelt"])
+        .chain(["cancellable"]);
+    let others: Vec<&str> = others.collect();
+    for shape in shapes::SHAPES.iter().filter(|shape| !others.contains(&shape.name)) {
+        for variant in [Variant::Dual, Variant::Compatible, Variant::Twice] {
+            let Some(texts) = shape.text(40, variant).zip(shape.text(400, variant)) else { continue };
+            let taken = |text: String| {
+                let files = shapes::files(&text);
+                held(move || compiled(&files)).1
+            };
+            let (small, large) = (taken(texts.0), taken(texts.1));
+            assert!(large < small * 20, "{}, {variant:?}: {small} and {large} bytes", shape.name);
+        }
+    }
 }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateKind};
 
 use super::raw::{RawEdge, RawState, end_of_copies};
+use crate::hash::Set;
 use crate::resolve::Declarations;
 use crate::source::Span;
 
@@ -46,11 +47,13 @@ pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
         .collect();
     let mut steps: BTreeMap<usize, Vec<RawEdge>> = BTreeMap::new();
     let mut targets: BTreeMap<(Direction, MessageIndex), usize> = BTreeMap::new();
+    let mut over = end_of_copies(states);
     for state in 0..states.len() {
         let starts: Vec<usize> = states.get(state).map_or_else(Vec::new, |place| {
             place.edges.iter().filter(|edge| edge.spawn).map(|edge| edge.target).collect()
         });
         let mut added: Vec<RawEdge> = Vec::new();
+        let mut known_here: Set<(Direction, MessageIndex)> = Set::default();
         for start in starts {
             let known = match steps.remove(&start) {
                 Some(known) => known,
@@ -59,18 +62,16 @@ pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
                     .filter(|(action, _)| !opens.contains(action))
                     .map(|((direction, message), span)| {
                         // Both sides may have a step: whoever takes it answers it.
-                        let target = *targets
-                            .entry((direction, message))
-                            .or_insert_with(|| body(states, declarations, direction, message, span));
+                        let target = *targets.entry((direction, message)).or_insert_with(|| {
+                            body(states, declarations, (direction, message), span, &mut over)
+                        });
                         edge(direction, message, target, true, span)
                     })
                     .collect(),
             };
             for step in &known {
-                let same =
-                    |known: &RawEdge| (known.direction, known.message) == (step.direction, step.message);
                 let rests = states.get(state).is_some_and(|place| place.only.rests(step.direction));
-                if !rests && !added.iter().any(same) {
+                if !rests && known_here.insert((step.direction, step.message)) {
                     added.push(step.clone());
                 }
             }
@@ -89,6 +90,8 @@ fn open_steps(
     start: usize,
 ) -> Vec<((Direction, MessageIndex), Span)> {
     let mut found: Vec<((Direction, MessageIndex), Span)> = Vec::new();
+    let mut known: Set<(Direction, MessageIndex)> = Set::default();
+    let mut reached: Set<usize> = Set::from_iter([start]);
     let mut seen = vec![start];
     let mut next = 0;
     while let Some(place) = seen.get(next).and_then(|state| states.get(*state)) {
@@ -98,11 +101,11 @@ fn open_steps(
             let kind = declarations.message(edge.message).map(|message| message.table.kind);
             if matches!(kind, Some(Kind::Request | Kind::Notification))
                 && is_open(declarations, edge.message)
-                && !found.iter().any(|(known, _)| *known == action)
+                && known.insert(action)
             {
                 found.push((action, edge.span));
             }
-            if !seen.contains(&edge.target) {
+            if reached.insert(edge.target) {
                 seen.push(edge.target);
             }
         }
@@ -115,11 +118,11 @@ fn open_steps(
 fn body(
     states: &mut Vec<RawState>,
     declarations: &Declarations,
-    direction: Direction,
-    message: MessageIndex,
+    (direction, message): (Direction, MessageIndex),
     span: Span,
+    over: &mut Option<usize>,
 ) -> usize {
-    let over = end_of_copies(states).unwrap_or_else(|| push(states, StateKind::End, None, Vec::new(), span));
+    let over = *over.get_or_insert_with(|| push(states, StateKind::End, None, Vec::new(), span));
     let kind = declarations.message(message).map(|message| message.table.kind);
     if kind != Some(Kind::Request) {
         return over;

@@ -1,6 +1,6 @@
 //! Cancels of linear requests.
 //!
-//! In: an automaton with its refusals, and the linear requests that are open in each state. Out: the same with an edge
+//! In: an automaton with its refusals, and the request that opened the copy in each state, as long as it is open. Out: the same with an edge
 //! for each request that may be cancelled. Refuses cancels after which the two sides could be in different states, and
 //! two of one direction in one state: the state has one edge for a message.
 
@@ -10,6 +10,7 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin};
 
 use super::minimise::classes;
 use super::raw::{Open, Raw, RawEdge, RawState, answer, sign};
+use super::refuse::answered;
 use crate::checks::refusals;
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Declarations;
@@ -18,7 +19,7 @@ use crate::resolve::Declarations;
 /// matter which of them a cancel crosses.
 pub(super) fn add(
     raw: &mut Raw,
-    open: &[Vec<Open>],
+    openers: &[Option<Open>],
     declarations: &Declarations,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
@@ -29,12 +30,16 @@ pub(super) fn add(
     let classes = classes(&raw.states);
     let class = |state: usize| classes.get(state).copied();
     let mut reported: BTreeSet<MessageIndex> = BTreeSet::new();
-    for (place, open) in raw.states.iter_mut().zip(open) {
+    for (place, opener) in raw.states.iter_mut().zip(openers) {
         let mut added: Vec<RawEdge> = Vec::new();
-        for (direction, request) in open.iter().copied() {
-            let declared = declarations.message(request).filter(|declared| declared.table.cancellable);
+        let linear = answered(&place.edges, declarations).into_keys().filter(|open| Some(*open) != *opener);
+        for (direction, request) in linear {
+            let Some(declared) = declarations.message(request).filter(|declared| declared.table.cancellable)
+            else {
+                continue;
+            };
             let answers = answers(place, direction, request, declarations);
-            let (Some(declared), Some(first)) = (declared, answers.first()) else { continue };
+            let Some(first) = answers.first() else { continue };
             let same = answers.iter().all(|edge| class(edge.target) == class(first.target));
             let other = added.iter().find(|edge| edge.direction == direction);
             if same && other.is_none() {

@@ -142,19 +142,19 @@ fn confused(states: &[RawState], declarations: &Declarations, diagnostics: &mut 
     for (start, by, opener) in starts {
         let cancellable = declarations.message(opener).is_some_and(|message| message.table.cancellable);
         // What the other side may still be sending when the opener ends a copy.
-        let ending = walk(states, start, |_| true).into_iter().filter(|state| {
+        let ending = walk(states, [start], |_| true).into_iter().filter(|state| {
             cancellable
                 || states.get(*state).is_some_and(|place| {
                     place.edges.iter().any(|edge| edge.direction == by && is_end(states, edge.target))
                 })
         });
-        let late: BTreeSet<MessageIndex> = ending
-            .flat_map(|state| walk(states, state, |edge| edge.direction != by))
+        let late: BTreeSet<MessageIndex> = walk(states, ending, |edge| edge.direction != by)
+            .into_iter()
             .filter_map(|state| states.get(state))
             .flat_map(|place| place.edges.iter().filter(|edge| edge.direction != by))
             .map(|edge| edge.message)
             .collect();
-        for state in walk(states, start, |edge| edge.direction == by) {
+        for state in walk(states, [start], |edge| edge.direction == by) {
             let edges = states.get(state).map_or(&[][..], |place| &place.edges);
             for edge in edges.iter().filter(|edge| edge.direction != by) {
                 let Some(message) = declarations.message(edge.message) else { continue };
@@ -174,10 +174,14 @@ fn is_end(states: &[RawState], state: usize) -> bool {
     states.get(state).is_some_and(|place| place.kind == StateKind::End)
 }
 
-/// The states that certain edges lead to from one, itself included.
-fn walk(states: &[RawState], start: usize, along: impl Fn(&RawEdge) -> bool) -> BTreeSet<usize> {
+/// The states that certain edges lead to from some, these included.
+fn walk(
+    states: &[RawState],
+    starts: impl IntoIterator<Item = usize>,
+    along: impl Fn(&RawEdge) -> bool,
+) -> BTreeSet<usize> {
     let mut seen = BTreeSet::new();
-    let mut waiting = vec![start];
+    let mut waiting: Vec<usize> = starts.into_iter().collect();
     while let Some(state) = waiting.pop() {
         if seen.insert(state)
             && let Some(place) = states.get(state)
@@ -192,8 +196,13 @@ fn walk(states: &[RawState], start: usize, along: impl Fn(&RawEdge) -> bool) -> 
 /// The states of copies in which the request that opened them has no reply yet.
 fn unanswered(states: &[RawState], declarations: &Declarations) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
+    // A body that runs in many states has its edges in each of them.
+    let mut seen = BTreeSet::new();
     for opener in states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn)) {
         let message = declarations.message(opener.message);
+        if !seen.insert((opener.direction, opener.message, opener.target)) {
+            continue;
+        }
         if message.is_none_or(|message| message.table.kind != Kind::Request) {
             continue;
         }
@@ -203,7 +212,7 @@ fn unanswered(states: &[RawState], declarations: &Declarations) -> BTreeSet<usiz
                 && matches!(kind, Some(Kind::Reply { request } | Kind::Refusal { request })
                     if request == opener.message)
         };
-        found.extend(walk(states, opener.target, |edge| !answers(edge)));
+        found.extend(walk(states, [opener.target], |edge| !answers(edge)));
     }
     found
 }
@@ -260,6 +269,7 @@ fn starts(raw: &Raw) -> impl Iterator<Item = &RawEdge> {
 /// The session types of copies, in order of appearance. A body without a name has none.
 pub(super) fn types(raw: &Raw, resolution: &Resolution) -> Vec<CopyType> {
     let mut found: Vec<CopyType> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     // A body that runs in many states is one edge in each of them.
     let mut seen: BTreeSet<(usize, usize)> = BTreeSet::new();
     for edge in starts(raw) {
@@ -271,7 +281,8 @@ pub(super) fn types(raw: &Raw, resolution: &Resolution) -> Vec<CopyType> {
             continue;
         };
         let start = StateIndex(u32::try_from(edge.target).unwrap_or(u32::MAX));
-        if let Some(known) = found.iter_mut().find(|known| known.name == definition.name.text) {
+        let known = places.get(definition.name.text.as_str()).and_then(|place| found.get_mut(*place));
+        if let Some(known) = known {
             if !known.starts.contains(&start) && life(raw, &resolution.declarations, edge.target).is_some() {
                 known.starts.push(start);
             }
@@ -280,6 +291,7 @@ pub(super) fn types(raw: &Raw, resolution: &Resolution) -> Vec<CopyType> {
         if life(raw, &resolution.declarations, edge.target).is_none() {
             continue;
         }
+        places.insert(&definition.name.text, found.len());
         found.push(CopyType {
             name: definition.name.text.clone(),
             span: definition.span,

@@ -10,25 +10,29 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, Only, Origin, Stat
 
 use super::graph::{Graph, NodeId};
 use super::head::{ChoiceHead, Head, Heads};
-use super::raw::{Open, Raw, RawEdge, RawState};
+use super::open::{OpenSet, OpenSets};
+use super::raw::{Raw, RawEdge, RawState};
 use crate::checks::{channels, choices, replies, size};
 use crate::diagnostic::Diagnostic;
 use crate::hash::{Map, Set};
 use crate::resolve::Resolution;
 use crate::source::Span;
 
+use told::Told;
+
 mod answers;
 mod bodies;
 mod meaning;
 mod only;
 mod overlaps;
+mod told;
 mod ways;
 
 /// Two places are one state if they are the same text with the same requests open and the same channels running.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     node: NodeId,
-    open: Vec<Open>,
+    open: OpenSet,
     running: usize,
     body: Option<Option<MessageIndex>>,
     only: Only,
@@ -57,7 +61,8 @@ pub(super) struct Explorer<'a> {
     running_numbers: HashMap<Vec<NodeId>, usize>,
     bodies: HashMap<NodeId, Vec<RawEdge>>,
     /// Which requests are open in each state.
-    open: Vec<Vec<Open>>,
+    open: Vec<OpenSet>,
+    open_sets: OpenSets,
     /// Where several channels start: the states of the linear ones, the bodies that are new, those that ran before.
     starts: Vec<(Vec<usize>, usize)>,
     /// The definition with `only` that each state is of.
@@ -73,12 +78,21 @@ pub(super) struct Explorer<'a> {
     named: Set<(usize, usize)>,
     /// The state whose edges are being found.
     current: Option<usize>,
-    /// How often a finding asked for the way to its place.
-    questions: Cell<usize>,
+    /// How often a finding asked for the way to its place, and how many states were looked at for the answers.
+    questions: Cell<(usize, usize)>,
+    told: Told,
+    /// How often each place was looked at with several requests open.
+    sets_seen: Map<NodeId, usize>,
 }
 
 /// How many edges a machine may have.
 const MOST_EDGES: usize = 1_000_000;
+
+/// How many states a machine may have.
+const MOST_STATES: usize = 250_000;
+
+/// With how many sets of open requests a place is looked at when there is an error already.
+const MOST_SETS_WITH_ERRORS: usize = 64;
 
 /// How many names states may have in all.
 const MOST_NAMES: usize = 1_000_000;
@@ -97,6 +111,7 @@ pub(super) fn explore(
             .count()
     };
     let before = errors(diagnostics);
+    let told = Told::behind(diagnostics);
     let mut explorer = Explorer {
         heads: Heads::new(graph, resolution),
         resolution,
@@ -108,6 +123,7 @@ pub(super) fn explore(
         running_numbers: HashMap::from([(Vec::new(), 0)]),
         bodies: HashMap::new(),
         open: Vec::new(),
+        open_sets: OpenSets::default(),
         starts: Vec::new(),
         only: Vec::new(),
         broken: false,
@@ -116,9 +132,11 @@ pub(super) fn explore(
         reached: Set::default(),
         named: Set::default(),
         current: None,
-        questions: Cell::new(0),
+        questions: Cell::default(),
+        told,
+        sets_seen: Map::default(),
     };
-    let start = explorer.target(start, Vec::new(), 0, None, Via::default())?;
+    let start = explorer.target(start, OpenSet::EMPTY, 0, None, Via::default())?;
     explorer.run();
     // What follows looks along the edges, and what is in error has none, be it an action or a name that means
     // nothing: it would only repeat what is known.
@@ -130,7 +148,8 @@ pub(super) fn explore(
         explorer.unanswered();
         super::copies::no_steps(&explorer.states, &resolution.declarations, explorer.diagnostics);
         super::copies::untied(&explorer.states, &resolution.declarations, explorer.diagnostics);
-        let missing = super::replies::missing(&explorer.states, &explorer.open, &resolution.declarations);
+        let open = (explorer.open.as_slice(), &explorer.open_sets);
+        let missing = super::replies::missing(&explorer.states, open, &resolution.declarations);
         explorer.diagnostics.extend(missing);
         explorer.overlaps();
     }
@@ -143,12 +162,19 @@ impl Explorer<'_> {
     fn run(&mut self) {
         while let Some((state, key)) = self.waiting.pop() {
             let Head::Choice(choice) = self.heads.head(key.node, self.diagnostics) else { continue };
+            if self.seen_enough(&key) {
+                continue;
+            }
             self.current = Some(state);
             let mut edges = self.edges(&choice, &key);
             let own = edges.len();
             self.count += own;
             let span = self.states.get(state).map_or(Span::default(), |place| place.span);
             edges.extend(self.spawns(key.running, key.only, span));
+            if self.states.len() > MOST_STATES {
+                self.too_large(span);
+            }
+            self.told.forget_repeated(self.diagnostics);
             if self.full {
                 return;
             }
@@ -159,11 +185,43 @@ impl Explorer<'_> {
         }
     }
 
+    /// Whether there is an error and a place has been looked at with so many sets of open requests that further ones
+    /// would tell nothing new.
+    fn seen_enough(&mut self, key: &Key) -> bool {
+        if !self.open_sets.asked_twice(key.open) {
+            return false;
+        }
+        let seen = self.sets_seen.entry(key.node).or_default();
+        *seen += 1;
+        *seen > MOST_SETS_WITH_ERRORS && self.told.errors()
+    }
+
+    /// Reports that there is more than can be built, and what makes it so: where most of the states are one place of
+    /// the text, each with another set of open requests, that is it.
+    fn too_large(&mut self, place: Span) {
+        if std::mem::replace(&mut self.full, true) {
+            return;
+        }
+        self.broken = true;
+        let mut sets: Map<NodeId, usize> = Map::default();
+        for key in self.keys.keys().filter(|key| self.open_sets.asked_twice(key.open)) {
+            *sets.entry(key.node).or_default() += 1;
+        }
+        let most = sets.into_iter().max_by_key(|(node, count)| (*count, std::cmp::Reverse(*node)));
+        self.diagnostics.push(match most {
+            Some((node, count)) if count > self.states.len() / 4 => {
+                size::too_many_open_sets(self.heads.graph.span(node), count)
+            }
+            _ if self.count > MOST_EDGES => size::too_many_edges(place, MOST_EDGES),
+            _ => size::too_many_states(place, MOST_STATES),
+        });
+    }
+
     /// The state behind a node; `None` if something wrong stands there.
     fn target(
         &mut self,
         node: NodeId,
-        open: Vec<Open>,
+        open: OpenSet,
         running: usize,
         body: Option<Option<MessageIndex>>,
         via: Via,
@@ -198,12 +256,12 @@ impl Explorer<'_> {
                     self.diagnostics.push(channels::channels_in_body(span));
                     return None;
                 }
-                for (direction, message) in &open {
-                    let action = self.action(*direction, *message);
-                    let reply = self.answer(*direction, *message);
-                    self.diagnostics.push(replies::open_across_channels(&action, span, &reply));
-                }
                 if !open.is_empty() {
+                    for (direction, message) in self.open_sets.requests(open) {
+                        let action = self.action(direction, message);
+                        let reply = self.answer(direction, message);
+                        self.diagnostics.push(replies::open_across_channels(&action, span, &reply));
+                    }
                     return None;
                 }
                 let running = self.more_running(running, &parallel.replicated);
@@ -228,7 +286,7 @@ impl Explorer<'_> {
                     several => {
                         let parts: Option<Vec<usize>> = several
                             .iter()
-                            .map(|part| self.target(*part, Vec::new(), running, body, via))
+                            .map(|part| self.target(*part, OpenSet::EMPTY, running, body, via))
                             .collect();
                         let parts = parts?;
                         self.starts.push((parts.clone(), running));
@@ -276,7 +334,7 @@ impl Explorer<'_> {
             definitions: Vec::new(),
             span,
         });
-        self.open.push(key.open.clone());
+        self.open.push(key.open);
         self.only.push(None);
         self.also_named(state, from);
         if kind == StateKind::End {
@@ -285,7 +343,7 @@ impl Explorer<'_> {
                 place.edges = spawns;
             }
         }
-        self.keys.insert(key.clone(), state);
+        self.keys.insert(key, state);
         if kind == StateKind::Linear {
             self.waiting.push((state, key));
         }
@@ -336,7 +394,7 @@ impl Explorer<'_> {
         let mut edges: Vec<RawEdge> = Vec::new();
         let mut seen: Map<(Direction, MessageIndex), Span> = Map::default();
         for action in &choice.actions {
-            let Some(messages) = self.messages(action, &key.open) else { continue };
+            let Some(messages) = self.messages(action, key.open) else { continue };
             for message in messages {
                 if let Some(first) = seen.get(&(action.direction, message)) {
                     let text = self.action(action.direction, message);
@@ -344,7 +402,7 @@ impl Explorer<'_> {
                     continue;
                 }
                 seen.insert((action.direction, message), action.span);
-                let Some(open) = self.after(action, message, &key.open) else { continue };
+                let Some(open) = self.after(action, message, key.open) else { continue };
                 let before = Some((action.direction, key.node, key.only));
                 let via = Via { span: Some(action.span), before };
                 let Some(target) = self.target(action.next, open, key.running, key.body, via) else {

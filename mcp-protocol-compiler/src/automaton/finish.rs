@@ -6,7 +6,6 @@ use super::names::name;
 use super::raw::{Raw, RawEdge, RawState};
 use super::{Automaton, Edge, State, copies, explore, loops, lower, minimise, refuse};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::hash::Map;
 use crate::resolve::{Definition, Resolution, Role};
 
 /// Builds the automaton of one role; `None` if something is wrong with it.
@@ -25,37 +24,37 @@ fn build_raw(resolution: &Resolution, role: &Role, diagnostics: &mut Vec<Diagnos
         return None;
     }
     let raw = explore::explore(&graph, start, resolution, diagnostics)?;
-    let written = minimise::minimise(&raw);
-    let complete = refuse::refuse(&written, &resolution.declarations, diagnostics);
-    // Only a request has refusals and cancels: without one nothing was added, and nothing came apart.
+    let written = minimise::minimise(raw);
+    // Only a request has refusals and cancels: without one nothing is added.
     let asked = |edge: &RawEdge| {
         let message = resolution.declarations.message(edge.message);
         message.is_some_and(|message| message.table.kind == Kind::Request)
     };
-    match written.states.iter().flat_map(|state| &state.edges).any(asked) {
-        true => Some(in_order(&minimise::minimise(&complete))),
-        false => Some(in_order(&complete)),
+    if !written.states.iter().flat_map(|state| &state.edges).any(asked) {
+        return Some(in_order(written));
     }
+    let complete = refuse::refuse(&written, &resolution.declarations, diagnostics);
+    drop(written);
+    Some(in_order(minimise::minimise(complete)))
 }
 
 /// Renumbers the states in order of appearance, those of `*` bodies last, and leaves out what cannot be reached.
-fn in_order(raw: &Raw) -> Raw {
-    let mut numbers: Map<usize, usize> = Map::default();
+fn in_order(mut raw: Raw) -> Raw {
+    let mut numbers: Vec<Option<usize>> = vec![None; raw.states.len()];
     let mut order: Vec<usize> = Vec::new();
     let mut bodies: Vec<usize> = Vec::new();
     let mut waiting = vec![raw.start];
     loop {
         while let Some(state) = waiting.pop() {
-            if numbers.contains_key(&state) {
-                continue;
-            }
+            let Some(number) = numbers.get_mut(state).filter(|number| number.is_none()) else { continue };
             let Some(place) = raw.states.get(state) else { continue };
-            numbers.insert(state, order.len());
+            *number = Some(order.len());
             order.push(state);
             bodies.extend(place.edges.iter().filter(|edge| edge.spawn).map(|edge| edge.target));
             let steps = place.edges.iter().filter(|edge| !edge.spawn).map(|edge| edge.target);
-            let next: Vec<usize> = place.parts.iter().copied().chain(steps).collect();
-            waiting.extend(next.into_iter().rev());
+            let first = waiting.len();
+            waiting.extend(place.parts.iter().copied().chain(steps));
+            waiting.get_mut(first..).unwrap_or_default().reverse();
         }
         if bodies.is_empty() {
             break;
@@ -63,21 +62,15 @@ fn in_order(raw: &Raw) -> Raw {
         waiting = std::mem::take(&mut bodies);
         waiting.reverse();
     }
-    let number = |state: usize| numbers.get(&state).copied().unwrap_or_default();
-    let states = order
-        .iter()
-        .filter_map(|state| raw.states.get(*state))
-        .map(|place| {
-            let mut place = place.clone();
-            for edge in &mut place.edges {
-                edge.target = number(edge.target);
-            }
-            for part in &mut place.parts {
-                *part = number(*part);
-            }
-            place
-        })
-        .collect();
+    let number = |state: usize| numbers.get(state).copied().flatten().unwrap_or_default();
+    let mut states = Vec::with_capacity(order.len());
+    for state in order {
+        let Some(place) = raw.states.get_mut(state) else { continue };
+        let mut place = place.take();
+        place.edges.iter_mut().for_each(|edge| edge.target = number(edge.target));
+        place.parts.iter_mut().for_each(|part| *part = number(*part));
+        states.push(place);
+    }
     Raw { states, start: 0 }
 }
 
@@ -150,14 +143,14 @@ fn edges(place: &RawState, index: &dyn Fn(usize) -> StateIndex) -> Vec<Edge> {
 
 /// Which states can come to `End`, or to a bare `End` branch, along their channel.
 fn reaches_end(raw: &Raw) -> Vec<bool> {
-    let mut backwards: Map<usize, Vec<usize>> = Map::default();
+    let mut backwards: Vec<Vec<usize>> = vec![Vec::new(); raw.states.len()];
     let mut waiting = Vec::new();
     for (state, place) in raw.states.iter().enumerate() {
-        for edge in place.edges.iter().filter(|edge| !edge.spawn) {
-            backwards.entry(edge.target).or_default().push(state);
-        }
-        for part in &place.parts {
-            backwards.entry(*part).or_default().push(state);
+        let steps = place.edges.iter().filter(|edge| !edge.spawn).map(|edge| edge.target);
+        for next in steps.chain(place.parts.iter().copied()) {
+            if let Some(list) = backwards.get_mut(next) {
+                list.push(state);
+            }
         }
         if place.kind == StateKind::End || place.may_close || place.peer_may_close {
             waiting.push(state);
@@ -169,7 +162,7 @@ fn reaches_end(raw: &Raw) -> Vec<bool> {
             Some(reached) if !*reached => *reached = true,
             _ => continue,
         }
-        waiting.extend(backwards.get(&state).into_iter().flatten());
+        waiting.extend(backwards.get(state).into_iter().flatten());
     }
     result
 }

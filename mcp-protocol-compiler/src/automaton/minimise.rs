@@ -31,13 +31,13 @@ struct Look {
 }
 
 /// Merges states that behave alike.
-pub(super) fn minimise(raw: &Raw) -> Raw {
+pub(super) fn minimise(mut raw: Raw) -> Raw {
     let classes = classes(&raw.states);
     let count = classes.iter().max().map_or(0, |last| last + 1);
     let mut states: Vec<Option<RawState>> = vec![None; count];
     let class = |state: usize| classes.get(state).copied().unwrap_or_default();
     let mut named: Set<(usize, usize)> = Set::default();
-    for (state, place) in raw.states.iter().enumerate() {
+    for (state, place) in raw.states.iter_mut().enumerate() {
         let class_of_state = class(state);
         let Some(slot) = states.get_mut(class_of_state) else { continue };
         let new = place.definitions.iter().filter(|definition| named.insert((class_of_state, **definition)));
@@ -48,7 +48,7 @@ pub(super) fn minimise(raw: &Raw) -> Raw {
                 present_as_written(merged, place);
             }
             None => {
-                let mut place = place.clone();
+                let mut place = place.take();
                 for edge in &mut place.edges {
                     edge.target = class(edge.target);
                 }
@@ -427,7 +427,7 @@ mod tests {
                 }
             }
             // What is left behaves as before, and no two of it behave alike.
-            let small = minimise(&raw);
+            let small = minimise(raw.clone());
             let both = Raw {
                 states: raw
                     .states

@@ -12,6 +12,7 @@ use crate::source::Span;
 
 mod alone;
 mod cancel;
+mod components;
 mod copies;
 mod explore;
 mod facing;
@@ -22,9 +23,11 @@ mod loops;
 mod lower;
 mod minimise;
 mod names;
+mod open;
 mod raw;
 mod refuse;
 mod replies;
+mod sets;
 mod ties;
 
 #[cfg(test)]

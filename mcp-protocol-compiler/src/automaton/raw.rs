@@ -38,6 +38,26 @@ pub(super) struct RawState {
 }
 
 impl RawState {
+    /// Takes the state, edges and all, out of a list in which nobody looks for it any more.
+    pub(super) fn take(&mut self) -> RawState {
+        let edges = std::mem::take(&mut self.edges);
+        let parts = std::mem::take(&mut self.parts);
+        RawState { edges, parts, ..self.without_edges() }
+    }
+
+    /// The same state, with nothing that leads on.
+    pub(super) fn without_edges(&self) -> RawState {
+        RawState {
+            edges: Vec::new(),
+            parts: Vec::new(),
+            end: self.end,
+            outward: self.outward.clone(),
+            inward: self.inward.clone(),
+            definitions: self.definitions.clone(),
+            ..*self
+        }
+    }
+
     /// A state of copies that the text has no place for: the end of one, or the wait for a reply in one.
     pub(super) fn of_copy(
         kind: StateKind,

@@ -4,43 +4,50 @@
 //! implies. A refusal undoes its request, so a state that waits for a reply remembers who sent the request: it is one
 //! state per sender. Refuses refusals that would undo something else. `cancel` adds the cancels.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateKind};
+use mcp_protocol_machine::protocol::{Kind, MessageIndex, Origin, StateKind};
 
 use super::cancel;
+use super::open::{OpenSet, OpenSets};
 use super::raw::{Open, Raw, RawEdge, RawState, answer, end_of_copies, sign};
 use crate::checks::refusals;
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::findings::LIMIT_OF_ALL;
 use crate::hash::Map;
 use crate::resolve::Declarations;
 use crate::source::Span;
 
-/// Where a refusal leads.
+/// A state with what is known of the requests that are open in it.
+///
+/// Whatever changes the state comes between the requests before it and their replies, so at most one request is open
+/// whose refusal can lead back.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Sender {
-    /// Back to the state that sent the request.
-    State(usize),
-    /// It opened the copy: the copy ends.
-    Opener,
-    /// Nowhere: this message came after the request and would be undone.
-    Lost(Direction, MessageIndex, Span),
-}
-
-#[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     state: usize,
-    senders: Vec<(Open, Sender)>,
+    /// The request that nothing has followed yet, and the state that sent it: its refusal leads back there.
+    last: Option<(Open, usize)>,
+    /// The request that opened the copy: its refusal ends the copy.
+    opener: Option<Open>,
+    /// Requests that something came after, which a refusal would undo.
+    lost: OpenSet,
+}
+
+impl Key {
+    fn start(state: usize) -> Key {
+        Key { state, last: None, opener: None, lost: OpenSet::EMPTY }
+    }
 }
 
 struct Refuser<'a> {
     raw: &'a Raw,
     declarations: &'a Declarations,
     states: Vec<RawState>,
+    sets: OpenSets,
     keys: Map<Key, usize>,
-    waiting: Vec<(usize, Key)>,
-    /// Where each state's open requests lead when they are refused, for the cancel edges.
-    senders: Vec<Vec<(Open, Sender)>>,
+    waiting: Vec<usize>,
+    /// The key of each state, and the first edge that led to it with the state that has it.
+    reached: Vec<(Key, Option<(usize, &'a RawEdge)>)>,
     reported: BTreeSet<(MessageIndex, Span)>,
     /// The state of a copy that is over.
     over: Option<usize>,
@@ -52,137 +59,138 @@ pub(super) fn refuse(raw: &Raw, declarations: &Declarations, diagnostics: &mut V
         raw,
         declarations,
         states: Vec::new(),
+        sets: OpenSets::default(),
         keys: Map::default(),
         waiting: Vec::new(),
-        senders: Vec::new(),
+        reached: Vec::new(),
         reported: BTreeSet::new(),
         over: None,
     };
-    let start = refuser.state(Key { state: raw.start, senders: Vec::new() });
-    while let Some((state, key)) = refuser.waiting.pop() {
-        refuser.expand(state, &key, diagnostics);
+    let start = refuser.state(Key::start(raw.start), None);
+    while let Some(state) = refuser.waiting.pop() {
+        refuser.expand(state, diagnostics);
     }
     let mut result = Raw { states: refuser.states, start };
-    let cancellable: Vec<Vec<Open>> = refuser
-        .senders
-        .iter()
-        .map(|senders| {
-            let linear = senders.iter().filter(|(_, sender)| *sender != Sender::Opener);
-            linear.map(|(open, _)| *open).collect()
-        })
-        .collect();
-    cancel::add(&mut result, &cancellable, declarations, diagnostics);
+    let openers: Vec<Option<Open>> = refuser.reached.iter().map(|(key, _)| key.opener).collect();
+    cancel::add(&mut result, &openers, declarations, diagnostics);
     result
 }
 
-impl Refuser<'_> {
-    fn state(&mut self, key: Key) -> usize {
+/// A request that is answered in a state: the first edge with its reply, and whether its refusal is written.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Answered {
+    pub(super) reply: Option<Span>,
+    refused: bool,
+}
+
+/// The requests that are answered in a state, in order.
+pub(super) fn answered(edges: &[RawEdge], declarations: &Declarations) -> BTreeMap<Open, Answered> {
+    let mut answered: BTreeMap<Open, Answered> = BTreeMap::new();
+    for edge in edges.iter().filter(|edge| !edge.spawn) {
+        match declarations.message(edge.message).map(|message| message.table.kind) {
+            Some(Kind::Reply { request }) => {
+                let found = answered.entry((edge.direction.flip(), request)).or_default();
+                found.reply = found.reply.or(Some(edge.span));
+            }
+            Some(Kind::Refusal { request }) => {
+                answered.entry((edge.direction.flip(), request)).or_default().refused = true;
+            }
+            _ => {}
+        }
+    }
+    answered
+}
+
+impl<'a> Refuser<'a> {
+    fn state(&mut self, key: Key, by: Option<(usize, &'a RawEdge)>) -> usize {
         if let Some(state) = self.keys.get(&key) {
             return *state;
         }
         let number = self.states.len();
         if let Some(place) = self.raw.states.get(key.state) {
-            self.states.push(RawState { edges: Vec::new(), parts: Vec::new(), ..place.clone() });
-            self.senders.push(key.senders.clone());
+            self.states.push(place.without_edges());
+            self.reached.push((key, by));
         }
-        self.keys.insert(key.clone(), number);
-        self.waiting.push((number, key));
+        self.keys.insert(key, number);
+        self.waiting.push(number);
         number
     }
 
-    fn expand(&mut self, number: usize, key: &Key, diagnostics: &mut Vec<Diagnostic>) {
+    fn expand(&mut self, number: usize, diagnostics: &mut Vec<Diagnostic>) {
         let raw = self.raw;
+        let Some((key, _)) = self.reached.get(number).copied() else { return };
         let Some(place) = raw.states.get(key.state) else { return };
-        let mut edges = Vec::with_capacity(place.edges.len() + key.senders.len());
+        let mut edges = Vec::with_capacity(place.edges.len() + 1);
         for edge in &place.edges {
-            let senders = self.after(number, key, edge);
-            let target = self.state(Key { state: edge.target, senders });
+            let after = self.after(number, key, edge);
+            let target = self.state(after, Some((number, edge)));
             edges.push(RawEdge { target, ..edge.clone() });
         }
-        for (open, sender) in &key.senders {
-            self.refusal(place, *open, *sender, &mut edges, diagnostics);
+        for (open, answered) in answered(&place.edges, self.declarations) {
+            if let Answered { reply: Some(reply), refused: false } = answered {
+                self.refusal(number, key, open, reply, &mut edges, diagnostics);
+            }
         }
-        let parts =
-            place.parts.iter().map(|part| self.state(Key { state: *part, senders: Vec::new() })).collect();
+        let parts = place.parts.iter().map(|part| self.state(Key::start(*part), None)).collect();
         if let Some(state) = self.states.get_mut(number) {
             state.edges = edges;
             state.parts = parts;
         }
     }
 
-    /// Who sent what is open after an edge.
-    fn after(&self, number: usize, key: &Key, edge: &RawEdge) -> Vec<(Open, Sender)> {
+    /// Where an edge leads, and which requests are open there.
+    fn after(&mut self, number: usize, key: Key, edge: &RawEdge) -> Key {
         let kind = self.declarations.message(edge.message).map(|message| message.table.kind);
+        let request = (kind == Some(Kind::Request)).then_some((edge.direction, edge.message));
         if edge.spawn {
-            return match kind {
-                Some(Kind::Request) => vec![((edge.direction, edge.message), Sender::Opener)],
-                _ => Vec::new(),
-            };
+            return Key { opener: request, ..Key::start(edge.target) };
         }
         if edge.target == key.state {
-            return key.senders.clone();
+            return key;
         }
-        let answered = match kind {
-            Some(Kind::Reply { request } | Kind::Refusal { request }) => {
-                Some((edge.direction.flip(), request))
-            }
-            _ => None,
-        };
-        let mut senders: Vec<(Open, Sender)> = key
-            .senders
-            .iter()
-            .filter(|(open, _)| Some(*open) != answered)
-            .map(|(open, sender)| match sender {
-                Sender::State(_) => (*open, Sender::Lost(edge.direction, edge.message, edge.span)),
-                other => (*open, *other),
-            })
-            .collect();
-        if kind == Some(Kind::Request) {
-            senders.push(((edge.direction, edge.message), Sender::State(number)));
-            senders.sort_unstable_by_key(|(open, _)| *open);
+        let mut after = Key { state: edge.target, last: request.map(|open| (open, number)), ..key };
+        if let Some((open, _)) = key.last {
+            after.lost = self.sets.with(after.lost, open);
         }
-        senders
+        if let Some(Kind::Reply { request } | Kind::Refusal { request }) = kind {
+            let answered = (edge.direction.flip(), request);
+            after.lost = self.sets.without(after.lost, answered);
+            after.opener = after.opener.filter(|opener| *opener != answered);
+        }
+        after
     }
 
     /// The edge of one request's refusal, where its reply may come.
     fn refusal(
         &mut self,
-        place: &RawState,
-        (direction, request): Open,
-        sender: Sender,
+        number: usize,
+        key: Key,
+        open: Open,
+        reply: Span,
         edges: &mut Vec<RawEdge>,
         diagnostics: &mut Vec<Diagnostic>,
     ) {
+        let (direction, request) = open;
         let Some(refusal) = self.declarations.refusal(request) else { return };
-        let answers = |edge: &&RawEdge, reply: bool| {
-            edge.direction == direction.flip()
-                && match self.declarations.message(edge.message).map(|message| message.table.kind) {
-                    Some(Kind::Reply { request: of }) => reply && of == request,
-                    Some(Kind::Refusal { request: of }) => !reply && of == request,
-                    _ => false,
-                }
-        };
-        let Some(reply) = place.edges.iter().find(|edge| answers(edge, true)) else { return };
-        if place.edges.iter().any(|edge| answers(&edge, false)) {
-            return;
-        }
-        let target = match sender {
-            Sender::State(state) => state,
-            Sender::Opener => self.over(),
-            Sender::Lost(undone_direction, undone, at) => {
-                if self.reported.insert((request, reply.span)) {
+        let target = match key.last {
+            Some((last, state)) if last == open => state,
+            _ if key.opener == Some(open) => self.over(),
+            _ if self.sets.contains(key.lost, open) => {
+                if self.reported.len() < LIMIT_OF_ALL && self.reported.insert((request, reply)) {
                     let name = |direction, message| {
                         format!("{}{}", sign(direction), self.declarations.message_name(message))
                     };
+                    let Some(undone) = self.undone(number, open) else { return };
                     diagnostics.push(refusals::would_undo(
                         &name(direction, request),
-                        (&answer(self.declarations, direction, request), reply.span),
+                        (&answer(self.declarations, direction, request), reply),
                         &name(direction.flip(), refusal),
-                        (&name(undone_direction, undone), at),
+                        (&name(undone.direction, undone.message), undone.span),
                     ));
                 }
                 return;
             }
+            _ => return,
         };
         edges.push(RawEdge {
             direction: direction.flip(),
@@ -192,9 +200,24 @@ impl Refuser<'_> {
             copy: None,
             origin: Origin::Refusal,
             cancels: None,
-            span: reply.span,
+            span: reply,
             level: None,
         });
+    }
+
+    /// What came right after a request that is lost in a state, on the first way there.
+    fn undone(&self, number: usize, open: Open) -> Option<&'a RawEdge> {
+        let mut at = number;
+        for _ in 0..=self.reached.len() {
+            let (_, by) = self.reached.get(at)?;
+            let (before, edge) = (*by)?;
+            let (key, _) = self.reached.get(before)?;
+            if key.last.is_some_and(|(last, _)| last == open) {
+                return Some(edge);
+            }
+            at = before;
+        }
+        None
     }
 
     /// The state of a copy that is over; one for all.
@@ -203,12 +226,12 @@ impl Refuser<'_> {
             return over;
         }
         let over = match end_of_copies(&self.raw.states) {
-            Some(state) => self.state(Key { state, senders: Vec::new() }),
+            Some(state) => self.state(Key::start(state), None),
             // A body that never ends by itself still ends when its request is refused.
             None => {
                 let end = RawState::of_copy(StateKind::End, None, Vec::new(), Span::default());
                 self.states.push(end);
-                self.senders.push(Vec::new());
+                self.reached.push((Key::start(usize::MAX), None));
                 self.states.len() - 1
             }
         };

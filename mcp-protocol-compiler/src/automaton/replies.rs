@@ -8,7 +8,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
-use super::raw::{Open, RawState};
+use super::open::{OpenSet, OpenSets};
+use super::raw::RawState;
 use crate::checks::alternatives;
 use crate::diagnostic::Diagnostic;
 use crate::resolve::Declarations;
@@ -17,7 +18,7 @@ use crate::source::Span;
 /// Finds alternatives that are not accepted.
 pub(super) fn missing(
     states: &[RawState],
-    open: &[Vec<Open>],
+    open: (&[OpenSet], &OpenSets),
     declarations: &Declarations,
 ) -> Vec<Diagnostic> {
     // Most protocols have no request with several replies, and then nothing is walked.
@@ -40,7 +41,7 @@ pub(super) fn missing(
         }
         let (accepted, at) = accepted(states, open, edge.message, edge.target, all);
         let missing: Vec<MessageIndex> =
-            all.iter().copied().filter(|reply| !accepted.contains(reply)).collect();
+            all.iter().copied().filter(|reply| accepted.binary_search(reply).is_err()).collect();
         // A request that nothing answers has its finding already.
         let (Some(first), Some(at)) = (missing.first(), at) else { continue };
         if reported.insert((edge.message, at)) {
@@ -62,29 +63,28 @@ pub(super) fn missing(
 /// The replies that are accepted on some way from a state, as long as the request is open, and a place of one.
 fn accepted(
     states: &[RawState],
-    open: &[Vec<Open>],
+    open: (&[OpenSet], &OpenSets),
     request: MessageIndex,
     from: usize,
     all: &[MessageIndex],
 ) -> (Vec<MessageIndex>, Option<Span>) {
-    let mut accepted = Vec::new();
+    let (here, sets) = open;
+    let all: HashSet<MessageIndex> = all.iter().copied().collect();
+    let mut accepted = BTreeSet::new();
     let mut at = None;
     let mut seen = HashSet::from([from]);
     let mut waiting = vec![from];
     while let Some(state) = waiting.pop() {
-        let still = open.get(state).is_some_and(|open| open.contains(&(Direction::Send, request)));
+        let still = here.get(state).is_some_and(|here| sets.contains(*here, (Direction::Send, request)));
         let Some(place) = states.get(state).filter(|_| still) else { continue };
         for edge in place.edges.iter().filter(|edge| !edge.spawn) {
             if edge.direction == Direction::Receive && all.contains(&edge.message) {
                 at = Some(at.map_or(edge.span, |first: Span| first.min(edge.span)));
-                if !accepted.contains(&edge.message) {
-                    accepted.push(edge.message);
-                }
+                accepted.insert(edge.message);
             } else if seen.insert(edge.target) {
                 waiting.push(edge.target);
             }
         }
     }
-    accepted.sort_unstable();
-    (accepted, at)
+    (accepted.into_iter().collect(), at)
 }

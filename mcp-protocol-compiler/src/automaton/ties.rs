@@ -127,21 +127,31 @@ impl<'a> Fresh<'a> {
             .map(|carried| carried.key)
             .collect();
         let ways = (!by_id.is_empty()).then(|| Ways::new(states, declarations));
+        let carried = |message: MessageIndex| {
+            let keys = declarations.message(message).map_or(&[][..], |message| &message.table.keys);
+            let mut seen = BTreeSet::new();
+            keys.iter().filter(move |carried| seen.insert(carried.key))
+        };
+        let mut later: HashMap<KeyIndex, Vec<Step>> = HashMap::new();
+        for step in steps(states).filter(|_| ways.is_some()) {
+            carried(step.2).for_each(|carried| later.entry(carried.key).or_default().push(step));
+        }
+        let mut opening: HashMap<KeyIndex, Vec<(Direction, bool)>> = HashMap::new();
+        for edge in ways.iter().flat_map(|ways| &ways.openers) {
+            for carried in carried(edge.message) {
+                let is_id = carried.place == KeyPlace::Id;
+                opening.entry(carried.key).or_default().push((edge.direction, is_id));
+            }
+        }
         let of = |key: KeyIndex| -> Option<(KeyIndex, Direction)> {
-            let ways = ways.as_ref()?;
-            let is_id = |message: MessageIndex| {
-                let message = declarations.message(message)?;
-                let carried = message.table.keys.iter().find(|carried| carried.key == key)?;
-                Some(carried.place == KeyPlace::Id)
-            };
-            let carried = steps(states).filter(|(.., message)| is_id(*message).is_some()).collect();
             // A step that brings the key into a sub-session could bring any value.
-            if !ways.without(&BTreeSet::from([key]), carried).is_empty() {
+            let later = later.get(&key).cloned().unwrap_or_default();
+            if !ways.as_ref()?.without(&BTreeSet::from([key]), later).is_empty() {
                 return None;
             }
-            let mut openers = ways.openers.iter().filter_map(|edge| Some((edge, is_id(edge.message)?)));
-            let direction = openers.next().filter(|(_, is_id)| *is_id)?.0.direction;
-            openers.all(|(edge, is_id)| is_id && edge.direction == direction).then_some((key, direction))
+            let opening = opening.get(&key)?;
+            let (direction, _) = opening.first()?;
+            opening.iter().all(|(by, is_id)| *is_id && by == direction).then_some((key, *direction))
         };
         Fresh { declarations, keys: by_id.into_iter().filter_map(of).collect() }
     }

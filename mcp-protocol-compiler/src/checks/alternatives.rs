@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use mcp_protocol_machine::protocol::{Kind, MessageIndex, Payload};
+use mcp_protocol_machine::protocol::{Kind, MessageIndex, Payload, Text};
 
 use crate::checks::declarations::list;
 use crate::diagnostic::{Code, Diagnostic};
@@ -21,21 +21,55 @@ pub const NOT_ACCEPTED: Code = Code("S0309");
 /// Judges every alternative.
 pub fn check(declarations: &Declarations) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    // By all that stands on the wire beside the payload.
-    let mut alike: HashMap<(Kind, &str), Vec<&Message>> = HashMap::new();
+    let mut known = Known::default();
     for (index, message) in declarations.indices().zip(&declarations.messages) {
         if matches!(message.table.kind, Kind::Refusal { .. }) {
             continue;
         }
         found.extend(nothing_to_look_in(message));
-        let before = alike.entry((message.table.kind, &message.table.method)).or_default();
-        found.extend(before.iter().find_map(|first| apart(message, first)));
-        before.push(message);
+        found.extend(known.rival(message).and_then(|first| apart(message, first)));
+        known.add(message);
         if message.table.answered && message.table.kind == Kind::Request {
             found.extend(answered(declarations, index, message));
         }
     }
     found
+}
+
+/// What a condition looks at: the path, and the text that is to stand there.
+type Test<'a> = Option<(&'a [Text], Option<&'a str>)>;
+
+/// Messages so far, the first of each by all that stands on the wire beside the payload and by its condition.
+#[derive(Default)]
+struct Known<'a> {
+    firsts: HashMap<(Kind, &'a str, Test<'a>), (usize, &'a Message)>,
+    count: usize,
+}
+
+fn test(message: &Message) -> Test<'_> {
+    let condition = message.table.condition.as_ref()?;
+    Some((&condition.path, condition.literal.as_deref()))
+}
+
+impl<'a> Known<'a> {
+    fn add(&mut self, message: &'a Message) {
+        let key = (message.table.kind, message.table.method.as_ref(), test(message));
+        self.firsts.entry(key).or_insert((self.count, message));
+        self.count += 1;
+    }
+
+    /// The first message with the same condition, or with one that leaves this one no payload. Two messages that are
+    /// no replies and the same in everything are a finding of the declarations.
+    fn rival(&self, message: &Message) -> Option<&'a Message> {
+        let reply = matches!(message.table.kind, Kind::Reply { .. });
+        let own = test(message);
+        let find =
+            |test| self.firsts.get(&(message.table.kind, message.table.method.as_ref(), test)).copied();
+        let same = if reply { find(own) } else { None };
+        let wider = own.and_then(|(path, literal)| literal.and_then(|_| find(Some((path, None)))));
+        let (_, first) = same.into_iter().chain(wider).min_by_key(|(place, _)| *place)?;
+        Some(first)
+    }
 }
 
 /// A condition on a payload that is never there.

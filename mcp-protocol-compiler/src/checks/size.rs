@@ -73,6 +73,23 @@ pub fn too_many_edges(place: Span, most: usize) -> Diagnostic {
         .help("split the protocol in two")
 }
 
+/// A machine with too many states.
+pub fn too_many_states(place: Span, most: usize) -> Diagnostic {
+    Diagnostic::error(TOO_LARGE, place, format!("the machine of this role has more than {most} states"))
+        .label("one too many")
+        .help("split the protocol in two")
+}
+
+/// A place that is too many states, each with another set of open requests.
+pub fn too_many_open_sets(place: Span, sets: usize) -> Diagnostic {
+    let message =
+        format!("there are more than {sets} states here, one for each set of requests that may be open");
+    Diagnostic::error(TOO_LARGE, place, message)
+        .label("the requests before this can be answered in any order")
+        .with_note("each further request that may be open here doubles the states")
+        .help("let each be a channel of its own, `*( !Request . ?reply . End )`, or have them answered in one order")
+}
+
 /// A choice with too many branches.
 pub fn too_many_branches(choice: Span, most: usize) -> Diagnostic {
     Diagnostic::error(TOO_LARGE, choice, format!("this choice has more than {most} branches"))

@@ -65,7 +65,7 @@ impl Findings {
 }
 
 /// How many findings of all files are shown.
-const LIMIT_OF_ALL: usize = 10 * LIMIT;
+pub const LIMIT_OF_ALL: usize = 10 * LIMIT;
 
 /// Keeps the first [`LIMIT`] findings of each file and ten times as many of all, and says where there were
 /// more how many.

@@ -107,30 +107,31 @@ fn races_at(walk: &Walk<'_, '_>, index: PairIndex, messages: &[Message]) -> Vec<
     let mut races = Vec::new();
     let Some(pair) = walk.pair(index) else { return races };
     let shared = shared(walk, index);
-    let mut sides: [Vec<Shared>; 2] = [Vec::new(), Vec::new()];
-    for both in shared {
-        let [clients, servers] = &mut sides;
-        if both.event().sender == Side::Client { clients.push(both) } else { servers.push(both) }
-    }
-    let [clients, servers] = &sides;
-    let step = |both: &Shared| {
+    let after = |both: &Shared| {
         (
             walk.client.step(&pair.client.locations, &both.client),
             walk.server.step(&pair.server.locations, &both.server),
         )
     };
-    for from_client in clients {
-        for from_server in servers {
+    let (clients, servers): (Vec<_>, Vec<_>) = shared
+        .iter()
+        .map(|both| (both, after(both)))
+        .partition(|(both, _)| both.event().sender == Side::Client);
+    // Of two messages that change nothing neither is in the other's way.
+    let moving: Vec<_> = servers.iter().filter(|(both, _)| !both.is_loop()).collect();
+    let all: Vec<_> = servers.iter().collect();
+    for (from_client, after_client) in &clients {
+        for (from_server, after_server) in if from_client.is_loop() { &moving } else { &all } {
             if !from_client.client.is_linear() && !from_server.client.is_linear() {
                 continue;
             }
-            let (after_client, after_server) = (step(from_client), step(from_server));
-            if is_exempt(from_client, from_server, messages) && after_client == after_server {
+            if after_client == after_server && is_exempt(from_client, from_server, messages) {
                 continue;
             }
-            let fault = fault(walk, from_client, from_server, &after_client, &after_server);
+            let fault = fault(walk, from_client, from_server, after_client, after_server);
             if let Some(fault) = fault {
-                let (pair, from_client, from_server) = (pair.clone(), *from_client, *from_server);
+                let (pair, from_client, from_server) = (pair.clone(), **from_client, **from_server);
+                let (after_client, after_server) = (after_client.clone(), after_server.clone());
                 races.push(Race { pair, from_client, from_server, fault, after_client, after_server });
                 if races.len() == COUNTED {
                     return races;

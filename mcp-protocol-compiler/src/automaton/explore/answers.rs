@@ -3,81 +3,118 @@
 //! In: the states that were explored, with the requests open in each. Out: a finding for each request that nothing
 //! answers. Refuses nothing else.
 
-use std::collections::BTreeSet;
-
 use mcp_protocol_machine::protocol::{Kind, StateKind};
 
 use super::Explorer;
-use crate::automaton::raw::Open;
+use crate::automaton::components::components;
+use crate::automaton::open::OpenSet;
+use crate::automaton::raw::{Open, RawState};
 use crate::checks::replies;
-use crate::hash::Map;
+use crate::diagnostic::findings::LIMIT;
 
 impl Explorer<'_> {
     /// Every open request must have a reply ahead, on every way.
     pub(super) fn unanswered(&mut self) {
-        let declarations = &self.resolution.declarations;
-        let mut answered: BTreeSet<(usize, Open)> = BTreeSet::new();
-        let mut backwards: Map<usize, Vec<usize>> = Map::default();
-        let mut waiting = Vec::new();
-        for (state, place) in self.states.iter().enumerate() {
-            for edge in place.edges.iter().filter(|edge| !edge.spawn) {
-                backwards.entry(edge.target).or_default().push(state);
-                if let Some(Kind::Reply { request } | Kind::Refusal { request }) =
-                    declarations.message(edge.message).map(|message| message.table.kind)
-                {
-                    waiting.push((state, (edge.direction.flip(), request)));
-                }
-            }
-        }
-        while let Some((state, open)) = waiting.pop() {
-            if !answered.insert((state, open)) {
+        let ahead = self.answers_ahead();
+        let replied = ahead.iter().fold(OpenSet::EMPTY, |all, set| self.open_sets.union(all, *set));
+        let mut reported = OpenSet::EMPTY;
+        let mut ending = None;
+        let mut found = Vec::new();
+        for state in 0..self.states.len() {
+            let open = self.open.get(state).copied().unwrap_or_default();
+            let answered = ahead.get(state).copied().unwrap_or_default();
+            let unanswered = self.open_sets.minus(open, answered);
+            let unanswered = self.open_sets.minus(unanswered, reported);
+            if unanswered.is_empty() || found.len() >= LIMIT {
                 continue;
             }
-            for before in backwards.get(&state).into_iter().flatten() {
-                if self.open.get(*before).is_some_and(|there| there.contains(&open)) {
-                    waiting.push((*before, open));
+            let ending = ending.get_or_insert_with(|| self.come_to_an_end());
+            let ends = ending.get(state).copied().unwrap_or_default();
+            let Some(span) = self.states.get(state).map(|place| place.span) else { continue };
+            for request in self.open_sets.requests(unanswered).take(LIMIT).collect::<Vec<_>>() {
+                if self.open_sets.contains(reported, request) {
+                    continue;
                 }
-            }
-        }
-        let mut reported: BTreeSet<Open> = BTreeSet::new();
-        let mut found = Vec::new();
-        for (state, place) in self.states.iter().enumerate() {
-            for open in self.open.get(state).into_iter().flatten() {
-                if !answered.contains(&(state, *open)) && reported.insert(*open) {
-                    let action = self.action(open.0, open.1);
-                    let ends = self.comes_to_an_end(state);
-                    let crossed =
-                        self.open.get(state).is_some_and(|all| all.contains(&(open.0.flip(), open.1)))
-                            || place.edges.iter().any(|edge| (edge.direction.flip(), edge.message) == *open);
-                    // The other direction of a request that stands where its reply was meant is no second mistake.
-                    reported.extend(crossed.then_some((open.0.flip(), open.1)));
-                    let reply = self.answer(open.0, open.1);
-                    let opened = self.opener(Some(state), *open);
-                    found.push(replies::never_answered(
-                        &action,
-                        place.span,
-                        (ends, answered.iter().any(|(_, other)| other == open)),
-                        &reply,
-                        crossed,
-                        opened,
-                    ));
+                reported = self.open_sets.with(reported, request);
+                let (direction, message) = request;
+                let other_way = (direction.flip(), message);
+                let crossed = self.open_sets.contains(open, other_way) || self.has(state, other_way);
+                // The other direction of a request that stands where its reply was meant is no second mistake.
+                if crossed {
+                    reported = self.open_sets.with(reported, other_way);
                 }
+                found.push(replies::never_answered(
+                    &self.action(direction, message),
+                    span,
+                    (ends, self.open_sets.contains(replied, request)),
+                    &self.answer(direction, message),
+                    crossed,
+                    self.opener(Some(state), request),
+                ));
             }
         }
         self.diagnostics.append(&mut found);
     }
 
-    /// Whether `End` lies ahead of a state.
-    fn comes_to_an_end(&self, state: usize) -> bool {
-        let mut seen = BTreeSet::new();
-        let mut waiting = vec![state];
-        while let Some(state) = waiting.pop() {
-            let Some(place) = self.states.get(state).filter(|_| seen.insert(state)) else { continue };
-            if place.kind == StateKind::End || place.may_close || place.peer_may_close {
-                return true;
+    /// Whether a state has an action.
+    fn has(&self, state: usize, (direction, message): Open) -> bool {
+        let edges = self.states.get(state).map(|place| place.edges.as_slice()).unwrap_or_default();
+        edges.iter().any(|edge| (edge.direction, edge.message) == (direction, message))
+    }
+
+    /// The requests that are answered on some way from each state on. As a request stays open until it is answered,
+    /// that is all there is to know, and it is the same for states that lead to one another.
+    fn answers_ahead(&mut self) -> Vec<OpenSet> {
+        let steps = |state: usize| {
+            let edges = self.states.get(state).map(|place| place.edges.as_slice()).unwrap_or_default();
+            edges.iter().filter(|edge| !edge.spawn)
+        };
+        let component_of = components(self.states.len(), |state| steps(state).map(|edge| edge.target));
+        let mut order: Vec<usize> = (0..component_of.len()).collect();
+        order.sort_by_key(|state| component_of.get(*state).copied());
+        let mut ahead = vec![OpenSet::EMPTY; component_of.len()];
+        let of = |ahead: &[OpenSet], state: usize| {
+            component_of.get(state).and_then(|component| ahead.get(*component)).copied().unwrap_or_default()
+        };
+        // What a component leads to comes before it.
+        for state in order {
+            let mut here = of(&ahead, state);
+            for edge in steps(state) {
+                here = self.open_sets.union(here, of(&ahead, edge.target));
+                let kind =
+                    self.resolution.declarations.message(edge.message).map(|message| message.table.kind);
+                if let Some(Kind::Reply { request } | Kind::Refusal { request }) = kind {
+                    here = self.open_sets.with(here, (edge.direction.flip(), request));
+                }
             }
-            waiting.extend(place.edges.iter().filter(|edge| !edge.spawn).map(|edge| edge.target));
+            if let Some(slot) = component_of.get(state).and_then(|component| ahead.get_mut(*component)) {
+                *slot = here;
+            }
         }
-        false
+        (0..component_of.len()).map(|state| of(&ahead, state)).collect()
+    }
+
+    /// Whether `End` lies ahead of each state.
+    fn come_to_an_end(&self) -> Vec<bool> {
+        let steps = self.states.iter().enumerate().flat_map(|(state, place)| {
+            place.edges.iter().filter(|edge| !edge.spawn).map(move |edge| (state, edge.target))
+        });
+        let mut backwards: Vec<Vec<usize>> = vec![Vec::new(); self.states.len()];
+        for (from, to) in steps {
+            if let Some(list) = backwards.get_mut(to) {
+                list.push(from);
+            }
+        }
+        let over = |place: &RawState| place.kind == StateKind::End || place.may_close || place.peer_may_close;
+        let mut waiting: Vec<usize> =
+            self.states.iter().enumerate().filter(|(_, place)| over(place)).map(|(state, _)| state).collect();
+        let mut ending = vec![false; self.states.len()];
+        while let Some(state) = waiting.pop() {
+            if let Some(slot) = ending.get_mut(state).filter(|slot| !**slot) {
+                *slot = true;
+                waiting.extend(backwards.get(state).into_iter().flatten());
+            }
+        }
+        ending
     }
 }

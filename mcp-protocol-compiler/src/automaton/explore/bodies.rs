@@ -10,8 +10,9 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, Only, Origin};
 use super::{Explorer, MOST_EDGES, Via};
 use crate::automaton::graph::NodeId;
 use crate::automaton::head::Head;
+use crate::automaton::open::OpenSet;
 use crate::automaton::raw::{RawEdge, sign};
-use crate::checks::{channels, choices, size};
+use crate::checks::{channels, choices};
 use crate::hash::Set;
 use crate::source::Span;
 
@@ -70,15 +71,15 @@ impl Explorer<'_> {
                 ));
                 continue;
             }
-            let Some(messages) = self.messages(action, &[]) else { continue };
+            let Some(messages) = self.messages(action, OpenSet::EMPTY) else { continue };
             for message in messages {
                 if let Some(first) = seen.insert((action.direction, message), action.span) {
                     let text = self.action(action.direction, message);
                     self.diagnostics.push(choices::same_first_action(&text, action.span, first));
                     continue;
                 }
-                let Some(open) = self.after(action, message, &[]) else { continue };
-                let opener = open.first().map(|(_, message)| *message);
+                let Some(open) = self.after(action, message, OpenSet::EMPTY) else { continue };
+                let opener = self.open_sets.requests(open).next().map(|(_, message)| message);
                 let via = Via { span: Some(action.span), before: None };
                 let Some(target) = self.target(action.next, open, 0, Some(opener), via) else {
                     continue;
@@ -112,10 +113,7 @@ impl Explorer<'_> {
         if self.count <= MOST_EDGES {
             return edges().cloned().collect();
         }
-        if !std::mem::replace(&mut self.full, true) {
-            self.broken = true;
-            self.diagnostics.push(size::too_many_edges(place, MOST_EDGES));
-        }
+        self.too_large(place);
         Vec::new()
     }
 }

@@ -7,25 +7,27 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
 use super::Explorer;
 use crate::automaton::graph::ActionNode;
-use crate::automaton::raw::{Open, answer, sign};
+use crate::automaton::open::OpenSet;
+use crate::automaton::raw::{answer, sign};
 use crate::checks::{declarations, replies};
 use crate::resolve::{Meaning, NO_MESSAGE};
 
+/// How many of the requests that are open are named in a finding.
+const SHOWN: usize = 8;
+
 impl Explorer<'_> {
     /// What the name in an action stands for here.
-    pub(super) fn messages(&mut self, action: &ActionNode, open: &[Open]) -> Option<Vec<MessageIndex>> {
+    pub(super) fn messages(&mut self, action: &ActionNode, open: OpenSet) -> Option<Vec<MessageIndex>> {
         let declarations = &self.resolution.declarations;
-        let asked: Vec<MessageIndex> = open
-            .iter()
-            .filter(|(direction, _)| *direction == action.direction.flip())
-            .map(|(_, message)| *message)
-            .collect();
+        let asker = action.direction.flip();
         let sign = sign(action.direction);
         if action.message.text == "reply" {
+            let asked: Vec<MessageIndex> = self.open_sets.asked(open, asker).take(SHOWN).collect();
             return match asked.as_slice() {
                 [request] => Some(declarations.replies(*request).collect()),
                 [] => {
-                    let other = open.first().map(|(direction, message)| self.action(*direction, *message));
+                    let other = self.open_sets.requests(open).next();
+                    let other = other.map(|(direction, message)| self.action(direction, message));
                     let before = self.before();
                     self.diagnostics.push(replies::without_request(
                         &format!("{sign}reply"),
@@ -61,7 +63,9 @@ impl Explorer<'_> {
                 // Of the replies in a group those count whose request is open: a reply to a group stands for that of
                 // the member which was sent.
                 let fits = |member: &MessageIndex| match declarations.message(*member).map(|m| m.table.kind) {
-                    Some(Kind::Reply { request } | Kind::Refusal { request }) => asked.contains(&request),
+                    Some(Kind::Reply { request } | Kind::Refusal { request }) => {
+                        self.open_sets.contains(open, (asker, request))
+                    }
                     _ => true,
                 };
                 let fitting: Vec<MessageIndex> = members.iter().copied().filter(fits).collect();
@@ -87,20 +91,20 @@ impl Explorer<'_> {
         &mut self,
         action: &ActionNode,
         message: MessageIndex,
-        open: &[Open],
-    ) -> Option<Vec<Open>> {
+        open: OpenSet,
+    ) -> Option<OpenSet> {
         let kind = self.resolution.declarations.message(message)?.table.kind;
-        let mut after = open.to_vec();
         match kind {
-            Kind::Notification => {}
+            Kind::Notification => Some(open),
             Kind::Request => {
                 let opened = (action.direction, message);
-                if after.contains(&opened) {
+                if self.open_sets.contains(open, opened) {
                     let text = self.action(action.direction, message);
                     // A request that is open both ways was probably written where its reply was meant.
                     let crossed = (action.direction.flip(), message);
-                    let crossed = after
-                        .contains(&crossed)
+                    let crossed = self
+                        .open_sets
+                        .contains(open, crossed)
                         .then(|| self.opener(self.current, crossed).unwrap_or(action.span));
                     let reply = self.answer(action.direction, message);
                     let opened = self.opener(self.current, opened);
@@ -115,14 +119,13 @@ impl Explorer<'_> {
                     ));
                     return None;
                 }
-                after.push(opened);
-                after.sort_unstable();
+                Some(self.open_sets.with(open, opened))
             }
             Kind::Reply { request } | Kind::Refusal { request } => {
                 let opened = (action.direction.flip(), request);
-                let Some(at) = after.iter().position(|open| *open == opened) else {
+                if !self.open_sets.contains(open, opened) {
                     let text = self.action(action.direction, message);
-                    let other_way = after.contains(&(action.direction, request));
+                    let other_way = self.open_sets.contains(open, (action.direction, request));
                     let sender = if other_way { action.direction } else { action.direction.flip() };
                     let request = self.action(sender, request);
                     let before = self.before();
@@ -134,11 +137,10 @@ impl Explorer<'_> {
                         before,
                     ));
                     return None;
-                };
-                after.remove(at);
+                }
+                Some(self.open_sets.without(open, opened))
             }
         }
-        Some(after)
     }
 
     /// Whether an action names a reply or a refusal.

@@ -13,6 +13,9 @@ use crate::checks::replies::Before;
 use crate::diagnostic::findings::LIMIT;
 use crate::source::Span;
 
+/// How many states are looked at for all questions together.
+const MOST_ASKED: usize = 1_000_000;
+
 impl Explorer<'_> {
     /// What leads to the state that is looked at, as it is written and where; the first in the text of several.
     pub(super) fn before(&self) -> Option<Before> {
@@ -49,7 +52,7 @@ impl Explorer<'_> {
                     return Some(edge.span);
                 }
                 // A way on which the request is not open before it is opened leads nowhere.
-                let opens = self.open.get(*from).is_some_and(|there| there.contains(&open));
+                let opens = self.open.get(*from).is_some_and(|there| self.open_sets.contains(*there, open));
                 if opens && seen.insert(*from) {
                     waiting.push_back(*from);
                 }
@@ -64,7 +67,9 @@ impl Explorer<'_> {
 
     /// Counts a question, and says whether it may still be asked.
     fn asked(&self) -> bool {
-        self.questions.set(self.questions.get() + 1);
-        self.questions.get() <= LIMIT
+        let (questions, states) = self.questions.get();
+        let (questions, states) = (questions + 1, states + self.states.len());
+        self.questions.set((questions, states));
+        questions <= LIMIT && states <= MOST_ASKED
     }
 }
