@@ -3,6 +3,10 @@
 //! In: two automata that relate. Out: the same with further self-loops, each with [`Origin::Closure`], and a note
 //! for each message that got any. Refuses to touch edges that are there.
 //!
+//! A late message belongs to the channel whose choice was left, also when that channel has come to its end: ends that
+//! several channels share are told apart first ([`super::ends`]). A late message that opens a sub-session opens the body
+//! that it opened before the choice was left.
+//!
 //! Where a message of either direction returns to the same pair of places, and a message of the other direction
 //! leads from there to another pair, the first may still be on its way when the second is sent: both roles get it as
 //! a self-loop at the other pair, too. That is repeated until nothing changes. Channels at `End` are closed like any
@@ -12,9 +16,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use mcp_protocol_machine::protocol::{Action, Origin, Side, StateIndex};
+use mcp_protocol_machine::protocol::{Action, MessageIndex, Origin, Side, StateIndex};
 
 use super::diamond::{self, Shared};
+use super::ends::{ChannelEnds, Late};
 use super::machine::{Arrow, Event, Locations, Machine, Move, position};
 use super::product::{Grouping, Pair, PairIndex, Walk};
 use super::{CLOSED, report, words};
@@ -45,21 +50,34 @@ pub struct Closed {
 
 /// Adds to both automata the self-loops that let messages cross on the wire.
 pub fn close(client: &mut Automaton, server: &mut Automaton, messages: &[Message]) -> Closed {
-    let (planned, diagnostics) = {
+    let ends = [ChannelEnds::apart(client), ChannelEnds::apart(server)];
+    let (planned, limit) = {
         let (one, other) = (Machine::new(client), Machine::new(server));
-        let walk = match diamond::explore(&one, &other, Grouping::Apart) {
-            Ok(walk) => walk,
-            Err(limit) => {
-                let diagnostics = vec![report::too_many(&one, &other, &limit)];
-                return Closed { added: Vec::new(), diagnostics };
-            }
-        };
-        let planned = plan(&walk);
-        let diagnostics = notes(&walk, &planned, messages);
-        (planned, diagnostics)
+        match diamond::explore(&one, &other, Grouping::Apart) {
+            Ok(walk) => (plan(&walk), None),
+            Err(limit) => (Planned::new(), Some(report::too_many(&one, &other, &limit))),
+        }
     };
-    let mut added = Vec::with_capacity(planned.len());
-    for ((side, state, event), cause) in planned {
+    let late = |side: Side, state: StateIndex| -> Late {
+        at(&planned, side, state).map(|(event, cause)| (event, cause.body())).collect()
+    };
+    let [from_client, from_server] = ends;
+    let of_client = from_client.join(client, |state| late(Side::Client, state), messages);
+    let of_server = from_server.join(server, |state| late(Side::Server, state), messages);
+    let mut joined = Planned::new();
+    for ((side, state, event), mut cause) in planned {
+        let state = if side == Side::Client { of_client.now(state) } else { of_server.now(state) };
+        if let Action::Step(_) = cause.arrow.action {
+            cause.arrow.action = Action::Step(state);
+        }
+        joined.entry((side, state, event)).or_insert(cause);
+    }
+    let diagnostics = match limit {
+        Some(limit) => vec![limit],
+        None => notes(client, server, &joined, messages),
+    };
+    let mut added = Vec::with_capacity(joined.len());
+    for ((side, state, event), cause) in joined {
         let automaton = if side == Side::Client { &mut *client } else { &mut *server };
         let edge = Edge {
             direction: event.direction(side),
@@ -81,11 +99,30 @@ pub fn close(client: &mut Automaton, server: &mut Automaton, messages: &[Message
 /// An edge to be added, and the message that the other one may cross.
 struct Cause {
     arrow: Arrow,
+    /// What the other role does when this message passes: both open the bodies that were related.
+    partner: Action,
     crossing: Event,
     crossing_span: Span,
 }
 
+impl Cause {
+    fn body(&self) -> Option<StateIndex> {
+        match self.arrow.action {
+            Action::Spawn(body) => Some(body),
+            Action::Step(_) => None,
+        }
+    }
+}
+
 type Planned = BTreeMap<(Side, StateIndex, Event), Cause>;
+
+/// What is planned at a state.
+fn at(planned: &Planned, side: Side, state: StateIndex) -> impl Iterator<Item = (Event, &Cause)> {
+    let low = Event { sender: Side::Client, message: MessageIndex(0), cancels: None };
+    let from = planned.range((side, state, low)..);
+    let here = from.take_while(move |((at_side, at, _), _)| *at_side == side && *at == state);
+    here.map(|((_, _, event), cause)| (*event, cause))
+}
 
 /// The machines with the edges planned so far.
 struct Planner<'w, 'a, 'b> {
@@ -136,8 +173,8 @@ impl Planner<'_, '_, '_> {
             let client = self.walk.client.step(&pair.client.locations, &crossing.client);
             let server = self.walk.server.step(&pair.server.locations, &crossing.server);
             for both in loops.iter().filter(|both| both.event().sender != crossing.event().sender) {
-                self.add(Side::Client, &client, &both.client, &crossing.client);
-                self.add(Side::Server, &server, &both.server, &crossing.server);
+                self.add(Side::Client, &client, (&both.client, &both.server), &crossing.client);
+                self.add(Side::Server, &server, (&both.server, &both.client), &crossing.server);
             }
         }
     }
@@ -172,58 +209,58 @@ impl Planner<'_, '_, '_> {
         if let Some(known) = self.find(side, locations, event) {
             return Some(known);
         }
-        let (&state, other) = (locations.first()?, self.find(side.other(), others, event)?);
+        let other = self.find(side.other(), others, event)?;
+        let state = heir(self.machine(side), locations, event)?;
         let known = self.planned.get(&(side.other(), other.from, event))?;
-        let action = match other.arrow.action {
-            Action::Step(_) => Action::Step(state),
-            Action::Spawn(_) => Action::Spawn(self.body(side, event)?),
+        let arrow = Arrow {
+            action: late(known.partner, state),
+            origin: Origin::Closure,
+            span: other.arrow.span,
+            event,
         };
-        let arrow = Arrow { action, origin: Origin::Closure, span: other.arrow.span, event };
-        let cause = Cause { arrow, crossing: known.crossing, crossing_span: known.crossing_span };
-        self.plan(side, state, cause);
+        let (partner, crossing, crossing_span) = (other.arrow.action, known.crossing, known.crossing_span);
+        self.plan(side, state, Cause { arrow, partner, crossing, crossing_span });
         Some(Move { from: state, arrow })
     }
 
-    /// The body that an event opens in a role, wherever it does.
-    fn body(&self, side: Side, event: Event) -> Option<StateIndex> {
-        let machine = if side == Side::Client { self.walk.client } else { self.walk.server };
-        machine.opens(event)
+    fn machine(&self, side: Side) -> &Machine<'_> {
+        match side {
+            Side::Client => self.walk.client,
+            Side::Server => self.walk.server,
+        }
     }
 
     fn planned_at(&self, side: Side, locations: &[StateIndex]) -> impl Iterator<Item = Event> + use<> {
-        let mut events = Vec::new();
-        for &location in locations {
-            let low = Event {
-                sender: Side::Client,
-                message: mcp_protocol_machine::protocol::MessageIndex(0),
-                cancels: None,
-            };
-            let from = self.planned.range((side, location, low)..);
-            let here = from.take_while(|((at_side, at, _), _)| *at_side == side && *at == location);
-            events.extend(here.map(|((_, _, event), _)| *event));
-        }
+        let here = locations.iter().flat_map(|&location| at(&self.planned, side, location));
+        let events: Vec<Event> = here.map(|(event, _)| event).collect();
         events.into_iter()
     }
 
-    fn add(&mut self, side: Side, locations: &Locations, repeated: &Move, crossing: &Move) {
+    /// Plans a loop that this role repeats, and that the other one repeats with its own edge, behind a message that it
+    /// crosses.
+    fn add(
+        &mut self,
+        side: Side,
+        locations: &Locations,
+        (repeated, others): (&Move, &Move),
+        crossing: &Move,
+    ) {
         let event = repeated.arrow.event;
         if self.find(side, locations, event).is_some() {
             return;
         }
-        let machine = if side == Side::Client { self.walk.client } else { self.walk.server };
+        let machine = self.machine(side);
         if machine.is_over(locations) {
             return;
         }
-        // The channel that moved is the one that had the loop; if it forks, its first part takes it on.
+        // The channel that moved is the one that had the loop.
         let reached = machine.expand(crossing.arrow.action.target());
-        let Some(&state) = reached.iter().min() else { return };
-        let action = match repeated.arrow.action {
-            Action::Step(_) => Action::Step(state),
-            Action::Spawn(body) => Action::Spawn(body),
-        };
+        let Some(state) = heir(machine, &reached, event) else { return };
+        let action = late(repeated.arrow.action, state);
         let arrow = Arrow { action, origin: Origin::Closure, ..repeated.arrow };
-        let cause = Cause { arrow, crossing: crossing.arrow.event, crossing_span: crossing.arrow.span };
-        self.plan(side, state, cause);
+        let (partner, crossing, crossing_span) =
+            (others.arrow.action, crossing.arrow.event, crossing.arrow.span);
+        self.plan(side, state, Cause { arrow, partner, crossing, crossing_span });
     }
 
     fn plan(&mut self, side: Side, state: StateIndex, cause: Cause) {
@@ -234,8 +271,30 @@ impl Planner<'_, '_, '_> {
     }
 }
 
+/// What a message does that comes late in a state: nothing, or it opens the body that it always opened.
+fn late(action: Action, state: StateIndex) -> Action {
+    match action {
+        Action::Step(_) => Action::Step(state),
+        Action::Spawn(body) => Action::Spawn(body),
+    }
+}
+
+/// Which of several channels takes on a message of the channel before them: the one that has it later on, for there it
+/// must not be taken for another one's. Where none has it, both roles choose the same channel, in whatever order they
+/// list them.
+fn heir(machine: &Machine<'_>, channels: &[StateIndex], event: Event) -> Option<StateIndex> {
+    if let [only] = channels {
+        return Some(*only);
+    }
+    let rank = |channel: StateIndex| {
+        let reach = machine.reach(channel);
+        (!reach.has(event), reach.events().collect::<Vec<Event>>(), channel)
+    };
+    channels.iter().copied().min_by_key(|&channel| rank(channel))
+}
+
 /// One note a message.
-fn notes(walk: &Walk<'_, '_>, planned: &Planned, messages: &[Message]) -> Vec<Diagnostic> {
+fn notes(client: &Automaton, server: &Automaton, planned: &Planned, messages: &[Message]) -> Vec<Diagnostic> {
     let mut by_event: BTreeMap<Event, Vec<(Side, StateIndex, &Cause)>> = BTreeMap::new();
     for ((side, state, event), cause) in planned {
         by_event.entry(*event).or_default().push((*side, *state, cause));
@@ -244,7 +303,7 @@ fn notes(walk: &Walk<'_, '_>, planned: &Planned, messages: &[Message]) -> Vec<Di
     for (event, places) in by_event {
         // The receiver is who has to accept the late message; its states are the ones worth naming.
         let receiver = event.sender.other();
-        let machine = if receiver == Side::Client { walk.client } else { walk.server };
+        let automaton = if receiver == Side::Client { client } else { server };
         let late: Vec<_> = places.iter().filter(|(side, _, _)| *side == receiver).collect();
         let Some((_, _, cause)) = late.first().copied().or(places.first()) else { continue };
         let states: Vec<StateIndex> = late.iter().map(|(_, state, _)| *state).collect();
@@ -256,8 +315,8 @@ fn notes(walk: &Walk<'_, '_>, planned: &Planned, messages: &[Message]) -> Vec<Di
                 cause.arrow.span,
                 format!(
                     "`{name}` is also accepted in {} of `{}`, where it may arrive late",
-                    words::place(machine, &states),
-                    machine.automaton().name
+                    words::names(automaton, &states),
+                    automaton.name
                 ),
             )
             .label(format!("{} may send it while `{crossing}` is on its way", words::role(event.sender)))

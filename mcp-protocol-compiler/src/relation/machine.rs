@@ -4,7 +4,7 @@
 //! directly. Refuses to know of a second role.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex, Origin, Side, StateIndex, StateKind};
@@ -73,10 +73,53 @@ pub(super) type Locations = Rc<[StateIndex]>;
 /// What can still happen along the channel that starts at some location.
 #[derive(Debug, Default)]
 pub(super) struct Reach {
+    /// Every event on the way, and what is known of it.
+    uses: BTreeMap<Event, Use>,
+    /// How many states there are on the way.
+    states: usize,
+}
+
+/// What an event is along a channel.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    /// In how many states it may happen.
+    states: usize,
+    /// The body that it opens, if it opens one, and the same one wherever it may happen.
+    body: Option<StateIndex>,
+}
+
+impl Reach {
     /// Every event on the way.
-    pub(super) events: BTreeSet<Event>,
-    /// The events of replicated channels that run all the way.
-    pub(super) always: BTreeSet<Event>,
+    pub(super) fn events(&self) -> impl Iterator<Item = Event> {
+        self.uses.keys().copied()
+    }
+
+    /// Whether an event may happen on the way.
+    pub(super) fn has(&self, event: Event) -> bool {
+        self.uses.contains_key(&event)
+    }
+
+    /// The body that an event opens wherever it may happen on the way; `None` if it opens several, or none, or never
+    /// happens.
+    pub(super) fn only_body(&self, event: Event) -> Option<StateIndex> {
+        self.uses.get(&event)?.body
+    }
+
+    /// The events of replicated channels that run all the way, with the body of each, which never changes.
+    pub(super) fn always(&self) -> impl Iterator<Item = (Event, StateIndex)> {
+        let all = self.uses.iter().filter(|(_, used)| used.states == self.states);
+        all.filter_map(|(event, used)| Some((*event, used.body?)))
+    }
+
+    fn add(&mut self, arrow: &Arrow) {
+        let body = match arrow.action {
+            Action::Spawn(body) => Some(body),
+            Action::Step(_) => None,
+        };
+        let used = self.uses.entry(arrow.event).or_insert(Use { states: 0, body });
+        used.states += 1;
+        used.body = used.body.filter(|known| Some(*known) == body);
+    }
 }
 
 /// A role, prepared.
@@ -117,15 +160,6 @@ impl<'a> Machine<'a> {
     pub(super) fn arrow(&self, index: StateIndex, event: Event) -> Option<Arrow> {
         let arrows = self.arrows(index);
         arrows.binary_search_by_key(&event, |arrow| arrow.event).ok().and_then(|at| arrows.get(at)).copied()
-    }
-
-    /// The body that an event opens, in the first state that has it.
-    pub(super) fn opens(&self, event: Event) -> Option<StateIndex> {
-        let states = (0u32..).map(StateIndex).take(self.arrows.len());
-        states.filter_map(|state| self.arrow(state, event)).find_map(|arrow| match arrow.action {
-            Action::Spawn(body) => Some(body),
-            Action::Step(_) => None,
-        })
     }
 
     /// Where a session starts.
@@ -206,22 +240,12 @@ impl<'a> Machine<'a> {
             return known.clone();
         }
         let mut reach = Reach::default();
-        let mut first = true;
         let mut waiting = self.expand(from);
         let mut seen: HashSet<StateIndex> = waiting.iter().copied().collect();
         while let Some(state) = waiting.pop() {
-            let arrows = self.arrows(state);
-            reach.events.extend(arrows.iter().map(|arrow| arrow.event));
-            let running = |event: &Event| {
-                self.arrow(state, *event).is_some_and(|arrow| matches!(arrow.action, Action::Spawn(_)))
-            };
-            if first {
-                reach.always = arrows.iter().map(|arrow| arrow.event).filter(running).collect();
-                first = false;
-            } else {
-                reach.always.retain(running);
-            }
-            for arrow in arrows {
+            reach.states += 1;
+            for arrow in self.arrows(state) {
+                reach.add(arrow);
                 if let Action::Step(target) = arrow.action {
                     waiting.extend(self.expand(target).into_iter().filter(|&next| seen.insert(next)));
                 }

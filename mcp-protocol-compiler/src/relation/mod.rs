@@ -14,6 +14,7 @@ mod compatible;
 mod diamond;
 mod disagreement;
 mod dual;
+mod ends;
 mod machine;
 #[cfg(test)]
 mod oracle;

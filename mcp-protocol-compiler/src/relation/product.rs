@@ -40,7 +40,8 @@ pub(super) enum Extent {
 pub(super) struct Configuration {
     pub(super) locations: Locations,
     pub(super) extent: Extent,
-    /// Replicated channels that run for good on both sides; compared once, where the split happened.
+    /// Replicated channels that run for good on both sides, each with one body; compared once, where the split
+    /// happened.
     settled: Rc<BTreeSet<Event>>,
 }
 
@@ -314,15 +315,10 @@ impl<'a, 'b> Walk<'a, 'b> {
     /// The replicated channels that run for good on both sides, and the groups of linear channels that share
     /// messages or other replicated channels. Channels with nothing left form one group together.
     fn groups(&self, pair: &Pair) -> (BTreeSet<Event>, Vec<Group>) {
-        let always = |machine: &Machine<'_>, locations: &[StateIndex]| -> BTreeSet<Event> {
-            locations.iter().flat_map(|&location| machine.reach(location).always.clone()).collect()
-        };
         let settled = &pair.client.settled;
-        let common: BTreeSet<Event> = always(self.client, &pair.client.locations)
-            .intersection(&always(self.server, &pair.server.locations))
-            .filter(|event| !settled.contains(event))
-            .copied()
-            .collect();
+        let mut common = unchanging(self.client, &pair.client.locations);
+        let others = unchanging(self.server, &pair.server.locations);
+        common.retain(|event| others.contains(event) && !settled.contains(event));
         let channels: Vec<(bool, StateIndex, Rc<super::machine::Reach>)> = pair
             .client
             .locations
@@ -336,9 +332,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         let mut owners: BTreeMap<Event, usize> = BTreeMap::new();
         let mut classes = Classes::default();
         for (number, (_, _, reach)) in channels.iter().enumerate() {
-            for &event in
-                reach.events.iter().filter(|event| !common.contains(event) && !settled.contains(event))
-            {
+            for event in reach.events().filter(|event| !common.contains(event) && !settled.contains(event)) {
                 let owner = *owners.entry(event).or_insert(number);
                 let (one, other) = (classes.root(number), classes.root(owner));
                 if let Some(slot) = classes.parents.get_mut(one) {
@@ -348,7 +342,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         }
         let mut groups: BTreeMap<Option<usize>, Group> = BTreeMap::new();
         for (number, (is_client, location, reach)) in channels.iter().enumerate() {
-            let idle = reach.events.iter().all(|event| common.contains(event) || settled.contains(event));
+            let idle = reach.events().all(|event| common.contains(&event) || settled.contains(&event));
             let name = if idle { None } else { Some(classes.root(number)) };
             let group = groups.entry(name).or_default();
             if *is_client { group.0.push(*location) } else { group.1.push(*location) }
@@ -380,4 +374,16 @@ impl<'a, 'b> Walk<'a, 'b> {
         self.nodes.push(Node { client, server, parent, split });
         Ok(())
     }
+}
+
+/// The replicated channels that run for good in a configuration and open the same body all the time. One that is a
+/// branch of a choice may open another body in another state: comparing it in one pair would leave out that body.
+fn unchanging(machine: &Machine<'_>, locations: &[StateIndex]) -> BTreeSet<Event> {
+    let reaches: Vec<_> = locations.iter().map(|&location| machine.reach(location)).collect();
+    let always = reaches.iter().flat_map(|reach| reach.always());
+    let same = |(event, body): &(Event, StateIndex)| {
+        let mut having = reaches.iter().filter(|reach| reach.has(*event));
+        having.all(|reach| reach.only_body(*event) == Some(*body))
+    };
+    always.filter(same).map(|(event, _)| event).collect()
 }

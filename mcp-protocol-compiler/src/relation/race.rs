@@ -8,7 +8,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, Side, StateKind};
 
 use super::diamond::{COUNTED, Shared};
 use super::disagreement::matched;
-use super::machine::{Event, Locations, Machine};
+use super::machine::{Arrow, Event, Locations, Machine};
 use super::product::{Pair, PairIndex, Walk};
 use super::{RACE, words};
 use crate::diagnostic::Diagnostic;
@@ -85,8 +85,15 @@ impl Race {
             ),
         )
         .label(format!("the client may send `{first}`, {client}"))
-        .also(self.from_server.server.arrow.span, format!("the server may send `{second}`, {server}"))
-        .with_note(self.consequence(walk, messages));
+        .also(self.from_server.server.arrow.span, format!("the server may send `{second}`, {server}"));
+        let diagnostic = match self.other_body(walk) {
+            Some(other) => {
+                let (name, there) = (words::name(messages, other.event.message), self.behind(walk, &other));
+                diagnostic.also(other.span, format!("{there}, `{name}` opens this sub-session instead"))
+            }
+            None => diagnostic,
+        };
+        let diagnostic = diagnostic.with_note(self.consequence(walk, messages));
         let diagnostic = match words::seen_from(&way) {
             Some(note) => diagnostic.with_note(note),
             None => diagnostic,
@@ -121,6 +128,10 @@ impl Race {
                 "when `{first}` has arrived, the server {} and may not send `{second}` any more",
                 server(&self.after_client.1)
             ),
+            Fault::Parts if self.other_body(walk).is_some() => {
+                "if they cross, one role opens one of the sub-sessions and the other role the other one"
+                    .to_owned()
+            }
             Fault::Parts => {
                 "each accepts the other's message, but where that leads depends on which came first"
                     .to_owned()
@@ -148,6 +159,31 @@ impl Race {
             "let one of them wait for the other: have the server send `{second}` only when the client asked for it, \
              or have `{first}` acknowledged and `{second}` sent after that"
         ))
+    }
+
+    /// Where one of the two opens a sub-session, and another one behind the other message: that one, as the author of
+    /// the text has it.
+    fn other_body(&self, walk: &Walk<'_, '_>) -> Option<Arrow> {
+        let of = |both: &Shared, after: &(Locations, Locations)| {
+            let (machine, step, locations) = match author(walk) {
+                Side::Client => (walk.client, &both.client, &after.0),
+                Side::Server => (walk.server, &both.server, &after.1),
+            };
+            let other = machine.find(locations, both.event())?.arrow;
+            let spawns = !step.is_linear() && matches!(other.action, Action::Spawn(_));
+            (spawns && other.action != step.arrow.action).then_some(other)
+        };
+        of(&self.from_client, &self.after_server).or_else(|| of(&self.from_server, &self.after_client))
+    }
+
+    /// The place in which the other one of the two opens another sub-session.
+    fn behind(&self, walk: &Walk<'_, '_>, other: &Arrow) -> String {
+        let after =
+            if other.event == self.from_client.event() { &self.after_server } else { &self.after_client };
+        match author(walk) {
+            Side::Client => words::within(walk.client, &after.0, false),
+            Side::Server => words::within(walk.server, &after.1, false),
+        }
     }
 
     /// Two loops as channels of their own.
@@ -292,6 +328,11 @@ fn accept(
     let there = words::within(machine, locations, false);
     let taken = walk.client.find(&after.0, late.event()).is_some()
         || walk.server.find(&after.1, late.event()).is_some();
+    if taken && !late.client.is_linear() {
+        return Remedy::one(format!(
+            "have `{name}` open the same sub-session in both places, or use another message {there}"
+        ));
+    }
     if taken {
         return Remedy::one(format!(
             "`{name}` leads elsewhere {there}: let it lead back there, too, or use another message"

@@ -61,7 +61,10 @@ pub(super) fn lone(
             let label = format!("`{written}` and {more} more stand here, and no `{lacks}`, {there}");
             diagnostic.also(first.arrow.span, label)
         }
-        _ => diagnostic.also(roles.span(other), format!("no `{lacks}` here, {there}")),
+        _ => {
+            let (span, position) = roles.gap(other);
+            diagnostic.also(span, format!("no `{lacks}` {position}, {there}"))
+        }
     };
     let text = roles.text(step, other);
     if step.arrow.origin == Origin::Written {

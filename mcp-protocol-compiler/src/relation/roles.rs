@@ -3,9 +3,9 @@
 //!
 //! In: two machines and what a comparison found. Out: spans, and text in backticks. Refuses to judge anything.
 
-use mcp_protocol_machine::protocol::{Side, StateIndex, StateKind};
+use mcp_protocol_machine::protocol::{Action, Side, StateIndex, StateKind};
 
-use super::machine::{Machine, Move};
+use super::machine::{Event, Machine, Move};
 use super::{Found, words};
 use crate::automaton::State;
 use crate::resolve::Message;
@@ -28,6 +28,21 @@ pub(super) fn end(machine: &Machine<'_>, locations: &[StateIndex], who: Side) ->
     };
     let mut states = locations.iter().filter_map(|&location| machine.state(location)).filter(offers);
     states.find_map(|state| state.end.or((state.kind == StateKind::End).then_some(state.span)))
+}
+
+/// The last step of a way, where a role has it in its text.
+fn last_step(machine: &Machine<'_>, way: &[Event]) -> Option<Span> {
+    let mut locations = machine.start();
+    let mut last = None;
+    for event in way {
+        let step = machine.find(&locations, *event)?;
+        locations = match step.arrow.action {
+            Action::Spawn(body) => machine.body(body),
+            Action::Step(_) => machine.step(&locations, &step),
+        };
+        last = Some(step.arrow.span);
+    }
+    last
 }
 
 /// The two roles, to be looked up by side.
@@ -64,6 +79,18 @@ impl<'a> Roles<'a, '_> {
 
     pub(super) fn span(&self, side: Side) -> Span {
         span(self.machine(side), self.locations(side))
+    }
+
+    /// Where a step is missing, and how to point at it. One state is the end of much that the text has, so that the
+    /// step before it says which end is meant.
+    pub(super) fn gap(&self, side: Side) -> (Span, &'static str) {
+        let machine = self.machine(side);
+        let mut states = self.locations(side).iter().filter_map(|&location| machine.state(location));
+        let ended = states.all(|state| state.kind == StateKind::End && !state.named);
+        match last_step(machine, &self.found.way).filter(|_| ended) {
+            Some(step) => (step, "after this"),
+            None => (self.span(side), "here"),
+        }
     }
 
     /// Where a role lets `who` close here; the place itself if it does not.

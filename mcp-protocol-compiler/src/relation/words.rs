@@ -4,7 +4,8 @@
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, Side, StateIndex};
 
-use super::machine::{Event, Machine, Move};
+use super::machine::{Event, Machine, Move, position};
+use crate::automaton::Automaton;
 use crate::resolve::Message;
 
 /// How many messages of a way are written out before it is shortened.
@@ -60,7 +61,12 @@ pub(crate) fn role(side: Side) -> &'static str {
 
 /// `` `Active` and `Listening` ``.
 pub(super) fn place(machine: &Machine<'_>, locations: &[StateIndex]) -> String {
-    let states = || locations.iter().filter_map(|&location| machine.state(location));
+    names(machine.automaton(), locations)
+}
+
+/// The names of states of a role.
+pub(super) fn names(automaton: &Automaton, locations: &[StateIndex]) -> String {
+    let states = || locations.iter().filter_map(|&location| automaton.states.get(position(location)));
     let names: Vec<String> = states().take(NAMED).map(|state| format!("`{}`", state.name)).collect();
     match states().count().saturating_sub(NAMED) {
         0 if names.is_empty() => "no state of its own".to_owned(),

@@ -241,9 +241,12 @@ impl Oracle<'_> {
             if world.inbox[1 - side].len() >= self.bound {
                 continue;
             }
-            let sends: Vec<Edge> =
-                self.edges(side, &world.main[side], Direction::Send).map(|(_, edge)| edge.clone()).collect();
-            for edge in sends.iter().filter(|edge| edge.origin != Origin::Closure) {
+            let sends: Vec<(StateIndex, Edge)> = self
+                .edges(side, &world.main[side], Direction::Send)
+                .map(|(from, edge)| (from, edge.clone()))
+                .collect();
+            for (from, edge) in sends.iter().filter(|(_, edge)| edge.origin != Origin::Closure) {
+                self.takes(world, side, *from, edge)?;
                 if let Some(after) = self.send(world, side, edge) {
                     self.lag(world, side, edge)?;
                     next.push((format!("{who} !{}", self.name(edge.message)), after));
@@ -278,6 +281,19 @@ impl Oracle<'_> {
             self.rest(world)?;
         }
         Ok(next)
+    }
+
+    /// What is sent in one channel is the step of that channel, and not of another one that is found first.
+    fn takes(&self, world: &World, side: usize, from: StateIndex, edge: &Edge) -> Result<(), String> {
+        let found = self.edge(side, &world.main[side], Direction::Send, edge.message);
+        match found {
+            Some((place, other)) if (place, other.action) == (from, edge.action) => Ok(()),
+            // A `*` beside several channels is an edge of each.
+            Some((_, other)) if other.action == edge.action && matches!(edge.action, Action::Spawn(_)) => {
+                Ok(())
+            }
+            _ => Err(format!("`!{}` is taken by another channel", self.name(edge.message))),
+        }
     }
 
     /// A message of the main channels; `None` where it would open one copy too many.

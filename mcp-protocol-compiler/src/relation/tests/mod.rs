@@ -5,3 +5,4 @@ pub(super) mod notation;
 mod properties;
 mod random;
 mod resting;
+mod side_by_side;

@@ -9,7 +9,8 @@ use mcp_protocol_machine::protocol::{Action, Direction, Side, StateIndex, StateK
 
 use super::notation::{flip, show};
 use super::random::{
-    Random, Shape, channels_are_apart, client, disturb, dual, interleave, loosen, mutate, vocabulary,
+    Random, Shape, change_body, channels_are_apart, client, disturb, dual, interleave, loosen, mutate,
+    share_ends, vocabulary,
 };
 use crate::automaton::Automaton;
 use crate::relation::oracle::{CROWDED, Oracle, Verdict};
@@ -39,11 +40,12 @@ fn roles(random: &mut Random) -> (Automaton, Automaton) {
     let one = client(random, shape);
     let written = dual(random, &one);
     let mut other = written.clone();
-    match random.below(6) {
+    match random.below(7) {
         0 => {}
         1 => mutate(random, &mut other),
         2 | 3 => loosen(random, &mut other),
         4 => other = interleave(&other),
+        5 => change_body(random, &mut other),
         _ => {
             other = interleave(&other);
             loosen(random, &mut other);
@@ -262,6 +264,42 @@ fn compatible_roles_with_the_diamond_are_safe() {
     let crowded = CROWDED.load(Ordering::Relaxed);
     assert!(crowded > 100, "there were two copies in {crowded} worlds only");
     println!("{counts:?}, two copies in {crowded} worlds");
+}
+
+#[test]
+fn which_ends_are_one_state_and_how_channels_are_ordered_changes_no_verdict() {
+    let messages = vocabulary();
+    let mut raced = 0u64;
+    for seed in seeds(cases()) {
+        let mut random = Random::new(seed);
+        let shape = Shape { forks: true, shared_ends: false, ..Shape::any(&mut random) };
+        let apart = client(&mut random, shape);
+        let mut shared = apart.clone();
+        share_ends(&mut shared, |_| true);
+        let verdict = |one: &Automaton, other: &Automaton| {
+            let (mut one, mut other) = (one.clone(), other.clone());
+            let related = related(&one, &other, &messages, Wanted::Dual);
+            close(&mut one, &mut other, &messages);
+            (related, races(&one, &other, &messages).is_empty())
+        };
+        let expected = verdict(&apart, &flip(&apart));
+        raced += u64::from(!expected.1);
+        for (one, other) in [
+            (&apart, dual(&mut random, &apart)),
+            (&shared, flip(&shared)),
+            (&shared, dual(&mut random, &shared)),
+            (&apart, dual(&mut random, &shared)),
+        ] {
+            let (got, both) = (verdict(one, &other), both(one, &other, &messages));
+            assert_eq!(
+                got,
+                expected,
+                "seed {seed}\n{both}\nwhere it should be as in\n{}",
+                show(&apart, &messages)
+            );
+        }
+    }
+    assert!(raced > cases() / 10 && raced < cases() / 10 * 9, "{raced}");
 }
 
 #[test]

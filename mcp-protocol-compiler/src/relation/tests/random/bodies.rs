@@ -1,7 +1,9 @@
-//! Random bodies of `*`, and the states in which copies of them may start.
+//! Random bodies of `*`, and the states in which sub-sessions of them may start.
 //!
-//! In: the states of a random role. Out: more states. Refuses to touch what is there, but for the edges that open
-//! copies.
+//! A `*` either runs beside all channels, or is a branch in the choices of one of them. As a branch it may have another
+//! body in each choice.
+
+use std::ops::Range;
 
 use mcp_protocol_machine::protocol::{Action, Direction, Origin, StateKind};
 
@@ -9,8 +11,8 @@ use super::{ASK, INNER, OPEN, OPENERS, Random, Shape, channel, direction, edge, 
 use crate::automaton::State;
 use crate::relation::tests::notation::state;
 
-/// Adds bodies, opened in all linear states or in some.
-pub(super) fn spawns(random: &mut Random, states: &mut Vec<State>) {
+/// Adds bodies. `channels` has the states of each channel.
+pub(super) fn spawns(random: &mut Random, states: &mut Vec<State>, channels: &[Range<usize>]) {
     let linear = states.len();
     let mut openers: Vec<u16> = (OPENERS..OPENERS + 1 + u16::try_from(random.below(3)).unwrap()).collect();
     if random.percent(60) {
@@ -18,22 +20,19 @@ pub(super) fn spawns(random: &mut Random, states: &mut Vec<State>) {
     }
     for opener in openers {
         let way = direction(random);
-        let shape = Shape {
-            states: 1 + random.below(3),
-            density: 15 + random.below(20),
-            spawns: false,
-            forks: false,
-            requests: false,
-            closes: false,
-            rests: false,
+        let branch = random.percent(50);
+        let count = if branch { 1 + random.below(3) } else { 1 };
+        let bodies: Vec<usize> = (0..count).map(|_| body(random, states, opener, way)).collect();
+        let (places, chance) = match branch {
+            true => (channels[random.below(channels.len())].clone(), [50, 80, 100][random.below(3)]),
+            false => (0..linear, 100),
         };
-        let mut body = channel(random, shape, states, INNER..INNER + 2);
-        if opener == OPEN {
-            body = asked(random, states, body, way);
-        }
-        let chance = if random.percent(70) { 100 } else { 50 };
-        for state in states.iter_mut().take(linear) {
-            if state.kind == StateKind::Fork || !random.percent(chance) {
+        for place in places {
+            let body = bodies[random.below(count)];
+            let state = &mut states[place];
+            // A channel that is at its end has no choices.
+            let closed = branch && state.kind == StateKind::End;
+            if state.kind == StateKind::Fork || closed || !random.percent(chance) {
                 continue;
             }
             state.edges.push(edge(way, opener, Action::Spawn(index(body)), Origin::Written));
@@ -42,6 +41,22 @@ pub(super) fn spawns(random: &mut Random, states: &mut Vec<State>) {
             }
         }
     }
+}
+
+/// Adds one body; returns its first state, the one behind the opener.
+fn body(random: &mut Random, states: &mut Vec<State>, opener: u16, way: Direction) -> usize {
+    let shape = Shape {
+        states: 1 + random.below(3),
+        density: 15 + random.below(20),
+        spawns: false,
+        forks: false,
+        requests: false,
+        closes: false,
+        rests: false,
+        shared_ends: false,
+    };
+    let first = channel(random, shape, states, INNER..INNER + 2);
+    if opener == OPEN { asked(random, states, first, way) } else { first }
 }
 
 /// Makes a body one that a request opens, with another request in it; gives its first state.

@@ -76,18 +76,21 @@ pub(in crate::relation::tests) struct Shape {
     pub(in crate::relation::tests) requests: bool,
     pub(in crate::relation::tests) closes: bool,
     pub(in crate::relation::tests) rests: bool,
+    pub(in crate::relation::tests) shared_ends: bool,
 }
 
 impl Shape {
     pub(in crate::relation::tests) fn any(random: &mut Random) -> Self {
+        let beside = random.percent(30);
         Shape {
             states: 1 + random.below(5),
             density: 10 + random.below(30),
-            spawns: random.percent(40),
-            forks: random.percent(25),
+            spawns: beside || random.percent(40),
+            forks: beside || random.percent(25),
             requests: random.percent(30),
             closes: random.percent(40),
             rests: random.percent(60),
+            shared_ends: random.percent(80),
         }
     }
 }
@@ -170,6 +173,7 @@ fn request(random: &mut Random, states: &mut Vec<State>, first: usize) {
 /// A random client.
 pub(in crate::relation::tests) fn client(random: &mut Random, shape: Shape) -> Automaton {
     let mut states = Vec::new();
+    let mut channels = Vec::new();
     if shape.forks {
         // The session starts forked, or forks when a step of its first channel is taken.
         let small = Shape { states: 1 + random.below(3), ..shape };
@@ -178,7 +182,9 @@ pub(in crate::relation::tests) fn client(random: &mut Random, shape: Shape) -> A
         let mut parts = Vec::new();
         for part in 0..2u16 {
             let range = part * 3..part * 3 + 2;
-            parts.push(index(channel(random, small, &mut states, range)));
+            let first = channel(random, small, &mut states, range);
+            parts.push(index(first));
+            channels.push(first..states.len());
         }
         let fork = if early {
             0
@@ -189,6 +195,7 @@ pub(in crate::relation::tests) fn client(random: &mut Random, shape: Shape) -> A
             states[0].edges.push(edge(way, 6, Action::Step(index(fork)), Origin::Written));
             let other = direction(random);
             states[0].edges.push(edge(other, 7, Action::Step(index(0)), Origin::Written));
+            channels.push(0..1);
             fork
         };
         states[fork].kind = StateKind::Fork;
@@ -199,22 +206,52 @@ pub(in crate::relation::tests) fn client(random: &mut Random, shape: Shape) -> A
         if shape.requests {
             request(random, &mut states, 0);
         }
+        channels.push(0..states.len());
     }
     if shape.spawns {
-        bodies::spawns(random, &mut states);
+        bodies::spawns(random, &mut states, &channels);
     }
     let mut automaton = finish(Side::Client, states);
+    // What sub-sessions are opened by is compared by body, so equal bodies are one.
+    share_ends(&mut automaton, |state| state.body || shape.shared_ends);
     if shape.rests && shape.spawns && !shape.forks {
         resting::rests(random, &mut automaton);
     }
     automaton
 }
 
+/// Makes one state of all ends that have the same edges, as minimising does, whichever channel they end; of those that
+/// are chosen.
+pub(in crate::relation::tests) fn share_ends(automaton: &mut Automaton, chosen: impl Fn(&State) -> bool) {
+    let same = |one: &State, other: &State| {
+        (one.kind, one.body, &one.edges) == (other.kind, other.body, &other.edges)
+            && one.kind == StateKind::End
+            && chosen(one)
+    };
+    let first = |at: StateIndex| {
+        let own = &automaton.states[at.0 as usize];
+        index(automaton.states.iter().position(|other| same(own, other)).unwrap_or(at.0 as usize))
+    };
+    let mut states = automaton.states.clone();
+    for state in &mut states {
+        for edge in &mut state.edges {
+            edge.action = match edge.action {
+                Action::Step(target) => Action::Step(first(target)),
+                Action::Spawn(target) => Action::Spawn(first(target)),
+            };
+        }
+        for part in &mut state.parts {
+            *part = first(*part);
+        }
+    }
+    automaton.states = states;
+}
+
 fn finish(side: Side, states: Vec<State>) -> Automaton {
     of_states(side, Span::default(), states)
 }
 
-/// The dual, with its states in another order.
+/// The dual, with its states and its channels in another order.
 pub(in crate::relation::tests) fn dual(random: &mut Random, client: &Automaton) -> Automaton {
     let mut server = flip(client);
     let count = server.states.len();
@@ -232,6 +269,9 @@ pub(in crate::relation::tests) fn dual(random: &mut Random, client: &Automaton) 
         }
         for part in &mut state.parts {
             *part = moved(*part);
+        }
+        if random.percent(50) {
+            state.parts.reverse();
         }
     }
     let mut states = server.states.clone();
@@ -269,6 +309,31 @@ pub(in crate::relation::tests) fn mutate(random: &mut Random, automaton: &mut Au
         _ => {}
     }
     complete(automaton);
+}
+
+/// Has a `*` open another body than it did in one of its places.
+pub(in crate::relation::tests) fn change_body(random: &mut Random, automaton: &mut Automaton) {
+    let opened = |automaton: &Automaton| -> Vec<(usize, usize, u16, StateIndex)> {
+        let states = automaton.states.iter().enumerate();
+        let edges = states.flat_map(|(place, state)| {
+            state.edges.iter().enumerate().filter_map(move |(at, edge)| match edge.action {
+                Action::Spawn(body) => Some((place, at, edge.message.0, body)),
+                Action::Step(_) => None,
+            })
+        });
+        edges.collect()
+    };
+    let all = opened(automaton);
+    if all.is_empty() {
+        return;
+    }
+    let (place, at, message, body) = all[random.below(all.len())];
+    let others: Vec<StateIndex> =
+        all.iter().filter(|other| other.2 == message && other.3 != body).map(|other| other.3).collect();
+    if others.is_empty() {
+        return;
+    }
+    automaton.states[place].edges[at].action = Action::Spawn(others[random.below(others.len())]);
 }
 
 /// Some state that an edge of this one may be led to without a channel forking within itself.

@@ -1,0 +1,74 @@
+//! Cases by hand: channels side by side, their ends, and the bodies of `*` that are branches of their choices.
+
+use mcp_protocol_machine::protocol::Side;
+
+use super::cases::Roles;
+use crate::relation::Wanted;
+
+#[test]
+fn a_star_is_compared_in_every_choice_in_which_it_opens_another_body() {
+    let client = "0 = (1, 3); 1 !m *4; 1 !next 2; 2 !m *4; 2 !next 2; 3 = End; 4 ?r 5";
+    let server = "0 = (1, 3); 1 ?m *4; 1 ?next 2; 2 ?m *6; 2 ?next 2; 3 = End; 4 !r 5; 6 = End";
+    let roles = Roles::new("", client, server);
+    assert!(!roles.safe());
+    assert_eq!(
+        roles.finding(Wanted::Dual),
+        "`Server` is not the dual of `Client`: after `!next`, `!m`, the client accepts `r`, which the server never sends"
+    );
+    assert!(!roles.compatible());
+    let server = server.replace("*6", "*4");
+    assert!(Roles::new("", client, &server).dual());
+}
+
+#[test]
+fn a_star_that_crosses_into_a_choice_with_another_body_races() {
+    let client = "0 = (1, 3); 1 !m *4; 1 ?next 2; 2 !m *6; 2 ?next 2; 3 !a 7; 4 ?r 5; 6 = End; 7 = End";
+    let mut roles = Roles::with_dual("", client);
+    assert!(roles.dual() && !roles.safe());
+    assert!(roles.added(Side::Server).is_empty());
+    let races = roles.races();
+    assert_eq!(races.len(), 1, "{races:?}");
+    assert!(races[0].message.starts_with("`m` and `next` race: at the start"), "{}", races[0].message);
+    assert!(races[0].labels.iter().any(|label| label.text.contains("opens this sub-session instead")));
+}
+
+#[test]
+fn a_late_opening_opens_the_body_of_the_choice_that_was_left() {
+    // The third state has been reached on two ways, on which different bodies may be late: that cannot be mended.
+    let client = "0 !m *4; 0 ?next 2; 0 ?other 1; 1 !m *6; 1 ?next 2; 2 ?next 2; 4 ?r 5; 6 = End";
+    let mut roles = Roles::with_dual("", client);
+    assert!(!roles.safe());
+    roles.added(Side::Server);
+    assert!(!roles.races().is_empty());
+    let mut roles = Roles::with_dual("", "0 !m *4; 0 ?next 2; 2 ?next 2; 4 ?r 5");
+    assert_eq!(roles.added(Side::Server), ["S2 ?m"]);
+    assert!(roles.races().is_empty() && roles.safe());
+}
+
+#[test]
+fn what_comes_late_at_an_end_is_for_the_channel_that_has_come_to_it() {
+    // One state is the end of both channels.
+    let client = "0 = (1, 2); 1 !hello 4; 2 !start 3; 3 !tick 3; 3 ?stop 4; 4 = End";
+    let mut roles = Roles::with_dual("", client);
+    assert_eq!(roles.added(Side::Server), ["S42 ?tick"]);
+    assert!(roles.races().is_empty() && roles.safe());
+    let mut roles = Roles::with_dual("", "0 = (1, 2); 1 !hello 4; 2 !tick 3; 3 !tick 3; 3 ?stop 4; 4 = End");
+    assert_eq!(roles.added(Side::Client), ["S42 !tick"]);
+    assert!(roles.races().is_empty() && roles.safe());
+}
+
+#[test]
+fn the_order_of_channels_changes_nothing() {
+    let client = "0 = (4, 1); 1 ?go 2; 2 !tick 3; 3 !tick 3; 3 ?stop 4; 4 = End";
+    let server = "0 = (1, 4); 1 !go 2; 2 ?tick 3; 3 ?tick 3; 3 !stop 4; 4 = End";
+    let mut roles = Roles::new("", client, server);
+    assert!(roles.dual());
+    assert_eq!(roles.added(Side::Server).len(), 1);
+    assert!(roles.races().is_empty() && roles.safe());
+    // What is late at a fork goes to the same channel on both sides.
+    let client = "0 ?log 0; 0 !go 1; 1 = (2, 4); 2 !a 3; 4 ?b 5";
+    let server = "0 !log 0; 0 ?go 1; 1 = (4, 2); 2 ?a 3; 4 !b 5";
+    let mut roles = Roles::new("", client, server);
+    assert_eq!(roles.added(Side::Server), ["S2 !log", "S3 !log"]);
+    assert!(roles.races().is_empty() && roles.safe());
+}

@@ -1,0 +1,167 @@
+//! Late messages belong to the channel whose choice was left: the tables of small protocols, as the checker follows
+//! them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests say what they expect by panicking"
+)]
+
+use std::path::Path;
+
+use mcp_protocol_compiler::compile;
+use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
+use mcp_protocol_compiler::generate::machine;
+use mcp_protocol_machine::protocol::{Direction, KeyIndex, Origin, Protocol, Side};
+use mcp_protocol_machine::{About, Checker, RequestId, Step, StepKind, Ties, Violation};
+
+fn protocol(text: &str) -> Protocol {
+    let compilation = compile(Path::new("late.session"), &mut |_| Ok(text.as_bytes().to_vec())).unwrap();
+    match &compilation.protocol {
+        Some(compiled) => machine(compiled),
+        None => panic!("{}", render_all(&compilation.sources, &compilation.diagnostics, Style::Plain)),
+    }
+}
+
+/// A session as one role sees it, in which messages are named as the client writes them.
+struct Seen {
+    protocol: Protocol,
+    side: Side,
+    checker: Checker,
+}
+
+impl Seen {
+    fn new(text: &str, side: Side) -> Seen {
+        let protocol = protocol(text);
+        let checker = Checker::new(protocol.clone(), side).unwrap();
+        Seen { protocol, side, checker }
+    }
+
+    fn both(text: &str) -> [Seen; 2] {
+        [Side::Client, Side::Server].map(|side| Seen::new(text, side))
+    }
+
+    fn says(&mut self, action: &str) -> Result<Step, Violation> {
+        let name = action.trim_start_matches(['!', '?']);
+        let sent_by_client = action.starts_with('!');
+        let direction =
+            if sent_by_client == (self.side == Side::Client) { Direction::Send } else { Direction::Receive };
+        let (message, _) = self.protocol.indexed().find(|(_, table)| table.name == name).unwrap();
+        let keyed = !self.protocol.message(message).unwrap().keys.is_empty();
+        let keys = [(KeyIndex(0), RequestId::Number(1))];
+        let ties = if keyed { Ties::keys(&keys) } else { Ties::default() };
+        self.checker.notification_tied(direction, message, About::Nothing, ties, |_| true)
+    }
+
+    fn accepts(&mut self, actions: &[&str]) {
+        for action in actions {
+            if let Err(violation) = self.says(action) {
+                panic!("the {:?}'s machine refuses {action}: {violation}", self.side);
+            }
+        }
+    }
+
+    fn refuses(&mut self, action: &str) {
+        let got = self.says(action);
+        assert!(got.is_err(), "the {:?}'s machine accepts {action}: {got:?}", self.side);
+    }
+}
+
+/// How many states of a role accept a message late.
+fn late_states(protocol: &Protocol, side: Side) -> usize {
+    let states = protocol.role(side).unwrap().states.iter();
+    states.filter(|state| state.edges.iter().any(|edge| edge.origin == Origin::Closure)).count()
+}
+
+const TICKS: &str = "
+notification Hello \"hello\"
+notification Start \"start\"
+notification Tick \"tick\"
+notification Stop \"stop\"
+client C
+server S = dual C
+";
+
+#[test]
+fn a_finished_channel_does_not_accept_what_comes_late_in_another_one() {
+    let text = format!("{TICKS} C = (!Hello . End, !Start . rec x . ( !Tick . x & ?Stop . End ))");
+    for mut seen in Seen::both(&text) {
+        assert_eq!(late_states(&seen.protocol, seen.side), 1);
+        seen.accepts(&["!Hello"]);
+        seen.refuses("!Tick");
+        seen.accepts(&["!Start", "!Tick", "?Stop", "!Tick"]);
+        seen.refuses("?Stop");
+    }
+}
+
+#[test]
+fn a_message_moves_the_channel_that_has_it_and_not_one_that_is_at_its_end() {
+    let text = format!(
+        "{TICKS} C = (!Hello . End, !Tick . rec x . ( !Tick . x & ?Stop . After )) After = !Start . End"
+    );
+    for mut seen in Seen::both(&text) {
+        seen.accepts(&["!Hello", "!Tick", "!Tick", "?Stop", "!Tick", "!Start"]);
+        seen.refuses("!Start");
+    }
+    let text = format!("{TICKS} C = (!Hello . End, !Tick . rec x . ( !Tick . x & ?Stop . End ))");
+    for mut seen in Seen::both(&text) {
+        seen.accepts(&["!Hello"]);
+        let step = seen.says("!Tick").unwrap();
+        assert!(matches!(step.kind, StepKind::Linear { from, to } if from != to), "{step:?}");
+        seen.accepts(&["?Stop", "!Tick"]);
+    }
+}
+
+#[test]
+fn a_role_and_its_dual_relate_in_whatever_order_their_channels_stand() {
+    let text = "
+        notification Go \"go\"
+        notification Tick \"tick\"
+        notification Stop \"stop\"
+        client C
+        server S
+        C = (End, ?Go . !Tick . rec x . ( !Tick . x & ?Stop . End ))
+        S = (!Go . ?Tick . rec x . ( ?Tick . x ⊕ !Stop . End ), End)";
+    for mut seen in Seen::both(text) {
+        seen.refuses("!Tick");
+        seen.accepts(&["?Go", "!Tick", "!Tick", "?Stop", "!Tick"]);
+    }
+}
+
+/// Where the channel whose choice was left has become several, the one that goes on with a message takes what is late.
+#[test]
+fn what_comes_late_behind_a_fork_does_not_hide_a_later_step() {
+    let channels =
+        ["( !Hello . End, !Start . !Tick . ?Stop . End )", "( !Start . !Tick . ?Stop . End, !Hello . End )"];
+    for channels in channels {
+        let text =
+            format!("notification Fork \"fork\" {TICKS} C = rec x . ( !Tick . x & ?Fork . {channels} )");
+        for mut seen in Seen::both(&text) {
+            seen.accepts(&["!Tick", "?Fork", "!Tick", "!Hello", "!Start", "!Tick", "?Stop"]);
+            seen.refuses("!Tick");
+        }
+    }
+}
+
+/// A choice was left in which a sub-session could be opened: the opening that crosses opens what it always opened.
+#[test]
+fn an_opening_that_comes_late_opens_the_body_of_the_choice_that_was_left() {
+    let text = "
+        notification Watch \"watch\" (_)
+        notification News \"news\" (_)
+        notification Hello \"hello\"
+        notification Next \"next\"
+        key k = Watch.k | News.k
+        client C
+        server S = dual C
+        C = (!Hello . End, Before)
+        Before = *Long ⊕ ?Next . After
+        After = ?Next . After
+        Long = !Watch . ?News . End";
+    for mut seen in Seen::both(text) {
+        seen.accepts(&["!Hello", "?Next", "!Watch", "?News"]);
+        seen.refuses("?News");
+        seen.accepts(&["?Next"]);
+    }
+}
