@@ -4,7 +4,7 @@
 //! what it sends and with what it takes, and so lags the wire by the inputs that it has not taken. Refuses to be
 //! duplicated; the steps, in `steps.rs` and `inputs.rs`, consume it or borrow it mutably.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::sync::Arc;
 
 use mcp_protocol_machine::protocol::{
@@ -107,7 +107,7 @@ impl Seat {
 async fn carry(transport: impl Future<Output = ()>, link: Link) {
     let limit = link.options().close_timeout;
     let overtime = async {
-        poll_fn(|context| link.with(|engine| engine.poll_ending(context))).await;
+        link.wait(Engine::poll_ending).await;
         tokio::time::sleep(limit).await;
     };
     tokio::select! {
