@@ -120,7 +120,8 @@ fn a_misspelt_name_is_found_where_it_is() {
             assert_eq!(found[0].code.0, "S0101", "{path}\n{said}");
             assert_eq!(found[0].labels[0].span.start, place.start, "{path}\n{said}");
             assert!(points_at_both(&found[0], &compilation.sources, place, name), "{path}: {wrong}\n{said}");
-            assert_eq!(found[0].helps, [format!("did you mean `{name}`?")], "{path}\n{said}");
+            let helps: Vec<&str> = found[0].helps.iter().map(|help| help.text()).collect();
+            assert_eq!(helps, [format!("did you mean `{name}`?")], "{path}\n{said}");
         }
     }
     assert!(tried > 100, "only {tried} names were changed");

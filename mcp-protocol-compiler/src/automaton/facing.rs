@@ -153,10 +153,10 @@ impl<'a> Walk<'a> {
         *self.numbers.entry((own.span, other.span)).or_insert_with(|| {
             let action = |direction, name: &str| format!("{}{name}", sign(direction));
             differences.push(Difference {
-                own: own.span,
+                own: own.head(),
                 written: action(own.direction, &own.message.text),
                 fitting: action(own.direction, &other.message.text),
-                other: other.span,
+                other: other.head(),
                 facing: action(other.direction, &other.message.text),
                 only_the_name: true,
             });

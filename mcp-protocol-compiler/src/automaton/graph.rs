@@ -57,6 +57,13 @@ pub(super) struct ActionNode {
     pub(super) next: NodeId,
 }
 
+impl ActionNode {
+    /// Where the sign and the name stand, without the levels behind them.
+    pub(super) fn head(&self) -> Span {
+        Span { end: self.message.span.end.max(self.span.start), ..self.span }
+    }
+}
+
 impl Graph {
     /// The action that stands at a place.
     pub(super) fn action(&self, span: Span) -> Option<&ActionNode> {

@@ -10,8 +10,8 @@ use mcp_protocol_machine::protocol::{Direction, Side};
 use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use crate::ast::{Choice, Name, Operator, Sequence, Tail};
 use crate::checks::{choices, declarations, recursion};
-use crate::diagnostic::Diagnostic;
 use crate::diagnostic::findings::LIMIT;
+use crate::diagnostic::{Diagnostic, Edit};
 use crate::resolve::{Resolution, level};
 use crate::source::Span;
 
@@ -150,8 +150,11 @@ impl<'a> Lowering<'a> {
                     let mut diagnostic = declarations::undefined_definition(name, self.resolution, None);
                     let other = self.resolution.role(view.side.other());
                     if let (true, Some(other)) = (dual, other) {
-                        diagnostic.helps =
-                            vec![format!("write `dual {}` for the other role's dual", other.name.text)];
+                        diagnostic.helps.clear();
+                        diagnostic = diagnostic.suggest(
+                            format!("write `dual {}` for the other role's dual", other.name.text),
+                            [Edit::replace(name.span, other.name.text.as_str())],
+                        );
                     }
                     self.diagnostics.push(diagnostic);
                 }

@@ -46,7 +46,7 @@ pub fn same_first_action(action: &str, again: Span, first: Span) -> Diagnostic {
         Diagnostic::error(SAME_FIRST_ACTION, again, format!("two branches start with `{action}`"))
             .label("nobody could tell which of the two is meant");
     if again == first {
-        return diagnostic.help("name each message once in the group, or use the message itself");
+        return diagnostic.help("what stands here is a branch of one choice twice: let it be one branch");
     }
     diagnostic.also(first, "the other one").help(format!(
         "join them: `{action} . ( … ⊕ … )` with what differs behind the message, or use another message"

@@ -3,7 +3,7 @@
 use mcp_protocol_machine::protocol::Kind;
 
 use crate::ast::{GroupMember, Name, RustPath};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::resolve::{Message, Resolution, Role};
 use crate::source::Span;
 use crate::suggest::nearest;
@@ -56,7 +56,7 @@ pub fn undefined_message(name: &Name, resolution: &Resolution) -> Diagnostic {
         }
     }
     match nearest(&name.text, sorted(known)) {
-        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+        Some(near) => did_you_mean(diagnostic, name.span, near),
         None => diagnostic.help(format!(
             "declare it: `notification {0} \"its/method\"` or `request {0} \"its/method\" -> {0}Result`",
             name.text
@@ -93,15 +93,23 @@ pub fn undefined_definition(name: &Name, resolution: &Resolution, variables: Opt
         return diagnostic.help("a loop is written `rec again . ( … )`, with `again` where it starts again");
     }
     if name.text.eq_ignore_ascii_case("end") {
-        return diagnostic.help("did you mean `End`? its first letter alone is a capital");
+        return diagnostic.suggest(
+            "did you mean `End`? its first letter alone is a capital",
+            [Edit::replace(name.span, "End")],
+        );
     }
     match nearest(&name.text, sorted(definitions.chain(variables.into_iter().flatten().copied()))) {
-        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+        Some(near) => did_you_mean(diagnostic, name.span, near),
         None => diagnostic.help(format!(
             "define it, `{0} = …`, or bind it, `rec {0} . ( … )`; a session type that is over ends in `End`",
             name.text
         )),
     }
+}
+
+/// The name that was probably meant.
+fn did_you_mean(diagnostic: Diagnostic, written: Span, near: &str) -> Diagnostic {
+    diagnostic.suggest(format!("did you mean `{near}`?"), [Edit::replace(written, near)])
 }
 
 /// In one order, so that equal input gives equal output.
@@ -153,7 +161,7 @@ pub fn unknown_role(name: &Name, known: &[String]) -> Diagnostic {
     let diagnostic = Diagnostic::error(UNKNOWN_ROLE, name.span, format!("no role is called `{}`", name.text))
         .label("not a role");
     match nearest(&name.text, known.iter().map(String::as_str)) {
-        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+        Some(near) => did_you_mean(diagnostic, name.span, near),
         None => diagnostic.help(format!("write one of {}", list(known))),
     }
 }
@@ -219,7 +227,7 @@ pub fn undefined_group<'a>(name: &Name, known: impl Iterator<Item = &'a str>) ->
     let diagnostic = Diagnostic::error(BAD_GROUP, name.span, format!("no group is called `{}`", name.text))
         .label("not a group");
     match nearest(&name.text, known) {
-        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+        Some(near) => did_you_mean(diagnostic, name.span, near),
         None => diagnostic.help(format!("define it first: `group {} = …`", name.text)),
     }
 }
@@ -290,7 +298,7 @@ pub fn misspelt_override(span: Span, name: &Name, near: &str) -> Diagnostic {
     Diagnostic::error(BAD_OVERRIDE, name.span, format!("no imported file declares `{}`", name.text))
         .label("nothing has this name")
         .also(span, "nothing to override")
-        .help(format!("did you mean `{near}`?"))
+        .suggest(format!("did you mean `{near}`?"), [Edit::replace(name.span, near)])
 }
 
 /// `override` of an item of the same file.
@@ -305,7 +313,7 @@ pub fn override_of_own_item(span: Span, name: &Name, first: Span) -> Diagnostic 
 pub fn misplaced_modifier(span: Span, word: &str, what: &str) -> Diagnostic {
     Diagnostic::error(MISPLACED_MODIFIER, span, format!("`{word}` belongs to a {what}"))
         .label(format!("this is no {what}"))
-        .help(format!("remove `{word}`, or declare the message as a {what}"))
+        .suggest(format!("remove `{word}`, or declare the message as a {what}"), [Edit::delete(span)])
 }
 
 /// `(T)` in a file without `types`.

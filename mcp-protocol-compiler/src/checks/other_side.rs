@@ -8,7 +8,7 @@ use mcp_protocol_machine::protocol::Side;
 
 use crate::automaton::{Comparison, Difference};
 use crate::checks::declarations;
-use crate::diagnostic::{Diagnostic, Label, Severity};
+use crate::diagnostic::{Diagnostic, Edit, Label, Severity, Suggestion};
 use crate::relation::words::role;
 use crate::source::Span;
 
@@ -72,11 +72,12 @@ pub fn name_both(finding: &mut Diagnostic, comparison: &Comparison) {
             finding.labels.push(Label { span: *place, text: format!("`{action}` stands here") });
         }
     }
-    let help = format!("write `{fitting}` in place of `{written}`, or `{turned}` in place of `{facing}`");
-    match finding.helps.first_mut() {
-        Some(first) => *first = help,
-        None => finding.helps.push(help),
-    }
+    let help = |write: &str, instead: &str, place: Span| {
+        let text = format!("write `{write}` in place of `{instead}`");
+        Suggestion::new(text, vec![Edit::replace(place, write)])
+    };
+    let both = [help(fitting, written, *own), help(&turned, facing, *other)];
+    finding.helps.splice(..finding.helps.len().min(1), both);
 }
 
 /// The difference that a finding comes from. Where the texts fit but for names, each finding comes from one of them:
@@ -131,6 +132,6 @@ fn pointing(mut finding: Diagnostic, difference: &Difference, other: Side) -> Di
     if finding.code != declarations::UNDEFINED_MESSAGE {
         finding.helps.clear();
     }
-    finding.helps.insert(0, help);
+    finding.helps.insert(0, Suggestion::new(help, vec![Edit::replace(*own, fitting.as_str())]));
     finding
 }

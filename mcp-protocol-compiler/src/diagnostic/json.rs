@@ -28,7 +28,7 @@ pub fn line(sources: &SourceMap, diagnostic: &Diagnostic) -> String {
     if diagnostic.helps.is_empty() {
         out.push_str("null");
     } else {
-        string(&mut out, &diagnostic.helps.join("\n"));
+        string(&mut out, &diagnostic.helps.iter().map(|help| help.text()).collect::<Vec<_>>().join("\n"));
     }
     out.push('}');
     out

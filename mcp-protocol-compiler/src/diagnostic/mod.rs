@@ -9,6 +9,9 @@ pub mod findings;
 pub mod json;
 pub mod render;
 pub mod repeats;
+mod suggestion;
+
+pub use suggestion::{Edit, Suggestion};
 
 /// The stable code of a kind of finding, `S0201`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,7 +42,7 @@ pub struct Diagnostic {
     /// More to know, each a line or a block of lines.
     pub notes: Vec<String>,
     /// What to do, each a suggestion that can be followed.
-    pub helps: Vec<String>,
+    pub helps: Vec<Suggestion>,
 }
 
 /// A place and what is to be said of it.
@@ -97,14 +100,27 @@ impl Diagnostic {
 
     /// Adds something to do where a condition holds.
     #[must_use]
-    pub fn helps_if(self, holds: bool, help: &str) -> Self {
-        if holds { self.help(help) } else { self }
+    #[track_caller]
+    pub fn helps_if(mut self, holds: bool, help: &str) -> Self {
+        if holds {
+            self.helps.push(Suggestion::new(help.to_owned(), Vec::new()));
+        }
+        self
     }
 
-    /// Adds something to do.
+    /// Adds something to do that leaves open what exactly is typed.
     #[must_use]
+    #[track_caller]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.helps.push(help.into());
+        self.helps.push(Suggestion::new(help.into(), Vec::new()));
+        self
+    }
+
+    /// Adds something to do, and the edits that do it.
+    #[must_use]
+    #[track_caller]
+    pub fn suggest(mut self, help: impl Into<String>, edits: impl IntoIterator<Item = Edit>) -> Self {
+        self.helps.push(Suggestion::new(help.into(), edits.into_iter().collect()));
         self
     }
 }

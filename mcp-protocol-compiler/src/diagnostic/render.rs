@@ -40,7 +40,7 @@ pub fn render(sources: &SourceMap, diagnostic: &Diagnostic, style: Style) -> Str
         group = group.element(Level::NOTE.message(note.as_str()));
     }
     for help in &diagnostic.helps {
-        group = group.element(Level::HELP.message(help.as_str()));
+        group = group.element(Level::HELP.message(help.text()));
     }
     let renderer = match style {
         Style::Plain => Renderer::plain(),

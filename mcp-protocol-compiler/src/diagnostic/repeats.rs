@@ -1,7 +1,7 @@
 //! One mistake made all over a file is one finding.
 //!
 //! In: findings in order. Out: the same, where those that say the same words of different places are one, with the
-//! lines of the others in a note. Refuses to join what is not about a habit, or about one name that is used again; the
+//! lines of the others in a note, and their edits with its own. Refuses to join what is not about a habit, or about one name that is used again; the
 //! caller says which codes are.
 
 use std::collections::HashMap;
@@ -22,9 +22,17 @@ pub fn join(diagnostics: &mut Vec<Diagnostic>, sources: &SourceMap, code: Code) 
             kept.push(diagnostic);
             continue;
         };
-        let key = (label.span.file, diagnostic.message.clone(), diagnostic.helps.clone());
+        let key = (
+            label.span.file,
+            diagnostic.message.clone(),
+            diagnostic.helps.iter().map(|help| help.text().to_owned()).collect(),
+        );
         match first.get(&key) {
             Some(at) => {
+                let helps = kept.get_mut(*at).map(|first| first.helps.as_mut_slice()).unwrap_or_default();
+                for (first, help) in helps.iter_mut().zip(&diagnostic.helps) {
+                    first.join(help);
+                }
                 others.entry(*at).or_default().push(sources.line_number(label.span.file, label.span.start))
             }
             None => {

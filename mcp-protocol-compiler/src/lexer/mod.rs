@@ -5,7 +5,7 @@
 //! resembles, or [`Kind::Unknown`], about which the parser keeps silent.
 
 use crate::diagnostic::findings::Findings;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::{FileId, SourceMap, Span};
 
 mod lookalike;
@@ -177,7 +177,7 @@ fn directions(sources: &SourceMap, file: FileId, findings: &mut Findings) {
         findings.push(
             Diagnostic::warning(TEXT_DIRECTION, span, message)
                 .with_note("what is read may differ from what is seen")
-                .help("delete it"),
+                .suggest("delete it", [Edit::delete(span)]),
         );
     }
 }

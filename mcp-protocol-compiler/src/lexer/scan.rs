@@ -9,7 +9,7 @@ use super::{
     Comment, Documentation, Kind, LONGEST_NAME, LONGEST_TEXT, Lexed, MALFORMED_NUMBER, TOO_LONG, Token,
     UNKNOWN_CHARACTER, UNKNOWN_ESCAPE, UNTERMINATED_TEXT, changes_direction, number, quoted,
 };
-use crate::diagnostic::{Diagnostic, shorten};
+use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::source::{FileId, SourceMap, Span};
 
 pub(super) struct Scanner<'s> {
@@ -216,14 +216,16 @@ impl<'s> Scanner<'s> {
             let wrong = line.get(start..start + length).unwrap_or("");
             let diagnostic = Diagnostic::error(UNKNOWN_ESCAPE, span, format!("unknown escape `{wrong}`"))
                 .with_note("the escapes are `\\\"`, `\\\\`, `\\n`, `\\r`, `\\t` and `\\u{…}`")
-                .help("write `\\\\` for a backslash");
+                .suggest("write `\\\\` for a backslash", [Edit::before(span, "\\")]);
             self.lexed.findings.push(diagnostic);
         }
         if opening != '"' {
             let text = quoted::quote(&quoted::value(line.get(..end).unwrap_or("")));
             let message = format!("`{opening}` is no quotation mark here");
-            let diagnostic = Diagnostic::error(UNKNOWN_CHARACTER, self.span(end), message)
-                .help(format!("write `{}`", shorten(&text)));
+            let diagnostic = Diagnostic::error(UNKNOWN_CHARACTER, self.span(end), message).suggest(
+                format!("write `{}`", shorten(&text)),
+                [Edit::replace(self.span(end), text.as_str())],
+            );
             self.lexed.findings.push(diagnostic);
         }
         self.token(Kind::Text, end);
@@ -239,7 +241,8 @@ impl<'s> Scanner<'s> {
                 .label("opened here, not closed in this line");
         let help =
             if word.is_empty() { "delete it".to_owned() } else { format!("write `\"{}\"`", shorten(word)) };
-        self.report(diagnostic.help(help));
+        let written = if word.is_empty() { String::new() } else { format!("\"{word}\"") };
+        self.report(diagnostic.suggest(help, [Edit::replace(self.span(length), written)]));
         let kind = if self.is_longer(length, LONGEST_TEXT) { Kind::Unknown } else { Kind::Text };
         self.token(kind, length);
     }
@@ -254,21 +257,28 @@ impl<'s> Scanner<'s> {
             || (is_dash(character) && second == Some(character))
         {
             let written = if slashes { 2 } else { length };
-            let diagnostic = self.unknown(character, written).help("a comment starts with `--`");
+            let diagnostic = self
+                .unknown(character, written)
+                .suggest("a comment starts with `--`", [Edit::replace(self.span(written), "--")]);
             self.lexed.findings.push(diagnostic);
             let rest = self.rest();
             self.at += rest.find('\n').unwrap_or(rest.len());
         } else if is_dash(character) {
             self.dash(character, second);
         } else if character == ';' {
-            let advice = if self.is_last_of_line() { "delete it" } else { "write `.` between two actions" };
-            let diagnostic = self.unknown(character, 1).help(advice);
+            let (advice, instead) = match self.is_last_of_line() {
+                true => ("delete it", ""),
+                false => ("write `.` between two actions", " ."),
+            };
+            let edit = Edit::replace(self.span(1), instead);
+            let diagnostic = self.unknown(character, 1).suggest(advice, [edit]);
             self.report(diagnostic);
             self.at += 1;
         } else if is_invisible(character) {
             let message = format!("invisible character {}", number(character));
-            let diagnostic =
-                Diagnostic::error(UNKNOWN_CHARACTER, self.span(length), message).help("delete it");
+            let span = self.span(length);
+            let diagnostic = Diagnostic::error(UNKNOWN_CHARACTER, span, message)
+                .suggest("delete it", [Edit::delete(span)]);
             self.report(diagnostic);
             self.at += length;
         } else if character == '{' || character == '}' {
@@ -276,7 +286,10 @@ impl<'s> Scanner<'s> {
         } else if is_quote(character) {
             self.quoted(character);
         } else if let Some((kind, spelling)) = meant(character) {
-            let diagnostic = self.unknown(character, length).help(format!("write `{spelling}`"));
+            // Where there are two spellings the first is typed.
+            let first = spelling.split('`').next().unwrap_or(spelling);
+            let edit = Edit::replace(self.span(length), first);
+            let diagnostic = self.unknown(character, length).suggest(format!("write `{spelling}`"), [edit]);
             self.lexed.findings.push(diagnostic);
             self.token(kind, length);
         } else {
@@ -290,7 +303,8 @@ impl<'s> Scanner<'s> {
         if !second.is_some_and(|next| next.is_ascii_digit() || next == '>' || next == '=') {
             return self.unreadable(character);
         }
-        let diagnostic = self.unknown(character, length).help("write `-`");
+        let edit = Edit::replace(self.span(length), "-");
+        let diagnostic = self.unknown(character, length).suggest("write `-`", [edit]);
         self.lexed.findings.push(diagnostic);
         match second {
             Some('>') => self.token(Kind::Arrow, length + 1),
@@ -325,9 +339,10 @@ impl<'s> Scanner<'s> {
             } else if let Some((before, whole)) = self.around(character) {
                 return self.unquoted(diagnostic, before, &whole);
             } else if character == '-' && self.is_first_of_line() {
-                diagnostic = diagnostic.help("a comment starts with `--`");
+                diagnostic = diagnostic
+                    .suggest("a comment starts with `--`", [Edit::replace(self.span(length), "--")]);
             } else {
-                diagnostic = diagnostic.help("delete it");
+                diagnostic = diagnostic.suggest("delete it", [Edit::delete(self.span(length))]);
             }
             self.report(diagnostic);
         }

@@ -6,7 +6,7 @@
 use super::MALFORMED_DECLARATION;
 use super::cursor::Parser;
 use crate::ast::{GroupMember, GroupOperator, ItemKind, KeyField, Name};
-use crate::diagnostic::{Diagnostic, shorten};
+use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
 use crate::source::Span;
 
@@ -47,7 +47,8 @@ impl Parser<'_> {
             let group = shorten(self.word_at(1));
             let message = format!("{} where `replies` is meant", self.found());
             let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
-            self.report(finding.help(format!("write `replies {group}`")));
+            let edit = Edit::replace(self.span(), "replies");
+            self.report(finding.suggest(format!("write `replies {group}`"), [edit]));
             let word = self.bump();
             let group = self.name("a request or a group", "write `replies Group`")?;
             let span = word.to(group.span);

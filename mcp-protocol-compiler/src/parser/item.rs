@@ -9,7 +9,7 @@ use super::words;
 use super::{BARE_CHANNELS, EXPECTED_ITEM, MALFORMED_DECLARATION, MISSING_TYPE, MISSPELT_ITEM, UNOPENED};
 use crate::ast::{Choice, Item, ItemKind, JsonPath, Name, RoleSide, Sequence, Tail};
 use crate::checks::choices::in_place_of_comma;
-use crate::diagnostic::{Diagnostic, shorten};
+use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::format;
 use crate::lexer::Kind;
 use crate::source::Span;
@@ -52,14 +52,18 @@ impl Parser<'_> {
         if let Some(meant) = self.misspelt_item() {
             let message = format!("unknown item `{}`", shorten(word));
             let finding = Diagnostic::error(MISSPELT_ITEM, self.span(), message);
-            self.report(finding.help(format!("did you mean `{meant}`?")));
+            let edit = Edit::replace(self.span(), meant);
+            self.report(finding.suggest(format!("did you mean `{meant}`?"), [edit]));
             return self.item_of_word(meant);
         }
         match self.kind_at(1) {
             Kind::Colon if !word.is_empty() => self.definition(),
             Kind::PlusEquals | Kind::MinusEquals if !word.is_empty() => {
                 let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`group` is missing")
-                    .help(format!("write `group {} …`", shorten(word)));
+                    .suggest(
+                        format!("write `group {} …`", shorten(word)),
+                        [Edit::before(self.span(), "group ")],
+                    );
                 self.report(finding);
                 let name = self.take_word();
                 self.group_named(name)
@@ -118,14 +122,16 @@ impl Parser<'_> {
 
     /// `2025-03-26` without quotes.
     fn bare_revision(&mut self, name: &Name) {
-        let start = self.span();
+        let (index, start) = (self.index(), self.span());
         while matches!(self.kind(), Kind::Number | Kind::Dot) && !self.token().starts_line {
             self.bump();
         }
         let span = start.to(self.previous());
         let written = shorten(self.sources.slice(span));
         let finding = Diagnostic::error(MALFORMED_DECLARATION, span, "the revision stands in quotes");
-        self.report(finding.help(format!("write `protocol {} \"{written}\"`", shorten(&name.text))));
+        let edits = [Edit::before(span, "\""), Edit::after(span, "\"")];
+        let help = format!("write `protocol {} \"{written}\"`", shorten(&name.text));
+        self.report_at(index, finding.suggest(help, edits));
     }
 
     /// Nothing that begins an item.
@@ -175,16 +181,17 @@ impl Parser<'_> {
             let end = if self.kind() == Kind::Equals { self.bump() } else { colon };
             let span = colon.to(end);
             let message = format!("`{}` where `=` is meant", self.sources.slice(span));
-            self.findings.push(Diagnostic::error(MALFORMED_DECLARATION, span, message).help("write `=`"));
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, span, message);
+            self.findings.push(finding.suggest("write `=`", [Edit::replace(span, " =")]));
             return Some(span);
         }
         let equals = self.eat(Kind::Equals);
         if let Some(first) =
             equals.filter(|first| self.kind() == Kind::Equals && self.span().start == first.end)
         {
-            let finding =
-                Diagnostic::error(MALFORMED_DECLARATION, first.to(self.span()), "`==` where `=` is meant");
-            self.report(finding.help("write `=`"));
+            let both = first.to(self.span());
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, both, "`==` where `=` is meant");
+            self.report(finding.suggest("write `=`", [Edit::replace(both, "=")]));
             self.bump();
         }
         if equals.is_none() {
@@ -209,7 +216,8 @@ impl Parser<'_> {
         let path = shorten(self.sources.slice(span));
         let finding =
             Diagnostic::error(MALFORMED_DECLARATION, span, "the path of an import stands in quotes");
-        self.findings.push(finding.help(format!("write `import \"{path}\"`")));
+        let edits = [Edit::before(span, "\""), Edit::after(span, "\"")];
+        self.findings.push(finding.suggest(format!("write `import \"{path}\"`"), edits));
         None
     }
 
@@ -229,7 +237,14 @@ impl Parser<'_> {
             self.report_at(
                 index,
                 finding
-                    .help(format!("write `capabilities client = {path}`, or `server` in place of `client`")),
+                    .suggest(
+                        format!("write `capabilities client = {path}`"),
+                        [Edit::before(span, "client = ")],
+                    )
+                    .suggest(
+                        format!("write `capabilities server = {path}`"),
+                        [Edit::before(span, "server = ")],
+                    ),
             );
             return None;
         }
@@ -244,7 +259,7 @@ impl Parser<'_> {
             let field = self.message_field("Message.capabilities")?;
             let (role_name, path) = (shorten(&role.text), self.sources.slice(span.to(self.previous())));
             let help = format!("write `capabilities {role_name} = {}`", shorten(path));
-            self.report_at(index, finding.help(help));
+            self.report_at(index, finding.suggest(help, [Edit::before(span, "= ")]));
             return Some(ItemKind::Capabilities { role, field, defaults: self.defaults() });
         }
         self.equals(example)?;
@@ -260,9 +275,8 @@ impl Parser<'_> {
                 return Vec::new();
             }
             let message = format!("{} where `default` is meant", self.found());
-            self.report(
-                Diagnostic::error(MALFORMED_DECLARATION, self.span(), message).help("write `default`"),
-            );
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
+            self.report(finding.suggest("write `default`", [Edit::replace(self.span(), "default")]));
         }
         self.bump();
         self.alternatives(|parser| parser.json_path("write `default capability.part`")).unwrap_or_default()
@@ -300,7 +314,8 @@ impl Parser<'_> {
         if only.is_none() && self.word() == "only" {
             let message = "`only` stands before the levels";
             let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
-            self.report(finding.help(format!("write `{} only […] = …`", shorten(&name.text))));
+            let edits = [Edit::after(name.span, " only"), Edit::delete(self.span())];
+            self.report(finding.suggest(format!("write `{} only […] = …`", shorten(&name.text)), edits));
             only = Some(self.bump());
         }
         self.equals(&format!("write `{} = …`", shorten(&name.text)))?;
@@ -315,7 +330,10 @@ impl Parser<'_> {
             let finding =
                 Diagnostic::error(MISSING_TYPE, self.previous(), format!("`{shown}` has no session type"))
                     .label("nothing follows")
-                    .help(format!("write `{shown} = End` if nothing is to happen"));
+                    .suggest(
+                        format!("write `{shown} = End` if nothing is to happen"),
+                        [Edit::after(self.previous(), " End")],
+                    );
             self.report(finding);
             return missing(self.previous().after());
         }
@@ -325,9 +343,8 @@ impl Parser<'_> {
             match self.kind() {
                 Kind::Comma => body = self.bare_channels(name, body),
                 Kind::Close => {
-                    self.report(
-                        Diagnostic::error(UNOPENED, self.span(), "`)` without `(`").help("delete it"),
-                    );
+                    let finding = Diagnostic::error(UNOPENED, self.span(), "`)` without `(`");
+                    self.report(finding.suggest("delete it", [Edit::delete(self.span())]));
                     self.bump();
                     self.skip_in_choice(false);
                 }

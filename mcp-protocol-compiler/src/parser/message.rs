@@ -7,7 +7,7 @@ use super::cursor::Parser;
 use super::words;
 use super::{MALFORMED_DECLARATION, MALFORMED_PAYLOAD};
 use crate::ast::{ItemKind, Name, Notification, Payload, Reply, Request};
-use crate::diagnostic::{Diagnostic, shorten};
+use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
 use crate::resolve::is_primitive;
 
@@ -22,7 +22,10 @@ impl Parser<'_> {
         let condition = self.condition();
         let payload = self.payload();
         let mut replies = Vec::new();
+        // Where the replies belong if they are forgotten; what cannot be read behind an arrow is another mistake.
+        let mut reply_at = Some(self.previous());
         if self.arrow() {
+            reply_at = None;
             self.replies(&mut replies);
         }
         let modifiers = self.modifiers(&mut replies, true);
@@ -34,7 +37,10 @@ impl Parser<'_> {
                 format!("the request `{shown}` has no reply"),
             )
             .label("JSON-RPC answers every request")
-            .help(format!("write `request {shown} \"{}\" -> {shown}Result`", shorten(&method.text)))
+            .suggest(
+                format!("write `request {shown} \"{}\" -> {shown}Result`", shorten(&method.text)),
+                reply_at.map(|place| Edit::after(place, format!(" -> {}Result", name.text))),
+            )
             .help("or, if none is ever sent, declare a `notification`");
             self.report(finding);
         }
@@ -62,7 +68,9 @@ impl Parser<'_> {
                 format!("the method of the {word} stands before its name"),
             );
             let suggestion = format!("write `{word} {} {}`", shorten(&name.text), written.trim_matches('`'));
-            self.report_at(index, finding.help(suggestion));
+            let both = method.span.to(name.span);
+            let edit = Edit::replace(both, format!("{} {}", name.text, self.sources.slice(method.span)));
+            self.report_at(index, finding.suggest(suggestion, [edit]));
             return Some((name, method));
         }
         let name = self.name(&format!("the {word}"), help)?;
@@ -82,7 +90,9 @@ impl Parser<'_> {
             let finding =
                 Diagnostic::error(MALFORMED_DECLARATION, all, "the method stands without parentheses");
             let written = written.trim_matches('`');
-            self.report_at(index, finding.help(format!("write `{word} {} {written}`", shorten(&name.text))));
+            let edit = Edit::replace(all, self.sources.slice(method.span));
+            let help = format!("write `{word} {} {written}`", shorten(&name.text));
+            self.report_at(index, finding.suggest(help, [edit]));
             return method;
         }
         let shown = shorten(&name.text);
@@ -106,7 +116,7 @@ impl Parser<'_> {
             let first = self.bump();
             let both = first.to(self.span());
             let finding = Diagnostic::error(MALFORMED_DECLARATION, both, "`=>` where `->` is meant");
-            self.report(finding.help("write `->`"));
+            self.report(finding.suggest("write `->`", [Edit::replace(both, "->")]));
             self.bump();
             return true;
         }
@@ -124,7 +134,7 @@ impl Parser<'_> {
             replies.push(Reply { name, payload, condition });
             if self.kind() == Kind::Comma {
                 let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`,` where `|` is meant");
-                self.report(finding.help("write `|`"));
+                self.report(finding.suggest("write `|`", [Edit::replace(self.span(), " |")]));
                 self.bump();
             } else if self.eat(Kind::Bar).is_none() {
                 return;
@@ -141,7 +151,8 @@ impl Parser<'_> {
         if self.kind() == Kind::Close {
             let close = self.bump();
             let finding = Diagnostic::error(MALFORMED_PAYLOAD, open.to(close), "empty parentheses")
-                .help("leave them out for no payload, or write `(_)` for any JSON");
+                .suggest("leave them out for no payload", [Edit::delete(open.to(close))])
+                .suggest("write `(_)` for any JSON", [Edit::replace(open.to(close), "(_)")]);
             self.report(finding);
             return Payload::None;
         }
@@ -168,9 +179,11 @@ impl Parser<'_> {
             }
             self.eat(Kind::Close);
         } else if self.kind() == Kind::Question && !self.token().starts_line {
-            let inner = self.sources.slice(open.to(self.previous())).trim_end_matches(')').to_owned();
+            let close = self.previous();
+            let inner = self.sources.slice(open.to(close)).trim_end_matches(')').to_owned();
             let finding = Diagnostic::error(MALFORMED_PAYLOAD, self.span(), "`?` behind the parentheses");
-            self.report(finding.help(format!("write `{}?)`", shorten(&inner))));
+            let edit = Edit::replace(close.to(self.span()), "?)");
+            self.report(finding.suggest(format!("write `{}?)`", shorten(&inner)), [edit]));
             self.bump();
         }
         payload.unwrap_or(Payload::None)
@@ -206,7 +219,8 @@ impl Parser<'_> {
         let all = start.to(self.previous());
         let written = shorten(self.sources.slice(all));
         let finding = Diagnostic::error(MALFORMED_PAYLOAD, all, "a payload type stands in parentheses");
-        self.report_at(index, finding.help(format!("write `({written})`")));
+        let edits = [Edit::before(all, "("), Edit::after(all, ")")];
+        self.report_at(index, finding.suggest(format!("write `({written})`"), edits));
         payload
     }
 

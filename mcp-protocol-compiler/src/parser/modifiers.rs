@@ -7,7 +7,7 @@ use super::cursor::Parser;
 use super::words;
 use super::{MALFORMED_DECLARATION, MALFORMED_PATH, UNKNOWN_MODIFIER};
 use crate::ast::{Modifier, Reply};
-use crate::diagnostic::{Diagnostic, shorten};
+use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
 use crate::source::Span;
 use crate::suggest;
@@ -31,8 +31,13 @@ impl Parser<'_> {
                 }
                 Kind::Arrow => {
                     let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "unexpected `->`");
-                    self.report(if request {
-                        finding.help("separate the replies of a request by `|`")
+                    self.report(if request && modifiers.is_empty() {
+                        finding.suggest(
+                            "separate the replies of a request by `|`",
+                            [Edit::replace(self.span(), "|")],
+                        )
+                    } else if request {
+                        finding.help("write all replies before the modifiers, with `|` between them")
                     } else {
                         finding
                             .help("a notification has no reply: write `request` in place of `notification`")
@@ -43,7 +48,7 @@ impl Parser<'_> {
                 Kind::Comma => {
                     let finding =
                         Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`,` between modifiers");
-                    self.report(finding.help("delete it"));
+                    self.report(finding.suggest("delete it", [Edit::delete(self.span())]));
                     self.bump();
                 }
                 Kind::Word if words::MODIFIERS.contains(&self.word()) => {
@@ -53,7 +58,7 @@ impl Parser<'_> {
                 Kind::Word if self.word() == "or" && self.kind_at(1) == Kind::Word && !replies.is_empty() => {
                     let finding =
                         Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`or` where `|` is meant");
-                    self.report(finding.help("write `|`"));
+                    self.report(finding.suggest("write `|`", [Edit::replace(self.span(), "|")]));
                     self.bump();
                     self.replies(replies);
                 }
@@ -104,7 +109,8 @@ impl Parser<'_> {
         } else {
             format!("write `{} {}`", shorten(written), shorten(modifiers))
         };
-        self.report_at(index, finding.help(help));
+        let edit = Edit::replace(before.to(replies), format!("{written} {modifiers}"));
+        self.report_at(index, finding.suggest(help, [edit]));
     }
 
     /// Reports a word that is no modifier, and says which one was meant.
@@ -117,7 +123,10 @@ impl Parser<'_> {
         let finding =
             Diagnostic::error(UNKNOWN_MODIFIER, self.span(), format!("unknown modifier `{}`", shorten(word)));
         self.report(match meant {
-            Some(meant) => finding.help(format!("did you mean `{meant}`?")),
+            Some(meant) => {
+                let edit = Edit::replace(self.span(), meant);
+                finding.suggest(format!("did you mean `{meant}`?"), [edit])
+            }
             None => finding
                 .with_note(format!(
                     "the modifiers are {}",

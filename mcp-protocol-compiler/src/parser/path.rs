@@ -7,7 +7,7 @@ use super::cursor::Parser;
 use super::words;
 use super::{DEEPEST, MALFORMED_DECLARATION, MALFORMED_LEVEL, MALFORMED_PATH, TOO_DEEP, UNKNOWN_MODIFIER};
 use crate::ast::{Condition, JsonPath, Level, LevelDirection, MessageField, Name, RustPath};
-use crate::diagnostic::{Code, Diagnostic, shorten};
+use crate::diagnostic::{Code, Diagnostic, Edit, shorten};
 use crate::lexer::{Kind, LONGEST_TEXT, TOO_LONG};
 use crate::suggest;
 
@@ -51,7 +51,8 @@ impl Parser<'_> {
                 Kind::Dot | Kind::Colon if self.kind_at(1) == Kind::Word => {
                     let message = format!("{} between the parts of a Rust path", self.found());
                     if !std::mem::replace(&mut reported, true) {
-                        self.report(Diagnostic::error(code, self.span(), message).help("write `::`"));
+                        let finding = Diagnostic::error(code, self.span(), message);
+                        self.report(finding.help("write `::`"));
                     }
                     self.bump();
                 }
@@ -134,7 +135,9 @@ impl Parser<'_> {
                 let message = format!("the key {} in a JSON path starts with a digit", self.found());
                 let text = self.sources.slice(self.span()).to_owned();
                 let finding = Diagnostic::error(MALFORMED_PATH, self.span(), message);
-                self.report(finding.help(format!("put it into quotes: `\"{}\"`", shorten(&text))));
+                let edits = [Edit::before(self.span(), "\""), Edit::after(self.span(), "\"")];
+                let help = format!("put it into quotes: `\"{}\"`", shorten(&text));
+                self.report(finding.suggest(help, edits));
                 Some(Name { text, span: self.bump() })
             }
             _ => {
@@ -165,7 +168,8 @@ impl Parser<'_> {
         let other = word == "if" || words::MODIFIERS.contains(&word) || self.token().starts_line;
         if !unless && !other && suggest::nearest(word, ["unless"]).is_some() {
             let message = format!("{} where `unless` is meant", self.found());
-            self.report(Diagnostic::error(UNKNOWN_MODIFIER, self.span(), message).help("write `unless`"));
+            let finding = Diagnostic::error(UNKNOWN_MODIFIER, self.span(), message);
+            self.report(finding.suggest("write `unless`", [Edit::replace(self.span(), "unless")]));
             let word = self.word();
             return (self.condition_behind(word), true);
         }
@@ -224,7 +228,9 @@ impl Parser<'_> {
         }
         if self.token().starts_line || matches!(self.kind(), Kind::EndOfFile | Kind::Equals | Kind::Dot) {
             let finding = Diagnostic::error(MALFORMED_LEVEL, open, "this bracket is not closed");
-            self.report(finding.also(self.previous().after(), "`]` expected here").help("write `]`"));
+            let end = self.previous();
+            let finding = finding.also(end.after(), "`]` expected here");
+            self.report(finding.suggest("write `]`", [Edit::after(end, "]")]));
             return levels;
         }
         self.expected(

@@ -11,7 +11,7 @@ use super::{
     MALFORMED_CHOICE, MISSING_CONTINUATION, MISSING_DOT, MISSING_NAME, MISSING_TYPE, NOTHING_FOLLOWS, words,
 };
 use crate::ast::{Action, Choice, Operator, Sequence, Tail};
-use crate::diagnostic::{Diagnostic, shorten};
+use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
 use crate::source::Span;
 
@@ -51,7 +51,9 @@ impl Parser<'_> {
                 if self.kind() == Kind::Ampersand && self.span().start == span.end {
                     let both = span.to(self.span());
                     let finding = Diagnostic::error(MALFORMED_CHOICE, both, "`&&` is no operator");
-                    self.report(finding.help("write `&` where the peer chooses"));
+                    self.report(
+                        finding.suggest("write `&` where the peer chooses", [Edit::replace(both, "&")]),
+                    );
                     self.bump();
                 }
                 Some((Operator::External, span))
@@ -192,7 +194,9 @@ impl Parser<'_> {
             let message = self.take_word();
             let span = message.span.to(self.bump());
             let finding = Diagnostic::error(MISSING_TYPE, span, format!("`{sign}` behind `{shown}`"));
-            self.report_at(index, finding.help(format!("write it in front: `{sign}{shown}`")));
+            let written = format!("{sign}{}", message.text);
+            let edit = Edit::replace(span, written);
+            self.report_at(index, finding.suggest(format!("write it in front: `{sign}{shown}`"), [edit]));
             return Some(Action { send, message, levels: Vec::new(), span });
         }
         let small = word.to_lowercase();
@@ -210,8 +214,9 @@ impl Parser<'_> {
         let sign = if send { '!' } else { '?' };
         let shown = shorten(self.word());
         let message = self.take_word();
-        self.report_at(index, finding.help(format!("write `{sign}{shown}`")));
         let span = start.to(message.span);
+        let edit = Edit::replace(span, format!("{sign}{}", message.text));
+        self.report_at(index, finding.suggest(format!("write `{sign}{shown}`"), [edit]));
         Some(Action { send, message, levels: Vec::new(), span })
     }
 
@@ -227,7 +232,10 @@ impl Parser<'_> {
                 self.previous(),
                 format!("nothing follows `{shown} .`"),
             )
-            .help(format!("write `{shown} . End` if that was all"));
+            .suggest(
+                format!("write `{shown} . End` if that was all"),
+                [Edit::after(self.previous(), " End")],
+            );
             self.report(finding);
             return false;
         }
@@ -239,7 +247,10 @@ impl Parser<'_> {
                     format!("nothing follows `{shown}`"),
                 )
                 .label("what happens after this?")
-                .help(format!("write `{shown} . End` if that was all"));
+                .suggest(
+                    format!("write `{shown} . End` if that was all"),
+                    [Edit::after(action.span, " . End")],
+                );
                 self.report(finding);
             }
             return false;
@@ -252,7 +263,7 @@ impl Parser<'_> {
             self.report(
                 finding
                     .label("the payload is said where the message is declared")
-                    .help(format!("write `{shown} . …`, the name alone")),
+                    .suggest(format!("write `{shown} . …`, the name alone"), [Edit::delete(all)]),
             );
             for _ in 0..3 {
                 self.bump();
@@ -265,13 +276,17 @@ impl Parser<'_> {
         if self.starts_sequence() {
             let finding =
                 Diagnostic::error(MISSING_DOT, action.span.after(), format!("no `.` behind `{shown}`"))
-                    .help(format!("write `{shown} . {}`", self.glimpse()));
+                    .suggest(
+                        format!("write `{shown} . {}`", self.glimpse()),
+                        [Edit::after(action.span, " .")],
+                    );
             self.report(finding);
             return true;
         }
         if matches!(self.kind(), Kind::Arrow | Kind::Colon | Kind::DoubleColon) {
             let message = format!("{} behind `{shown}`", self.found());
-            self.report(Diagnostic::error(MISSING_DOT, self.span(), message).help("write `.`"));
+            let finding = Diagnostic::error(MISSING_DOT, self.span(), message);
+            self.report(finding.suggest("write `.`", [Edit::replace(self.span(), " . ")]));
             self.bump();
             return !self.at_end_of_term();
         }

@@ -14,7 +14,7 @@ use super::{
     words,
 };
 use crate::ast::{Choice, Name, Sequence, Tail};
-use crate::diagnostic::{Diagnostic, shorten};
+use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::format;
 use crate::lexer::Kind;
 use crate::source::Span;
@@ -52,7 +52,9 @@ impl Parser<'_> {
             let shown = shorten(self.word_at(1));
             let finding =
                 Diagnostic::error(MALFORMED_CHOICE, self.span(), "`dual` takes a name without parentheses");
-            self.report(finding.help(format!("write `dual {shown}`")));
+            let all = word.to(self.token_at(2).span(self.file));
+            let edit = Edit::replace(all, format!("dual {}", self.word_at(1)));
+            self.report(finding.suggest(format!("write `dual {shown}`"), [edit]));
             self.bump();
             let name = self.take_word();
             let span = word.to(self.bump());
@@ -100,11 +102,13 @@ impl Parser<'_> {
         let finding = not_a_word(word, self.span());
         let loops = matches!(small.as_str(), "loop" | "repeat" | "while" | "fix" | "mu");
         if self.kind_at(2) == Kind::Dot && (loops || suggest::nearest(word, ["rec"]).is_some()) {
-            self.report(finding.help(format!("a loop is written `rec {behind} . ( … )`")));
+            let edit = Edit::replace(self.span(), "rec");
+            self.report(finding.suggest(format!("a loop is written `rec {behind} . ( … )`"), [edit]));
             return Some(self.recursion());
         }
         if suggest::nearest(word, ["dual"]).is_some() {
-            self.report(finding.help(format!("did you mean `dual {behind}`?")));
+            let edit = Edit::replace(self.span(), "dual");
+            self.report(finding.suggest(format!("did you mean `dual {behind}`?"), [edit]));
             self.bump();
             let name = self.take_word();
             return Some(Tail::Missing(name.span));
@@ -144,9 +148,10 @@ impl Parser<'_> {
         while self.kind() == Kind::Star {
             self.bump();
         }
-        let finding = Diagnostic::error(REPLICATED_SEQUENCE, star.to(self.previous()), "`*` of `*`")
-            .label("copies of copies are copies");
-        self.report_at(index, finding.help("write one `*`"));
+        let all = star.to(self.previous());
+        let finding =
+            Diagnostic::error(REPLICATED_SEQUENCE, all, "`*` of `*`").label("copies of copies are copies");
+        self.report_at(index, finding.suggest("write one `*`", [Edit::replace(all, "*")]));
     }
 
     /// Reports a sequence behind `*`, which is read as though it stood in parentheses.
@@ -154,16 +159,26 @@ impl Parser<'_> {
         let span = star.to(body.span);
         let mut finding =
             Diagnostic::error(REPLICATED_SEQUENCE, star, "`*` takes one name or one parenthesis");
+        let edits = self.in_parentheses(&body);
         finding = if is_short(body.span) {
             let help = format!("write `*( {} )`", format::sequence(&body));
-            finding.also(body.span, "what is copied is not clear").help(help)
+            finding.also(body.span, "what is copied is not clear").suggest(help, edits)
         } else {
-            finding.help("write `*( … )`")
+            finding.suggest("write `*( … )`", edits)
         };
         self.report_at(index, finding);
         let span_of_body = body.span;
         let choice = Choice { branches: vec![body], operators: Vec::new(), span: span_of_body };
         Tail::Replicated(Box::new(Tail::Group(Box::new(choice), span_of_body)), span)
+    }
+
+    /// Puts a sequence into parentheses, and ends it where it does not end.
+    fn in_parentheses(&self, body: &Sequence) -> Vec<Edit> {
+        let end = match (&body.tail, body.actions.is_empty()) {
+            (Tail::Missing(_), false) => " . End )",
+            _ => " )",
+        };
+        vec![Edit::before(body.span, "( "), Edit::after(body.span, end)]
     }
 
     /// `rec α . choice`
@@ -227,7 +242,8 @@ impl Parser<'_> {
                 return Err(Tail::Missing(word.to(self.previous())));
             }
             let message = format!("no `.` behind `{written} {shown}`");
-            self.report(Diagnostic::error(MALFORMED_RECURSION, word.to(variable.span), message).help(help));
+            let finding = Diagnostic::error(MALFORMED_RECURSION, word.to(variable.span), message);
+            self.report(finding.suggest(help, [Edit::after(variable.span, " .")]));
         }
         Ok(variable)
     }
@@ -295,19 +311,20 @@ impl Parser<'_> {
     fn empty_parentheses(&mut self, open: Span) {
         let close = self.bump();
         let finding = Diagnostic::error(MISSING_TYPE, open.to(close), "empty parentheses");
-        self.report_at(self.index() - 1, finding.help("write `End` if nothing is to happen"));
+        let edit = Edit::replace(open.to(close), "End");
+        self.report_at(self.index() - 1, finding.suggest("write `End` if nothing is to happen", [edit]));
     }
 
     fn no_channel(&mut self) -> Choice {
         let finding = Diagnostic::error(MISSING_TYPE, self.span(), "no channel before this comma");
-        self.report(finding.help("delete the comma"));
+        self.report(finding.suggest("delete the comma", [Edit::delete(self.span())]));
         missing(self.span())
     }
 
     fn unclosed(&mut self, open: Span) {
         let finding = Diagnostic::error(UNCLOSED, open, "this parenthesis is not closed")
             .also(self.previous().after(), "`)` expected here")
-            .help("write `)`");
+            .suggest("write `)`", [Edit::after(self.previous(), " )")]);
         self.report(finding);
     }
 

@@ -1,0 +1,147 @@
+//! What to do about a finding: a sentence, and where the sentence names text to type, the edits that type it.
+
+use std::fmt;
+use std::ops::Deref;
+use std::panic::Location;
+
+use crate::source::{FileId, Span};
+
+/// What to do about a finding.
+///
+/// The edits do what the text says: applied together they mend the finding. A suggestion that leaves something open,
+/// a name to choose or a `…`, has none.
+#[derive(Clone, Debug)]
+pub struct Suggestion {
+    text: String,
+    edits: Vec<Edit>,
+    /// Where the compiler makes it, so that a test can say which suggestions no case has.
+    made_at: &'static Location<'static>,
+}
+
+/// A place and the text that replaces it; an empty place inserts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edit {
+    /// What is replaced.
+    pub span: Span,
+    /// By what.
+    pub text: String,
+}
+
+impl Edit {
+    /// Replaces a place.
+    pub fn replace(span: Span, text: impl Into<String>) -> Edit {
+        Edit { span, text: text.into() }
+    }
+
+    /// Inserts right before a place.
+    pub fn before(span: Span, text: impl Into<String>) -> Edit {
+        Edit { span: Span { end: span.start, ..span }, text: text.into() }
+    }
+
+    /// Inserts right behind a place.
+    pub fn after(span: Span, text: impl Into<String>) -> Edit {
+        Edit { span: Span { start: span.end, ..span }, text: text.into() }
+    }
+
+    /// Deletes a place.
+    pub fn delete(span: Span) -> Edit {
+        Edit { span, text: String::new() }
+    }
+}
+
+impl Suggestion {
+    /// A suggestion with its edits; none where it leaves something open.
+    #[track_caller]
+    pub(crate) fn new(text: String, mut edits: Vec<Edit>) -> Suggestion {
+        edits.sort();
+        Suggestion { text, edits, made_at: Location::caller() }
+    }
+
+    /// Takes in the edits of the same suggestion for another place.
+    pub(crate) fn join(&mut self, other: &Suggestion) {
+        self.edits.extend(other.edits.iter().cloned());
+        self.edits.sort();
+    }
+
+    /// The sentence.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What does it, in the order of the text, without overlaps; possibly nothing.
+    pub fn edits(&self) -> &[Edit] {
+        &self.edits
+    }
+
+    /// The line of the compiler's source that makes it.
+    pub fn made_at(&self) -> &'static Location<'static> {
+        self.made_at
+    }
+
+    /// The text of one file with the edits in it.
+    pub fn apply(&self, file: FileId, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut at = 0;
+        for edit in self.edits.iter().filter(|edit| edit.span.file == file) {
+            let (start, end) = (edit.span.start as usize, edit.span.end as usize);
+            // An edit that overlaps the one before, or splits a character, is left out.
+            let Some(between) = text.get(at..start).filter(|_| text.is_char_boundary(end) && end >= start)
+            else {
+                continue;
+            };
+            out.push_str(between);
+            out.push_str(&edit.text);
+            at = end;
+        }
+        out.push_str(text.get(at..).unwrap_or_default());
+        out
+    }
+}
+
+impl PartialEq for Suggestion {
+    fn eq(&self, other: &Suggestion) -> bool {
+        (&self.text, &self.edits) == (&other.text, &other.edits)
+    }
+}
+
+impl Eq for Suggestion {}
+
+impl Deref for Suggestion {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for Suggestion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: FileId = FileId(0);
+
+    fn at(start: u32, end: u32) -> Span {
+        Span { file: FILE, start, end }
+    }
+
+    #[test]
+    fn edits_are_applied_together() {
+        let edits = vec![
+            Edit::after(at(4, 5), "!"),
+            Edit::replace(at(0, 3), "the"),
+            Edit::before(at(4, 5), "great "),
+            Edit::delete(Span { file: FileId(1), start: 0, end: 1 }),
+        ];
+        let suggestion = Suggestion::new("write it".to_owned(), edits);
+        assert_eq!(suggestion.apply(FILE, "one α"), "the great α");
+        assert_eq!(suggestion.apply(FILE, "one x."), "the great x!.");
+        assert_eq!(suggestion.apply(FileId(1), "abc"), "bc");
+        assert!(suggestion.made_at().file().ends_with("suggestion.rs"));
+    }
+}

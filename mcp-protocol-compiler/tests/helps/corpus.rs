@@ -1,0 +1,185 @@
+//! Programs with something wrong in them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mcp_protocol_compiler::diagnostic::{Diagnostic, Severity, Suggestion};
+use mcp_protocol_compiler::explain::{blocks, pages};
+use mcp_protocol_compiler::resolve::load::UNREADABLE_IMPORT;
+use mcp_protocol_compiler::source::FileId;
+use mcp_protocol_compiler::{Compilation, Settings};
+
+use crate::support::{self, Files, rendered, split};
+
+/// One program: its files, and how it is compiled.
+pub(crate) struct Program {
+    pub(crate) name: String,
+    pub(crate) files: Files,
+    pub(crate) first: String,
+    settings: Settings,
+    expand: bool,
+}
+
+impl Program {
+    pub(crate) fn new(name: &str, text: &str) -> Program {
+        let first = format!("{name}.session");
+        Program {
+            name: name.to_owned(),
+            files: split(text, &first),
+            first,
+            settings: Settings { without_closure: text.starts_with("-- without closure\n") },
+            expand: text.starts_with("-- expand\n"),
+        }
+    }
+
+    pub(crate) fn compiled(&self) -> Compilation {
+        support::compiled(&self.files, &self.first, self.settings, self.expand)
+    }
+
+    /// The program with the edits of a suggestion in it.
+    fn with(&self, suggestion: &Suggestion, compilation: &Compilation) -> Program {
+        let mut files = self.files.clone();
+        for number in 0.. {
+            let path = compilation.sources.path(FileId(number));
+            if path.as_os_str().is_empty() {
+                break;
+            }
+            if let Some(contents) = files.get_mut(path) {
+                let file = FileId(number);
+                *contents = suggestion.apply(file, compilation.sources.text(file)).into_bytes();
+            }
+        }
+        Program { name: self.name.clone(), files, first: self.first.clone(), ..*self }
+    }
+
+    /// Follows every suggestion that has edits; what is still wrong then, a text for each that does not mend.
+    pub(crate) fn follow(&self, compilation: &Compilation) -> Vec<String> {
+        let mut failures = Vec::new();
+        let known: BTreeSet<(&str, &str)> = compilation.diagnostics.iter().map(identity).collect();
+        for finding in &compilation.diagnostics {
+            for suggestion in finding.helps.iter().filter(|suggestion| !suggestion.edits().is_empty()) {
+                let mended = self.with(suggestion, compilation);
+                let after = mended.compiled();
+                let same = |other: &&Diagnostic| identity(other) == identity(finding);
+                let count = |diagnostics: &[Diagnostic]| diagnostics.iter().filter(same).count();
+                let left = count(&after.diagnostics) >= count(&compilation.diagnostics);
+                let worse = after.diagnostics.iter().find(|other| {
+                    other.severity == Severity::Error
+                        && !known.contains(&identity(other))
+                        && stage(other) <= stage(finding)
+                });
+                if left || worse.is_some() {
+                    let text = String::from_utf8_lossy(&mended.files[Path::new(&mended.first)]).into_owned();
+                    failures.push(format!(
+                        "`{}`: [{}] {}\n  help: {} ({})\n{}\n{}",
+                        self.name,
+                        finding.code.0,
+                        finding.message,
+                        suggestion.text(),
+                        suggestion.made_at(),
+                        text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n"),
+                        if left { rendered(&after) } else { worse.unwrap().message.clone() },
+                    ));
+                }
+            }
+        }
+        failures
+    }
+}
+
+/// What makes two findings the same.
+fn identity(finding: &Diagnostic) -> (&str, &str) {
+    (finding.code.0, &finding.message)
+}
+
+/// Which stage of the compiler makes a finding; what one stage finds may hide what a later one would.
+fn stage(finding: &Diagnostic) -> u8 {
+    match &finding.code.0[..3] {
+        _ if finding.code == UNREADABLE_IMPORT => 1,
+        "S00" => 0,
+        "S01" => 1,
+        "S02" | "S03" | "S04" => 2,
+        "S05" => 3,
+        _ => 4,
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
+/// The programs of a folder, in the order of their names.
+fn programs(folder: &Path) -> Vec<Program> {
+    let mut programs = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "session") {
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            programs.push(Program::new(name, &fs::read_to_string(&path).unwrap()));
+        }
+    }
+    programs.sort_by(|one, other| one.name.cmp(&other.name));
+    programs
+}
+
+/// The programs of `cases`: pieces of text behind lines `-- case: NAME`.
+fn cases() -> Vec<Program> {
+    let mut all = Vec::new();
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder().join("helps/cases")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    for path in paths {
+        let text = fs::read_to_string(&path).unwrap();
+        for case in text.split("-- case: ").skip(1) {
+            let (name, text) = case.split_once('\n').unwrap();
+            all.push(Program::new(name, text));
+        }
+    }
+    all
+}
+
+/// The wrong examples of the pages.
+fn examples() -> Vec<Program> {
+    let mut all = Vec::new();
+    for page in pages() {
+        let wrong = blocks(page.text).into_iter().filter(|block| block.has("wrong"));
+        // What repeats its text or has bytes that are no text is not for following suggestions.
+        for block in wrong.filter(|block| !block.has("bytes") && block.value("times").is_none()) {
+            let mut program = Program::new("main", &block.text);
+            program.name = page.code.0.to_owned();
+            program.expand |= block.has("expand");
+            all.push(program);
+        }
+    }
+    all
+}
+
+/// Programs that are as long as a limit.
+fn long() -> Vec<Program> {
+    let with = |name: &str, payload: &str| {
+        let text = format!("notification Tip \"tip\" ({payload})\nclient Guest\nGuest = !Tip . End\n");
+        Program::new(name, &text)
+    };
+    let declared: String =
+        (0..4_000).map(|number| format!("notification N{number} \"n{number}\"\n")).collect();
+    let many = |action: &str| {
+        let wrong: String = (0..80).map(|number| format!("D{number} = {action}{number} . End\n")).collect();
+        declared.clone() + "client Guest\nGuest = End\n" + &wrong
+    };
+    vec![
+        with("long-path", &format!("{}Tip", "crate::".repeat(12_000))),
+        with("deep-generics", &format!("{}u8{}", "Vec<".repeat(200), ">".repeat(200))),
+        Program::new("many-unknown-messages", &many("!Unknown")),
+        Program::new("many-unknown-definitions", &many("!N1 . Unknown").replace(" . End", "")),
+    ]
+}
+
+/// All of them.
+pub(crate) fn all() -> Vec<Program> {
+    let mut all = programs(&folder().join("diagnostics"));
+    all.extend(cases());
+    all.extend(examples());
+    all.extend(long());
+    all
+}

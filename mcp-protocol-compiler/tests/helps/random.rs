@@ -1,0 +1,1 @@
+//! Shipped files with a mistake planted in them.
