@@ -37,6 +37,12 @@ pub struct Options {
     /// How many replicated inputs may wait in `incoming`; then requests are refused and notifications are dropped.
     /// Default: 1024.
     pub max_incoming: usize,
+    /// How many messages of the peer may be held that came before a step of this side which they have to wait for, such
+    /// as `initialized` before the result of `initialize`. Then requests are refused with *busy* and notifications are
+    /// dropped. Default: 64.
+    pub max_early: usize,
+    /// How many bytes these messages may take together. Default: 1 MiB.
+    pub max_early_bytes: usize,
     /// How many linear inputs may wait to be taken. Then requests are refused, and notifications that change no state are
     /// dropped; anything else ends the session, which cannot go on without it. Default: 1024.
     pub max_linear: usize,
@@ -109,6 +115,8 @@ impl Default for Options {
             max_depth: 100,
             max_batch: 1024,
             max_incoming: 1024,
+            max_early: 64,
+            max_early_bytes: 1024 * 1024,
             max_linear: 1024,
             output_high_water: 1024 * 1024,
             output_limit: 64 * 1024 * 1024,
@@ -194,6 +202,20 @@ impl Options {
     #[must_use]
     pub fn max_incoming(mut self, messages: usize) -> Options {
         self.max_incoming = messages;
+        self
+    }
+
+    /// Sets [`max_early`](Self::max_early).
+    #[must_use]
+    pub fn max_early(mut self, messages: usize) -> Options {
+        self.max_early = messages;
+        self
+    }
+
+    /// Sets [`max_early_bytes`](Self::max_early_bytes).
+    #[must_use]
+    pub fn max_early_bytes(mut self, bytes: usize) -> Options {
+        self.max_early_bytes = bytes;
         self
     }
 
@@ -337,7 +359,9 @@ impl Options {
 
     pub(crate) fn report(&self, report: &Report) {
         match report {
-            Report::Advice(_) | Report::Dropped { .. } => tracing::debug!(%report, "session report"),
+            Report::Advice(_) | Report::Dropped { .. } | Report::Early { .. } => {
+                tracing::debug!(%report, "session report")
+            }
             _ => tracing::warn!(%report, "session report"),
         }
         if let Some(on_report) = &self.on_report
@@ -357,6 +381,8 @@ impl fmt::Debug for Options {
             .field("max_depth", &self.max_depth)
             .field("max_batch", &self.max_batch)
             .field("max_incoming", &self.max_incoming)
+            .field("max_early", &self.max_early)
+            .field("max_early_bytes", &self.max_early_bytes)
             .field("max_linear", &self.max_linear)
             .field("output_high_water", &self.output_high_water)
             .field("output_limit", &self.output_limit)

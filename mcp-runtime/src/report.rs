@@ -20,6 +20,12 @@ pub enum Report {
     Violation(Violation),
     /// The peer sent what the protocol permits and advises against.
     Advice(Violation),
+    /// The peer sent a message before a step of this side that it has to wait for. It is held, and judged when this side
+    /// has taken the step; see [`Options::max_early`](crate::Options::max_early).
+    Early {
+        /// The message, by its name in the `.session` file.
+        message: Text,
+    },
     /// The peer sent a line that is no message.
     Malformed {
         /// What is wrong with it; also the answer, if there was one.
@@ -99,6 +105,12 @@ impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Report::Violation(violation) | Report::Advice(violation) => violation.fmt(formatter),
+            Report::Early { message } => {
+                write!(
+                    formatter,
+                    "`{message}` came before a step of this side that it has to wait for: it is held"
+                )
+            }
             Report::Malformed { error, id: None } => write!(formatter, "malformed message: {error}"),
             Report::Malformed { error, id: Some(id) } => {
                 write!(formatter, "malformed message with the id {id}: {error}")

@@ -10,12 +10,14 @@
 //! - `mod.rs`: the type, and what it takes to move.
 //! - `channels.rs`: the linear channels and their states.
 //! - `judge.rs`: whether a message may come.
+//! - `early.rs`: messages that come before a step that they wait for.
 //! - `keyed.rs`: copies that a key ties together.
 //! - `notification.rs`, `reply.rs`: what belongs to a running exchange.
 //! - `questions.rs`: what can be asked without moving.
 //! - `report.rs`: how a refusal becomes a [`Violation`].
 
 mod channels;
+mod early;
 mod judge;
 mod keyed;
 mod notification;

@@ -85,16 +85,18 @@ impl Engine {
                 Some(Verdict::Skip) | None => {}
             }
         }
+        if self.goes_on() {
+            self.linear_waiting.register(context, waiter, &mut self.effects);
+            return Poll::Pending;
+        }
         match &self.phase {
-            Phase::Open => {
-                self.linear_waiting.register(context, waiter, &mut self.effects);
-                Poll::Pending
-            }
             Phase::HalfClosed(Reason::PeerClosed) | Phase::Ended(Reason::PeerClosed) => Poll::Ready(Ok(None)),
             Phase::HalfClosed(reason) | Phase::Ended(reason) => {
                 Poll::Ready(Err(Error::Disconnected { reason: reason.clone() }))
             }
-            Phase::Closing(_) | Phase::Closed | Phase::Abandoned(_) => Poll::Ready(Err(Error::Closed)),
+            Phase::Open | Phase::Closing(_) | Phase::Closed | Phase::Abandoned(_) => {
+                Poll::Ready(Err(Error::Closed))
+            }
         }
     }
 
@@ -109,7 +111,7 @@ impl Engine {
             return Poll::Ready(());
         }
         match self.phase {
-            Phase::Open => {
+            _ if self.goes_on() => {
                 self.linear_waiting.register(context, waiter, &mut self.effects);
                 Poll::Pending
             }
@@ -141,7 +143,7 @@ impl Engine {
             return Poll::Ready(self.incoming.remove(place));
         }
         match self.phase {
-            Phase::Open => {
+            _ if self.goes_on() => {
                 self.incoming_waiting.register(context, waiter, &mut self.effects);
                 if handlers >= most {
                     self.room_waiting.register(context, waiter, &mut self.effects);
@@ -169,7 +171,7 @@ impl Engine {
             return Poll::Ready(Some(arrived));
         }
         match self.phase {
-            Phase::Open => {
+            _ if self.goes_on() => {
                 self.incoming_waiting.register(context, waiter, &mut self.effects);
                 Poll::Pending
             }

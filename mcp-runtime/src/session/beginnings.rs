@@ -191,6 +191,7 @@ impl Engine {
     /// still counts. Gives the copies that nobody has taken.
     fn forget_asked(&mut self) -> Vec<CopyNumber> {
         let mut unattended = Vec::new();
+        self.early = Default::default();
         self.incoming.retain(|arrived| {
             unattended.extend(arrived.copy.map(|(copy, _)| copy));
             arrived.id.is_none() && arrived.copy.is_none()

@@ -37,6 +37,7 @@ impl Engine {
             return self.over(Phase::Closed);
         }
         self.phase = Phase::Closing(Grace::Unknown);
+        self.early = Default::default();
         self.trace_end(false);
         self.fail_calls();
         self.linear.clear();
@@ -59,6 +60,7 @@ impl Engine {
             // The peer has said everything already. What handlers are working on is still answered; what a session
             // value would have had to answer is not.
             Phase::HalfClosed(_) => {
+                self.early = Default::default();
                 self.linear.clear();
                 for owed in self.owed.values_mut().filter(|owed| owed.linear) {
                     owed.waiting.wake(&mut self.effects);
@@ -143,6 +145,7 @@ impl Engine {
 
     fn over(&mut self, phase: Phase) {
         self.phase = phase;
+        self.early = Default::default();
         self.trace_end(true);
         self.checker.close();
         self.fail_calls();
@@ -184,7 +187,7 @@ impl Engine {
         }
     }
 
-    fn wake_everyone(&mut self) {
+    pub(super) fn wake_everyone(&mut self) {
         self.incoming_waiting.wake(&mut self.effects);
         self.room_waiting.wake(&mut self.effects);
         self.linear_waiting.wake(&mut self.effects);

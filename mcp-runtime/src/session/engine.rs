@@ -21,6 +21,7 @@ use super::arrivals::{Arrived, LinearInput};
 use super::batches::{BatchKey, Batches, ReplyTo};
 use super::beginnings::Renewals;
 use super::copies::CopySeats;
+use super::early::EarlyMessages;
 use super::faces::{FaceKey, Faces, Told};
 use super::messages::Messages;
 use super::names::{Names, announced};
@@ -81,6 +82,8 @@ pub(crate) struct Engine {
     /// Linear inputs that no session value has taken.
     pub(super) linear: VecDeque<LinearInput>,
     pub(super) linear_waiting: Waiting,
+    /// Messages of the peer that wait for a step of this side.
+    pub(super) early: EarlyMessages,
     /// What waits for the values of copies.
     pub(super) copies: CopySeats,
     /// What waits for sessions without types beside the inputs.
@@ -230,6 +233,7 @@ impl Engine {
             unattended: false,
             linear: VecDeque::new(),
             linear_waiting: Waiting::default(),
+            early: EarlyMessages::default(),
             copies: CopySeats::default(),
             faces: Faces::default(),
             came: 0,
@@ -446,11 +450,11 @@ impl Engine {
 
     /// Answers a request of the peer with an error that the checker does not hear of, because it refused the request.
     ///
-    /// Writes nothing if another request of the peer is running under the id: the peer would take the error for the
+    /// Writes nothing if another request of the peer is running under the id, or held: the peer would take the error for the
     /// reply to that one.
     pub(super) fn write_error(&mut self, id: Option<&RequestId>, error: &RpcError) {
         let is_running = |id| matches!(self.checker.awaiting(Direction::Send, id), Awaiting::Request(_));
-        if id.is_some_and(is_running) {
+        if id.is_some_and(|id| is_running(id) || self.early.has(id)) {
             self.messages.refuse(error);
             return;
         }

@@ -11,7 +11,7 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId};
 
 use super::arrivals::{LinearInput, Verdict};
-use super::engine::{Engine, Phase};
+use super::engine::Engine;
 use super::wakers::{Waiter, Waiting};
 use crate::jsonrpc::RpcError;
 
@@ -169,12 +169,13 @@ impl Engine {
         let mine = self.attendants <= self.faces.faces.len();
         let replicated =
             self.incoming.front().filter(|_| mine).map(|arrived| (arrived.came, Turn::Replicated));
+        let goes_on = self.goes_on();
         let Some(face) = self.faces.get_mut(key) else { return Poll::Ready(Turn::Over) };
         let told = face.told.front().map(|(came, _)| (*came, Turn::Told));
         if let Some((_, turn)) = linear.into_iter().chain(replicated).chain(told).min() {
             return Poll::Ready(turn);
         }
-        if !matches!(self.phase, Phase::Open) {
+        if !goes_on {
             return Poll::Ready(Turn::Over);
         }
         let Face { waiting, waiter, .. } = face;

@@ -70,6 +70,7 @@ impl Engine {
             Ok(Envelope::Complaint { error }) => self.report(Report::Complaint { error }),
             Err(malformed) => self.malformed_came(malformed),
         }
+        self.judge_early();
     }
 
     pub(super) fn malformed_came(&mut self, malformed: Malformed) {
@@ -117,12 +118,15 @@ impl Engine {
         }
     }
 
-    fn request_came(&mut self, id: RequestId, method: &str, params: Option<&str>, now: Instant) {
+    pub(super) fn request_came(&mut self, id: RequestId, method: &str, params: Option<&str>, now: Instant) {
         let Some(message) = self.named(true, method, params) else {
             return self.unnamed(Some(&id), method);
         };
         if self.refused_in_batch(message, &id) {
             return;
+        }
+        if self.is_early_request(message, &id) {
+            return self.hold_early(message, Some(id), method, params);
         }
         let token = self.token(params);
         let keys = Names::keys(&self.protocol, message, Some(&id), params);
@@ -199,13 +203,17 @@ impl Engine {
         }
     }
 
-    fn notification_came(&mut self, method: &str, params: Option<&str>, now: Instant) {
+    pub(super) fn notification_came(&mut self, method: &str, params: Option<&str>, now: Instant) {
         let Some(message) = self.named(false, method, params) else {
             return self.unnamed(None, method);
         };
         let table = self.message(message);
         let cancels = table.and_then(|table| table.cancels.as_ref());
         let cancelled = cancels.and_then(|path| id_at(params, path));
+        if self.is_early_notification(message, cancelled.as_ref()) {
+            return self.hold_early(message, None, method, params);
+        }
+        let table = self.message(message);
         let reports = table.and_then(|table| table.reports.as_ref());
         let token = reports.and_then(|reports| id_at(params, &reports.token));
         let about = match (&cancelled, &token) {

@@ -68,6 +68,17 @@ impl Messages {
         self.outlet.as_ref().map_or(0, |outlet| outlet.waiting())
     }
 
+    /// A message is at hand that came in this. Gives what was at hand before, for [`end`](Self::end).
+    pub(super) fn begin(&mut self, origin: Option<Origin>) -> (Option<Origin>, Received) {
+        (std::mem::replace(&mut self.current, origin), std::mem::take(&mut self.received))
+    }
+
+    /// The message at hand is done with. Gives what became of it.
+    pub(super) fn end(&mut self, before: (Option<Origin>, Received)) -> Received {
+        self.current = before.0;
+        std::mem::replace(&mut self.received, before.1)
+    }
+
     /// What the message at hand came in.
     pub(super) fn current(&self) -> Option<Origin> {
         self.current

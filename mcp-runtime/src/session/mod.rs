@@ -17,6 +17,7 @@
 //! - `rate.rs`: how fast the peer may ask.
 //! - `trace.rs`: spans and events for whoever listens.
 //! - `timers.rs`: what waits for a time; `exchanges.rs`: linear requests that nobody waits for any more.
+//! - `early.rs`: messages that wait for a step of this side.
 //! - `copies.rs`: copies with a life of their own.
 //! - `faces.rs`: what sessions without types are told of, in the order in which it came.
 //! - `questions.rs`: what may be sent.
@@ -31,6 +32,7 @@ mod arrivals;
 mod batches;
 mod beginnings;
 mod copies;
+mod early;
 mod ending;
 mod engine;
 mod exchanges;

@@ -101,6 +101,7 @@ impl Engine {
         self.room_waiting.wake(&mut self.effects);
         let kind = MessageKind::Request { id: number, place: self.place(step.kind) };
         self.appended(kind, self.messages.about());
+        self.judge_early();
         Ok((number, step))
     }
 
@@ -150,6 +151,7 @@ impl Engine {
                 // It takes the request back.
                 self.not_awaited(id);
             }
+            self.judge_early();
         }
         Ok(step)
     }
@@ -304,6 +306,7 @@ impl Engine {
         let answered = answer(self, to);
         self.leave_batch(to.batch);
         self.settle_origin(to.origin);
+        self.judge_early();
         answered
     }
 

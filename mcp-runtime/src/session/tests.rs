@@ -24,6 +24,7 @@ mod batches;
 mod calls;
 mod closing;
 mod contained;
+mod early;
 mod ends;
 mod hostile;
 mod limits;

@@ -127,3 +127,23 @@ async fn params_of_another_type_are_refused_and_undo_nothing_else() {
         assert!(peer.leave().await.is_empty());
     }
 }
+
+#[tokio::test]
+async fn a_handshake_in_one_write_is_answered_whether_or_not_anything_follows_it() {
+    for ends in [false, true] {
+        for mut peer in Peer::both() {
+            let list = request(2, "tools/list", Value::Null);
+            let lines = [initialize("hello"), notification("notifications/initialized", Value::Null), list];
+            peer.say_bytes(lines.join("\n") + "\n").await;
+            let mut answers = Vec::new();
+            if !ends {
+                answers.extend([peer.hear().await, peer.hear().await]);
+                peer.lives().await;
+            }
+            answers.extend(peer.leave().await);
+            let ids: Vec<&Value> = answers.iter().map(|answer| &answer["id"]).collect();
+            assert_eq!(ids, [&json!("hello"), &json!(2)], "{answers:?}");
+            assert!(answers[1]["result"]["tools"].is_array(), "{answers:?}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Tests of the checker: single situations on tables made by hand, and random walks against a slow model.
 
 mod conditions;
+mod early;
 mod exchanges;
 mod governed;
 mod keyed;
