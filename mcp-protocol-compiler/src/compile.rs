@@ -11,7 +11,7 @@ use mcp_protocol_machine::protocol::Side;
 
 use crate::automaton::{self, Automaton};
 use crate::checks::{
-    alternatives, announcements, channels, declarations, names, other_side, replies, unused,
+    alternatives, announcements, channels, declarations, gates, names, other_side, replies, unused,
 };
 use crate::diagnostic::{Diagnostic, Severity, findings, repeats};
 use crate::generate::stubs::Outline;
@@ -210,7 +210,11 @@ fn check(resolution: &Resolution, settings: Settings, diagnostics: &mut Vec<Diag
     // A role that is declared and could not be built has its errors in the list already.
     let compiled = Compiled { declarations, client: client.flatten(), server: server.flatten() };
     if !has_errors(diagnostics) {
-        diagnostics.extend(announcements::check(&compiled));
+        let mut found = announcements::check(&compiled);
+        if found.is_empty() {
+            found = gates::check(&compiled);
+        }
+        diagnostics.extend(found);
         // What only an unused definition says is that definition's fault.
         let all_used = !diagnostics.iter().any(|found| found.code == declarations::UNUSED_DEFINITION);
         if let Some(role) = resolution.roles.first().filter(|_| all_used) {

@@ -66,7 +66,7 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
             let Some(message) = declarations.message(edge.message) else { continue };
             for requirement in message.table.requires.iter() {
                 let holder = holder(automaton, edge.direction, requirement.holder);
-                if !declarations.announcements.iter().any(|announcement| announcement.side == holder) {
+                if !declarations.announcements.iter().any(|announcement| announcement.table.side == holder) {
                     missing.insert((edge.message, holder, requirement.gate));
                 }
             }
@@ -83,7 +83,7 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
 }
 
 /// Whose announcement a requirement asks, where a message goes one way.
-fn holder(automaton: &Automaton, direction: Direction, holder: Holder) -> Side {
+pub(super) fn holder(automaton: &Automaton, direction: Direction, holder: Holder) -> Side {
     let sender = match direction {
         Direction::Send => automaton.side,
         Direction::Receive => automaton.side.other(),
@@ -121,6 +121,6 @@ fn never_announced(message: &Message, holder: Side, path: &str, declarations: &D
 }
 
 /// A path as it is written.
-fn dotted(path: &Path) -> String {
+pub(super) fn dotted(path: &Path) -> String {
     Gate { path: path.clone() }.to_string()
 }

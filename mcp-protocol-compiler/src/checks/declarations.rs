@@ -20,6 +20,8 @@ pub const UNKNOWN_ROLE: Code = Code("S0104");
 pub const SAME_ON_THE_WIRE: Code = Code("S0105");
 /// A group that contains itself, or nothing, or not what it removes.
 pub const BAD_GROUP: Code = Code("S0106");
+/// A group that mixes replies with what begins something.
+pub const REPLY_AMONG_REQUESTS: Code = Code("S0118");
 /// `override` where there is nothing to replace.
 pub const BAD_OVERRIDE: Code = Code("S0107");
 /// A modifier on the wrong kind of declaration.
@@ -233,15 +235,15 @@ pub fn undefined_group<'a>(name: &Name, known: impl Iterator<Item = &'a str>) ->
 }
 
 /// `group G -= M` where M is not in G.
-pub fn not_in_group(member: &GroupMember, group: &Name) -> Diagnostic {
+pub fn not_in_group(member: &GroupMember, group: &Name, delete: Option<Edit>) -> Diagnostic {
     let name = member_name(member);
     Diagnostic::error(BAD_GROUP, name.span, format!("`{}` is not in the group `{}`", name.text, group.text))
         .label("nothing to remove")
-        .help("remove it from this line, or name a member as the group's definition does")
+        .suggest("remove it from this line, or name a member as the group's definition does", delete)
 }
 
 /// `group G += M` where M is in G.
-pub fn in_group_already(member: &GroupMember, group: &Name) -> Diagnostic {
+pub fn in_group_already(member: &GroupMember, group: &Name, delete: Option<Edit>) -> Diagnostic {
     let name = member_name(member);
     Diagnostic::error(
         BAD_GROUP,
@@ -249,7 +251,31 @@ pub fn in_group_already(member: &GroupMember, group: &Name) -> Diagnostic {
         format!("`{}` is in the group `{}` already", name.text, group.text),
     )
     .label("nothing to add")
-    .help("remove it from this line")
+    .suggest("remove it from this line", delete)
+}
+
+/// A reply in a group of requests or notifications.
+pub fn reply_in_group(group: &Name, member: &GroupMember, delete: Option<Edit>) -> Diagnostic {
+    let (place, written, brings) = match member {
+        GroupMember::Name(name) => (name.span, name.text.clone(), "a reply"),
+        GroupMember::Replies(name, span) => (*span, format!("replies {}", name.text), "replies"),
+    };
+    Diagnostic::error(
+        REPLY_AMONG_REQUESTS,
+        place,
+        format!("the group `{}` has replies beside requests or notifications", group.text),
+    )
+    .label(format!("this is {brings}"))
+    .also(group.span, "the other members begin something")
+    .with_note("an action of the group would be a reply where a request is open, and begin something everywhere else")
+    .suggest(
+        format!(
+            "remove `{written}` from the group: behind `!{0}`, `?reply` is the reply, and `group Answers = replies {0}` \
+             names them all",
+            group.text
+        ),
+        delete,
+    )
 }
 
 fn member_name(member: &GroupMember) -> &Name {

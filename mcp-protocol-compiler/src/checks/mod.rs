@@ -10,6 +10,7 @@ pub mod channels;
 pub mod choices;
 pub mod declarations;
 pub mod exchanges;
+pub mod gates;
 pub mod names;
 pub mod only;
 pub mod other_side;

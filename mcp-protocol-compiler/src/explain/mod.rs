@@ -115,7 +115,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 86] = pages! {
+static PAGES: [Page; 89] = pages! {
     source::NOT_UTF8, "S0001", "the file is not UTF-8";
     source::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::findings::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -165,6 +165,9 @@ static PAGES: [Page; 86] = pages! {
     checks::size::TOO_LARGE, "S0115", "a protocol that is too large to be built";
     checks::pages::NO_CURSOR, "S0116", "`pages` where there is no place for a cursor";
     checks::announcements::BAD_DEFAULT, "S0117", "a default that is none";
+    checks::declarations::REPLY_AMONG_REQUESTS, "S0118", "a group that has replies beside requests";
+    checks::gates::NEVER_SENT, "S0119", "capabilities in a message that their side never sends";
+    checks::gates::NEVER_OPEN, "S0120", "a gate that cannot open before its message";
     checks::recursion::UNGUARDED, "S0201", "a loop that does nothing";
     checks::recursion::ACROSS, "S0202", "a loop that leaves its channel";
     checks::recursion::BRANCH_OF_LOOP, "S0203", "a branch that the loop has taken in";

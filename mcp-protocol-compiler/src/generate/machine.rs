@@ -20,7 +20,7 @@ pub fn machine(compiled: &Compiled) -> Protocol {
         messages: declarations.messages.iter().map(|message| message.table.clone()).collect(),
         gates: declarations.gates.clone().into(),
         keys: declarations.keys.iter().map(|key| key.table.clone()).collect(),
-        announcements: declarations.announcements.clone().into(),
+        announcements: declarations.announcements.iter().map(|announced| announced.table.clone()).collect(),
         version_field: declarations.version_field.clone(),
         client: compiled.client.as_ref().map(role),
         server: compiled.server.as_ref().map(role),

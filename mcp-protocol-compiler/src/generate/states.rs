@@ -153,7 +153,7 @@ impl Generator<'_> {
     fn default_of(&self, index: GateIndex, gate: &Gate) -> Option<String> {
         let (_, around) = gate.path.split_last()?;
         let around = Gate { path: around.to_vec().into() };
-        let all = self.plan.declarations.announcements.iter();
+        let all = self.plan.declarations.announcements.iter().map(|announced| &announced.table);
         let sides = all.filter(|announcement| announcement.defaults.contains(&index));
         let sides: Vec<&str> = sides.map(|announcement| role_module(announcement.side)).collect();
         let who = if sides.is_empty() { return None } else { sides.join(" or a ") };

@@ -6,10 +6,11 @@ use std::collections::{HashMap, HashSet};
 use mcp_protocol_machine::protocol::{Kind, MessageIndex};
 
 use super::items::Placed;
-use super::{Meaning, Resolution};
+use super::{Declarations, Meaning, Resolution};
 use crate::ast::{GroupMember, GroupOperator, ItemKind, Name};
 use crate::checks::{declarations as check, size};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Edit};
+use crate::source::Span;
 
 /// Flattens every group and gives it its name.
 pub(super) fn flatten(items: &[Placed<'_>], resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {
@@ -35,12 +36,15 @@ pub(super) fn flatten(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
             continue;
         };
         for member in members {
+            let delete = || deleted(member, members);
             match operator {
                 GroupOperator::Remove if !group.remove(member) => {
-                    diagnostics.push(check::not_in_group(member, name));
+                    diagnostics.push(check::not_in_group(member, name, delete()));
                 }
                 GroupOperator::Remove => {}
-                _ if !group.add(member) => diagnostics.push(check::in_group_already(member, name)),
+                _ if !group.add(member, members) => {
+                    diagnostics.push(check::in_group_already(member, name, delete()));
+                }
                 _ => {}
             }
         }
@@ -54,8 +58,8 @@ pub(super) fn flatten(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
 
 struct Group<'a> {
     name: &'a Name,
-    /// In order, with a gap where one was removed.
-    members: Vec<Option<&'a GroupMember>>,
+    /// In order, each with those of its item, with a gap where one was removed.
+    members: Vec<Option<(&'a GroupMember, &'a [GroupMember])>>,
     /// Where each is.
     places: HashMap<(bool, &'a str), usize>,
     state: State,
@@ -66,16 +70,16 @@ impl<'a> Group<'a> {
         let mut group = Group { name, members: Vec::new(), places: HashMap::new(), state: State::Waiting };
         for member in members {
             // One that is named twice is in the group once.
-            group.add(member);
+            group.add(member, members);
         }
         group
     }
 
     /// Whether it was not there.
-    fn add(&mut self, member: &'a GroupMember) -> bool {
+    fn add(&mut self, member: &'a GroupMember, item: &'a [GroupMember]) -> bool {
         let Entry::Vacant(place) = self.places.entry(written(member)) else { return false };
         place.insert(self.members.len());
-        self.members.push(Some(member));
+        self.members.push(Some((member, item)));
         true
     }
 
@@ -122,6 +126,57 @@ const MOST_COMPARED: usize = 1_000;
 /// How many groups may stand in one another.
 const DEPTH: usize = 64;
 
+/// What the members of a group bring: what begins something, replies, or both.
+#[derive(Default)]
+struct Kinds<'a> {
+    begins: bool,
+    /// The first member that brings replies, and the members of its item.
+    reply: Option<(&'a GroupMember, &'a [GroupMember])>,
+    /// Whether a member brings both, which is said of that group.
+    both: bool,
+}
+
+impl<'a> Kinds<'a> {
+    fn take_in(
+        &mut self,
+        member: &'a GroupMember,
+        item: &'a [GroupMember],
+        found: &[MessageIndex],
+        declarations: &Declarations,
+    ) {
+        let kinds = || {
+            found.iter().filter_map(|index| declarations.message(*index)).map(|message| message.table.kind)
+        };
+        let answers = |kind: Kind| matches!(kind, Kind::Reply { .. } | Kind::Refusal { .. });
+        let (begins, replies) = (kinds().any(|kind| !answers(kind)), kinds().any(answers));
+        self.begins |= begins;
+        self.both |= begins && replies;
+        if replies {
+            self.reply.get_or_insert((member, item));
+        }
+    }
+
+    fn reply_among_others(&self) -> Option<(&'a GroupMember, &'a [GroupMember])> {
+        self.reply.filter(|_| self.begins && !self.both)
+    }
+}
+
+/// The edit that deletes a member from its item, with the `|` beside it; none where nothing would be left.
+fn deleted(member: &GroupMember, item: &[GroupMember]) -> Option<Edit> {
+    let span = |member: &GroupMember| match member {
+        GroupMember::Name(name) => name.span,
+        GroupMember::Replies(_, span) => *span,
+    };
+    let own = span(member);
+    let at = item.iter().position(|other| span(other) == own)?;
+    let before = at.checked_sub(1).and_then(|before| item.get(before));
+    match (before, item.get(at + 1)) {
+        (Some(before), _) => Some(Edit::delete(span(before).after().to(own))),
+        (None, Some(next)) => Some(Edit::delete(Span { end: span(next).start, ..own })),
+        (None, None) => None,
+    }
+}
+
 impl<'a> Flatten<'a, '_> {
     fn group(&mut self, used: &'a Name) -> Vec<MessageIndex> {
         let Some((&key, group)) = self.groups.get_key_value(used.text.as_str()) else { return Vec::new() };
@@ -146,7 +201,8 @@ impl<'a> Flatten<'a, '_> {
         let known = self.diagnostics.len();
         let mut result = Vec::new();
         let mut seen = HashSet::new();
-        for member in members.into_iter().flatten() {
+        let mut kinds = Kinds::default();
+        for (member, item) in members.into_iter().flatten() {
             let found = match member {
                 GroupMember::Name(name) => self.named(name),
                 GroupMember::Replies(name, _) => {
@@ -162,6 +218,7 @@ impl<'a> Flatten<'a, '_> {
                     requests.into_iter().flat_map(|request| declarations.replies(request)).collect()
                 }
             };
+            kinds.take_in(member, item, &found, &self.resolution.declarations);
             result.extend(found.into_iter().filter(|index| seen.insert(*index)));
         }
         self.open.pop();
@@ -171,6 +228,9 @@ impl<'a> Flatten<'a, '_> {
                 self.diagnostics.push(size::too_many_members(name.span, MOST_MEMBERS));
             }
             result.clear();
+        }
+        if let Some((reply, item)) = kinds.reply_among_others() {
+            self.diagnostics.push(check::reply_in_group(name, reply, deleted(reply, item)));
         }
         // A group that is empty because of something else has that reported.
         if result.is_empty() && self.diagnostics.len() == known && !self.full {

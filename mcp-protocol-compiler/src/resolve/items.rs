@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::{self as machine, Kind, Side};
 use super::defaults::Required;
 use super::load::LoadedFile;
 use super::messages::path;
-use super::{Definition, Meaning, Resolution, Role};
+use super::{Announced, Definition, Meaning, Resolution, Role};
 use crate::ast::{Item, ItemKind, MessageField, Name, RoleSide, RustPath};
 use crate::checks::declarations as check;
 use crate::diagnostic::Diagnostic;
@@ -143,9 +143,10 @@ pub(super) fn announce(
                     let required = required.get_or_insert_with(|| Required::of(resolution));
                     required.defaults(side, defaults, resolution, diagnostics)
                 };
+                let message = field.message.span;
                 if let Some(field) = message_field(field, resolution, diagnostics) {
-                    let announcement = machine::Announcement { side, field, defaults: defaults.into() };
-                    resolution.declarations.announcements.push(announcement);
+                    let table = machine::Announcement { side, field, defaults: defaults.into() };
+                    resolution.declarations.announcements.push(Announced { table, message });
                 }
             }
             ItemKind::Version(field) => {

@@ -168,10 +168,11 @@ impl Declare<'_> {
                     message.pages = Some(Pages { cursor: path(cursor), next: path(next), span: *span });
                 }
                 Modifier::Levels(levels) => message.table.level = levels.first().map(level),
-                Modifier::Requires { holder, path: field, condition: when, unless, .. } => {
+                Modifier::Requires { holder, path: field, condition: when, unless, span } => {
                     if let Some((holder, gate)) = self.gate(holder, field) {
                         let condition = when.as_ref().map(condition);
                         requires.push(Requirement { holder, gate, condition, unless: *unless });
+                        message.requires.push(*span);
                     }
                 }
             }

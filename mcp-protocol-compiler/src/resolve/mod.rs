@@ -47,7 +47,7 @@ pub struct Declarations {
     /// Every key; [`machine::KeyIndex`] points in here.
     pub keys: Vec<Key>,
     /// Where each role announces what it can do.
-    pub announcements: Vec<machine::Announcement>,
+    pub announcements: Vec<Announced>,
     /// Where the governing revision is announced.
     pub version_field: Option<machine::Field>,
 }
@@ -116,6 +116,15 @@ pub struct Key {
     pub span: Span,
 }
 
+/// `capabilities ROLE = Message.path`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Announced {
+    /// What goes into the tables.
+    pub table: machine::Announcement,
+    /// Where the message is named.
+    pub message: Span,
+}
+
 /// One message as declared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -123,6 +132,8 @@ pub struct Message {
     pub table: machine::Message,
     /// The name in its declaration; a refusal has its request's.
     pub span: Span,
+    /// Where each `requires` stands, in the order of the table's.
+    pub requires: Vec<Span>,
     /// Documentation comments before the declaration.
     pub documentation: Vec<String>,
     /// The payload's Rust type.
@@ -154,6 +165,7 @@ impl Message {
                 level: None,
             },
             span: name.span,
+            requires: Vec::new(),
             documentation: Vec::new(),
             payload: PayloadType::None,
             call_name: None,

@@ -59,6 +59,7 @@ fn message(name: &str, method: &str, kind: Kind, cancellable: bool) -> Message {
             level: None,
         },
         span: Span::default(),
+        requires: Vec::new(),
         documentation: Vec::new(),
         payload: PayloadType::None,
         call_name: None,

@@ -1,0 +1,304 @@
+//! Gates that cannot open: capabilities that are announced in a message which their side never sends, and messages that
+//! come only before the announcement they require.
+//!
+//! In: a compiled protocol. Out: findings. A gate that opens on some way is not reported: which way a session takes is
+//! known when it runs. So is a gate with a condition, for a payload may not need it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_protocol_machine::protocol::{
+    Action, Direction, Kind, MessageIndex, Origin, Payload, Requirement, Side, StateIndex, StateKind,
+};
+
+use crate::Compiled;
+use crate::automaton::{Automaton, Edge};
+use crate::checks::announcements::{dotted, holder};
+use crate::checks::declarations::side_word;
+use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::resolve::{Announced, Declarations, Message};
+use crate::source::Span;
+
+/// Capabilities that are announced in a message which their side never sends.
+pub const NEVER_SENT: Code = Code("S0119");
+/// A message that comes only where its gate is still closed.
+pub const NEVER_OPEN: Code = Code("S0120");
+
+/// Looks at the announcements first: what is announced nowhere opens nothing.
+pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
+    let declarations = &compiled.declarations;
+    let machines = || compiled.client.iter().chain(&compiled.server);
+    let mut said: BTreeSet<(Side, MessageIndex)> = BTreeSet::new();
+    for machine in machines() {
+        let edges = machine.states.iter().flat_map(|state| &state.edges);
+        said.extend(edges.map(|edge| (sender(machine, edge.direction), edge.message)));
+    }
+    if said.is_empty() {
+        return Vec::new();
+    }
+    let unsaid =
+        |announced: &&Announced| !said.contains(&(announced.table.side, announced.table.field.message));
+    let found: Vec<Diagnostic> = declarations
+        .announcements
+        .iter()
+        .filter(unsaid)
+        .map(|announced| never_sent(announced, &said, declarations))
+        .collect();
+    if !found.is_empty() || declarations.gates.is_empty() {
+        return found;
+    }
+    let mut closed: BTreeMap<Span, (Diagnostic, bool)> = BTreeMap::new();
+    for machine in machines() {
+        for (place, finding, never) in Ways::walk(machine, declarations).closed() {
+            // Both roles have most steps; the worse of two findings is kept.
+            let known = closed.entry(place).or_insert_with(|| (finding.clone(), never));
+            if never && !known.1 {
+                *known = (finding, never);
+            }
+        }
+    }
+    closed.into_values().map(|(finding, _)| finding).collect()
+}
+
+fn sender(machine: &Automaton, direction: Direction) -> Side {
+    match direction {
+        Direction::Send => machine.side,
+        Direction::Receive => machine.side.other(),
+    }
+}
+
+/// Sides that have announced what they can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Sides {
+    client: bool,
+    server: bool,
+}
+
+impl Sides {
+    fn has(self, side: Side) -> bool {
+        match side {
+            Side::Client => self.client,
+            Side::Server => self.server,
+        }
+    }
+
+    fn with(self, side: Side) -> Sides {
+        match side {
+            Side::Client => Sides { client: true, ..self },
+            Side::Server => Sides { server: true, ..self },
+        }
+    }
+
+    fn and(self, other: Sides) -> Sides {
+        Sides { client: self.client || other.client, server: self.server || other.server }
+    }
+}
+
+/// The places of one role's machine that a session can come to, each with who has announced by then.
+///
+/// What one channel announces opens the gates of all, at a time that the text does not say. So what is announced
+/// anywhere but on the one linear channel of a session counts everywhere, and in a sub-session all that is announced at
+/// all: a gate that is said to be closed is closed on every way.
+struct Ways<'a> {
+    machine: &'a Automaton,
+    declarations: &'a Declarations,
+    places: BTreeSet<(usize, Sides)>,
+    /// Who announces on channels that run beside others.
+    beside: Sides,
+    /// Who announces at all.
+    anywhere: Sides,
+}
+
+impl<'a> Ways<'a> {
+    fn walk(machine: &'a Automaton, declarations: &'a Declarations) -> Ways<'a> {
+        let mut silent = Sides { client: true, server: true };
+        for announced in &declarations.announcements {
+            match announced.table.side {
+                Side::Client => silent.client = false,
+                Side::Server => silent.server = false,
+            }
+        }
+        let mut ways =
+            Ways { machine, declarations, places: BTreeSet::new(), beside: silent, anywhere: silent };
+        // What is announced only grows, so this ends after a few rounds.
+        loop {
+            let before = (ways.beside, ways.anywhere);
+            ways.places.clear();
+            ways.round(silent);
+            if before == (ways.beside, ways.anywhere) {
+                return ways;
+            }
+        }
+    }
+
+    fn round(&mut self, silent: Sides) {
+        let mut waiting = vec![(0, silent, false)];
+        let machine = self.machine;
+        while let Some((index, announced, part)) = waiting.pop() {
+            let Some(state) = machine.states.get(index) else { continue };
+            let announced = match state.body {
+                true => announced.and(self.anywhere),
+                false => announced.and(self.beside),
+            };
+            if !self.places.insert((index, announced)) {
+                continue;
+            }
+            let place = |state: StateIndex| usize::try_from(state.0).unwrap_or(usize::MAX);
+            waiting.extend(state.parts.iter().map(|part| (place(*part), announced, true)));
+            let beside = part || state.body;
+            for edge in &state.edges {
+                if self.closed_gate(edge, announced).is_some() {
+                    continue;
+                }
+                let says = |side: Side| {
+                    let mut all = self.declarations.announcements.iter().map(|announced| &announced.table);
+                    all.any(|table| table.side == side && table.field.message == edge.message)
+                };
+                let mut after = announced;
+                for side in [Side::Client, Side::Server].into_iter().filter(|side| says(*side)) {
+                    after = after.with(side);
+                    self.anywhere = self.anywhere.with(side);
+                    if beside || matches!(edge.action, Action::Spawn(_)) {
+                        self.beside = self.beside.with(side);
+                    }
+                }
+                match edge.action {
+                    Action::Step(to) => waiting.push((place(to), after, part)),
+                    Action::Spawn(to) => waiting.push((place(to), after, true)),
+                }
+            }
+        }
+    }
+
+    /// The first gate of a step that is closed for whatever it carries.
+    fn closed_gate(&self, edge: &Edge, announced: Sides) -> Option<&'a Requirement> {
+        let message = self.declarations.message(edge.message)?;
+        if matches!(message.table.kind, Kind::Reply { .. } | Kind::Refusal { .. }) {
+            return None;
+        }
+        message.table.requires.iter().find(|gate| {
+            gate.condition.is_none() && !announced.has(holder(self.machine, edge.direction, gate.holder))
+        })
+    }
+
+    /// The steps that no session takes though it comes to their places: where, what is said, and whether it is an error.
+    fn closed(&self) -> Vec<(Span, Diagnostic, bool)> {
+        let mut taken: BTreeSet<(bool, MessageIndex)> = BTreeSet::new();
+        let mut open: BTreeSet<(usize, usize)> = BTreeSet::new();
+        let mut reached: BTreeSet<usize> = BTreeSet::new();
+        for (index, announced) in &self.places {
+            reached.insert(*index);
+            let edges =
+                self.machine.states.get(*index).map(|state| state.edges.as_slice()).unwrap_or_default();
+            for (number, edge) in edges.iter().enumerate() {
+                if self.closed_gate(edge, *announced).is_none() {
+                    open.insert((*index, number));
+                    taken.insert((edge.direction == Direction::Send, edge.message));
+                }
+            }
+        }
+        let mut found = Vec::new();
+        for index in reached {
+            let Some(state) = self.machine.states.get(index) else { continue };
+            let ends = state.may_close || state.peer_may_close || state.kind == StateKind::End;
+            let stuck = !ends
+                && state.parts.is_empty()
+                && (0..state.edges.len()).all(|edge| !open.contains(&(index, edge)));
+            for (number, edge) in state.edges.iter().enumerate() {
+                if open.contains(&(index, number)) || edge.origin != Origin::Written {
+                    continue;
+                }
+                let nowhere = !taken.contains(&(edge.direction == Direction::Send, edge.message));
+                // What may be opened at any time is closed for a while in most sessions.
+                if matches!(edge.action, Action::Spawn(_)) && !nowhere {
+                    continue;
+                }
+                found.extend(self.report(index, edge, nowhere, stuck));
+            }
+        }
+        found
+    }
+
+    fn report(
+        &self,
+        index: usize,
+        edge: &Edge,
+        nowhere: bool,
+        stuck: bool,
+    ) -> Option<(Span, Diagnostic, bool)> {
+        let message = self.declarations.message(edge.message)?;
+        let (_, announced) = *self.places.iter().find(|(place, _)| *place == index)?;
+        let gate = self.closed_gate(edge, announced)?;
+        let holder = holder(self.machine, edge.direction, gate.holder);
+        let path = self
+            .declarations
+            .gates
+            .get(usize::from(gate.gate.0))
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let (word, name) = (side_word(holder), &message.table.name);
+        let text = format!("`{name}` requires `{word}.{path}`, which the {word} has never announced by then");
+        let finding = match nowhere || stuck {
+            true => Diagnostic::error(NEVER_OPEN, edge.span, text),
+            false => Diagnostic::warning(NEVER_OPEN, edge.span, text),
+        };
+        let mut finding = finding.label(match (nowhere, stuck) {
+            (false, false) => "this branch is never open here",
+            _ => "no session comes past this",
+        });
+        let mut announcements = self.declarations.announcements.iter();
+        if let Some(announced) = announcements.find(|announced| announced.table.side == holder) {
+            finding = finding.also(announced.message, "announced here, in a message that comes later");
+        }
+        let closed = |gate: &Requirement| {
+            gate.condition.is_none()
+                && !announced.has(crate::checks::announcements::holder(
+                    self.machine,
+                    edge.direction,
+                    gate.holder,
+                ))
+        };
+        let places = message.table.requires.iter().zip(&message.requires);
+        let deleted: Vec<Edit> =
+            places.filter(|(gate, _)| closed(gate)).map(|(_, place)| Edit::delete(*place)).collect();
+        if let Some(first) = deleted.first() {
+            finding = finding.also(first.span, "the gate");
+        }
+        let finding = finding
+            .suggest(format!("delete `requires {word}.{path}`"), deleted)
+            .help(format!("or let the {word} announce it in a message that comes before `{name}`"));
+        Some((edge.span, finding, nowhere || stuck))
+    }
+}
+
+/// `capabilities server = Hello.…` where only the client sends `Hello`.
+fn never_sent(
+    announced: &Announced,
+    said: &BTreeSet<(Side, MessageIndex)>,
+    declarations: &Declarations,
+) -> Diagnostic {
+    let (side, index) = (announced.table.side, announced.table.field.message);
+    let (word, name) = (side_word(side), declarations.message_name(index));
+    let message = format!("the {word} never sends `{name}`, in which it is to announce its capabilities");
+    let label = match said.contains(&(side.other(), index)) {
+        true => format!("only the {} sends this", side_word(side.other())),
+        false => "no role sends this".to_owned(),
+    };
+    let finding = Diagnostic::error(NEVER_SENT, announced.message, message).label(label);
+    let sends = |index: &MessageIndex| {
+        let carries = |message: &Message| {
+            message.table.payload != Payload::None && !matches!(message.table.kind, Kind::Refusal { .. })
+        };
+        said.contains(&(side, *index)) && declarations.message(*index).is_some_and(carries)
+    };
+    let instead = declarations.replies(index).find(sends).or_else(|| {
+        let all = declarations.indices();
+        all.into_iter().find(sends)
+    });
+    match instead.map(|instead| declarations.message_name(instead)) {
+        Some(instead) => finding.suggest(
+            format!("write `capabilities {word} = {instead}.{}`", dotted(&announced.table.field.path)),
+            [Edit::replace(announced.message, instead)],
+        ),
+        None => finding.help(format!("name a message that the {word} sends, and that has a payload")),
+    }
+}

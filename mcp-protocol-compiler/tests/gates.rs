@@ -1,0 +1,138 @@
+//! Which gates are said never to open, and which groups mix what begins something with replies.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests say what they expect by panicking")]
+
+mod support;
+
+use mcp_protocol_compiler::Settings;
+use mcp_protocol_compiler::diagnostic::Severity;
+use support::{compiled, rendered, split};
+
+const GATED: &str = "\
+request Hello \"hello\" (_) -> Welcome (_)
+notification Tip \"tip\" (_) requires server.tip
+notification Leave \"leave\"
+request Wine \"wine\" (_) -> Bottle (_) requires server.wine
+capabilities server = Welcome.capabilities
+client Guest
+server Waiter = dual Guest
+";
+
+/// The codes of what is wrong, warnings with a `w` in front.
+#[track_caller]
+fn says(text: &str, expected: &[&str]) {
+    let compilation = compiled(&split(text, "main.session"), "main.session", Settings::default(), false);
+    let found: Vec<String> = compilation
+        .diagnostics
+        .iter()
+        // What a piece of a protocol does not use is not the question here.
+        .filter(|found| found.severity > Severity::Note && found.code.0 != "S0114")
+        .map(|found| format!("{}{}", if found.severity == Severity::Error { "" } else { "w" }, found.code.0))
+        .collect();
+    assert_eq!(found, expected, "{text}\n{}", rendered(&compilation));
+}
+
+#[track_caller]
+fn gated(guest: &str, expected: &[&str]) {
+    says(&format!("{GATED}{guest}\n"), expected);
+}
+
+#[test]
+fn a_gate_that_opens_on_some_way_is_fine() {
+    gated("Guest = !Hello . ?Welcome . !Tip . End", &[]);
+    // Announced in one branch only: which one a session takes is known when it runs.
+    gated("Guest = !Hello . ?Welcome . Next ⊕ !Leave . Next\nNext = !Tip . End", &[]);
+    gated("Guest = rec x . ( !Hello . ?Welcome . x ⊕ !Tip . x ⊕ End )", &[]);
+    // The announcement runs beside the message that needs it.
+    gated("Guest = (Greeting, Tipping)\nGreeting = !Hello . ?Welcome . End\nTipping = rec x . !Tip . x", &[]);
+    gated("Guest = (*( !Hello . ?Welcome . End ), *( !Wine . ?Bottle . End ))", &[]);
+    // Copies may be opened from the start, and their gate opens later.
+    gated("Guest = (Greeting, *( !Wine . ?Bottle . End ))\nGreeting = !Hello . ?Welcome . End", &[]);
+}
+
+#[test]
+fn a_gate_that_only_its_own_consequence_opens_is_an_error() {
+    gated("Guest = !Tip . !Hello . ?Welcome . End", &["S0120"]);
+    gated("Guest = !Tip . !Hello . ?Welcome . !Tip . End", &["S0120"]);
+    gated("Guest = rec x . !Tip . !Hello . ?Welcome . x", &["S0120"]);
+    gated(
+        "Guest = !Leave . (Late, *( !Wine . ?Bottle . End ))\nLate = !Tip . !Hello . ?Welcome . End",
+        &["S0120", "S0120"],
+    );
+    // The request that is replied to by the announcement.
+    let own = GATED.replace("-> Welcome (_)", "-> Welcome (_) requires peer.hello");
+    says(&format!("{own}Guest = !Hello . ?Welcome . End\n"), &["S0120"]);
+    let other = GATED.replace("-> Welcome (_)", "-> Welcome (_) requires Waiter.hello");
+    says(&format!("{other}Guest = *( !Hello . ?Welcome . End )\n"), &["S0120"]);
+    // By the reply to a request that itself needs a gate of that side.
+    gated("Guest = !Wine . ?Bottle . !Hello . ?Welcome . End", &["S0120"]);
+    // What an empty capability announces must be announced, too.
+    let default = GATED
+        .replace("server.tip", "server.tip.large")
+        .replace("= Welcome.capabilities", "= Welcome.capabilities default tip.large");
+    says(&format!("{default}Guest = !Tip . !Hello . ?Welcome . End\n"), &["S0120"]);
+    // Groups, and texts of other files.
+    let group = format!("{GATED}group Any = Tip | Wine\nGuest = !Any . Next\n");
+    says(&format!("{}Next = !Hello . ?Welcome . End\n", group.replace(" | Wine", "")), &["S0120"]);
+    let import = format!("{GATED}import \"base.session\"\nGuest = Early\n-- in base.session:\n");
+    says(&format!("{import}Early = !Tip . !Hello . ?Welcome . End\n"), &["S0120"]);
+}
+
+#[test]
+fn a_gate_that_a_payload_need_not_pass_is_fine() {
+    for condition in ["if large", "unless small"] {
+        let text = GATED.replace("server.tip", &format!("server.tip {condition}"));
+        says(&format!("{text}Guest = !Tip . !Hello . ?Welcome . End\n"), &[]);
+    }
+    // The peer's own announcement is another one.
+    let own = GATED.replace("server.tip", "own.tip");
+    let both = format!("{own}capabilities client = Hello.capabilities\n");
+    says(&format!("{both}Guest = !Hello . ?Welcome . !Tip . End\n"), &[]);
+    says(&format!("{both}Guest = !Hello . !Tip . ( ?Welcome . End & ?HelloError . End )\n"), &[]);
+    says(&format!("{both}Guest = !Tip . !Hello . ?Welcome . End\n"), &["S0120"]);
+}
+
+#[test]
+fn a_branch_that_is_closed_beside_open_ones_is_a_warning() {
+    gated("Guest = !Tip . End ⊕ !Hello . ?Welcome . !Tip . End", &["wS0120"]);
+    gated("Guest = !Tip . End ⊕ !Hello . ?Welcome . End", &["S0120"]);
+}
+
+#[test]
+fn an_announcement_is_its_own_side_s_to_make() {
+    let of = |field: &str| GATED.replace("= Welcome.", &format!("= {field}."));
+    let guest = "Guest = !Hello . ?Welcome . !Tip . End\n";
+    says(&format!("{}{guest}", of("Hello")), &["S0119"]);
+    // A message of both sides may be either's.
+    says(
+        &format!(
+            "{}Guest = !Leave . (*( !Hello . ?Welcome . End ), *( ?Hello . !Welcome . End ), *( !Tip . End ))\n",
+            of("Hello")
+        ),
+        &[],
+    );
+    // No role says it at all, though one session type stands alone.
+    says(&format!("{}{guest}", of("Bottle")), &["S0119"]);
+    says(&format!("{}{guest}", of("Bottle")).replace("server Waiter = dual Guest\n", ""), &["S0119"]);
+    says(&format!("{GATED}{guest}").replace("server Waiter = dual Guest\n", ""), &[]);
+}
+
+#[test]
+fn a_group_begins_something_or_answers() {
+    let text = |groups: &str, guest: &str| {
+        format!(
+            "request Order \"order\" -> Bill\nrequest Table \"table\" -> Seat\nnotification News \"news\"\n{groups}\n\
+             client Guest\nserver Waiter = dual Guest\nGuest = {guest}\n"
+        )
+    };
+    let round = "rec x . ( !G . ?reply . x ⊕ End )";
+    says(&text("group G = Order | Bill", round), &["S0118"]);
+    says(&text("group G = Order | Table", round), &[]);
+    says(&text("group G = Order | replies Order", round), &["S0118"]);
+    says(&text("group A = replies Order\ngroup G = Order | A", round), &["S0118"]);
+    says(&text("group G = Order\ngroup G += OrderError", round), &["S0118"]);
+    says(&text("group G = Order | Table\ngroup A = replies G", "rec x . ( !G . ?A . x ⊕ End )"), &[]);
+    says(&text("group G = Bill | News", "!Order . rec x . ( ?G . x )"), &["S0118"]);
+    // It is said where the two meet, not of each group around.
+    says(&text("group A = Order | Bill\ngroup G = A | Table", round), &["S0118"]);
+}
