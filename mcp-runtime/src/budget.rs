@@ -6,6 +6,17 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// Whose limit a budget is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holder {
+    /// One session's.
+    Session,
+    /// A share, which one client may take of what all have together.
+    Client,
+    /// That of all sessions together.
+    All,
+}
+
 /// One limit, with what is held of it. Cloning gives another handle on the same count.
 ///
 /// Invariant: what is held is the sum of the living [`Permit`]s that were taken from an [`Account`] with this budget.
@@ -15,16 +26,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) struct Budget(Arc<Counter>);
 
 struct Counter {
+    holder: Holder,
     name: &'static str,
     limit: usize,
     held: AtomicUsize,
 }
 
 impl Budget {
-    /// A budget of which nothing is held. The name is that of the setting, or of the share of it, that the limit comes
-    /// from.
-    pub(crate) fn new(name: &'static str, limit: usize) -> Budget {
-        Budget(Arc::new(Counter { name, limit, held: AtomicUsize::new(0) }))
+    /// A budget of which nothing is held. The name is that of the setting which the limit comes from.
+    pub(crate) fn new(holder: Holder, name: &'static str, limit: usize) -> Budget {
+        Budget(Arc::new(Counter { holder, name, limit, held: AtomicUsize::new(0) }))
     }
 
     /// How much is held.
@@ -35,7 +46,8 @@ impl Budget {
     fn add(&self, amount: usize) -> Result<(), Exhausted> {
         let add = |held: usize| held.checked_add(amount).filter(|held| *held <= self.0.limit);
         let added = self.0.held.fetch_update(Ordering::AcqRel, Ordering::Acquire, add);
-        added.map(drop).map_err(|_| Exhausted { name: self.0.name, limit: self.0.limit })
+        let Counter { holder, name, limit, .. } = *self.0;
+        added.map(drop).map_err(|_| Exhausted { holder, name, limit })
     }
 
     fn force(&self, amount: usize) {
@@ -124,14 +136,21 @@ impl Drop for Permit {
 /// A budget that has not enough left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exhausted {
-    /// The name of the budget.
+    pub(crate) holder: Holder,
+    /// The name of the setting.
     pub(crate) name: &'static str,
     pub(crate) limit: usize,
 }
 
 impl fmt::Display for Exhausted {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the limit `{}` of {} is reached: try again later", self.name, self.limit)
+        let Exhausted { holder, name, limit } = self;
+        match holder {
+            Holder::Session => write!(formatter, "the session is at its limit `{name}` of {limit}")?,
+            Holder::Client => write!(formatter, "the client is at its share of `{name}`, which is {limit}")?,
+            Holder::All => write!(formatter, "the server is at its limit `{name}` of {limit}")?,
+        }
+        formatter.write_str(": try again later")
     }
 }
 
@@ -141,15 +160,15 @@ mod tests {
 
     #[test]
     fn all_budgets_are_drawn_on_or_none() {
-        let (own, shared) = (Budget::new("own", 10), Budget::new("shared", 12));
+        let (own, shared) = (Budget::new(Holder::Session, "own", 10), Budget::new(Holder::All, "shared", 12));
         let first = Account::of([shared.clone()]).within(own.clone());
         let second = Account::of([shared.clone()]);
         let held = first.take(8).unwrap();
         assert_eq!((own.held(), shared.held()), (8, 8));
-        assert_eq!(first.take(3).unwrap_err(), Exhausted { name: "own", limit: 10 });
+        assert_eq!(first.take(3).unwrap_err(), Exhausted { holder: Holder::Session, name: "own", limit: 10 });
         let other = second.take(3).unwrap();
         // The own budget has room, the shared one has not: what was taken of the own one is returned.
-        assert_eq!(first.take(2).unwrap_err(), Exhausted { name: "shared", limit: 12 });
+        assert_eq!(first.take(2).unwrap_err(), Exhausted { holder: Holder::All, name: "shared", limit: 12 });
         assert_eq!((own.held(), shared.held()), (8, 11));
         drop(held);
         assert_eq!((own.held(), shared.held()), (0, 3));
@@ -159,7 +178,7 @@ mod tests {
 
     #[test]
     fn permits_grow_and_split() {
-        let budget = Budget::new("bytes", 10);
+        let budget = Budget::new(Holder::All, "bytes", 10);
         let account = Account::of([budget.clone()]);
         let mut permit = account.take(4).unwrap();
         permit.grow(6).unwrap();
@@ -175,7 +194,7 @@ mod tests {
 
     #[test]
     fn what_is_overdrawn_is_returned_too() {
-        let budget = Budget::new("bytes", 10);
+        let budget = Budget::new(Holder::All, "bytes", 10);
         let account = Account::of([budget.clone()]);
         let overdrawn = account.overdraw(25);
         assert!(account.take(1).is_err() && budget.held() == 25);

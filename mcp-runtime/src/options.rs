@@ -43,6 +43,11 @@ pub struct Options {
     pub max_early: usize,
     /// How many bytes these messages may take together. Default: 1 MiB.
     pub max_early_bytes: usize,
+    /// How many bytes the payloads of the peer's messages may have that wait, or that handlers work on. Beyond it a
+    /// request is refused, and a notification dropped; a step of more than 16 KiB that cannot be left out ends the
+    /// session. What a payload takes once it is read as its type is not known, and may be several times as much.
+    /// Default: 32 MiB.
+    pub max_input_bytes: usize,
     /// How many linear inputs may wait to be taken. Then requests are refused, and notifications that change no state are
     /// dropped; anything else ends the session, which cannot go on without it. Default: 1024.
     pub max_linear: usize,
@@ -117,6 +122,7 @@ impl Default for Options {
             max_incoming: 1024,
             max_early: 64,
             max_early_bytes: 1024 * 1024,
+            max_input_bytes: 32 * 1024 * 1024,
             max_linear: 1024,
             output_high_water: 1024 * 1024,
             output_limit: 64 * 1024 * 1024,
@@ -216,6 +222,13 @@ impl Options {
     #[must_use]
     pub fn max_early_bytes(mut self, bytes: usize) -> Options {
         self.max_early_bytes = bytes;
+        self
+    }
+
+    /// Sets [`max_input_bytes`](Self::max_input_bytes).
+    #[must_use]
+    pub fn max_input_bytes(mut self, bytes: usize) -> Options {
+        self.max_input_bytes = bytes;
         self
     }
 
@@ -383,6 +396,7 @@ impl fmt::Debug for Options {
             .field("max_incoming", &self.max_incoming)
             .field("max_early", &self.max_early)
             .field("max_early_bytes", &self.max_early_bytes)
+            .field("max_input_bytes", &self.max_input_bytes)
             .field("max_linear", &self.max_linear)
             .field("output_high_water", &self.output_high_water)
             .field("output_limit", &self.output_limit)

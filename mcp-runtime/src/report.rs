@@ -86,6 +86,8 @@ pub enum Cause {
     TooMany,
     /// The peer made too many requests in too short a time.
     TooFast,
+    /// The messages that wait or are being worked on had too many bytes already.
+    TooManyBytes,
     /// The handlers of the peer, or of all peers together, were too many already.
     TooManyHandlers,
     /// Nobody takes `incoming`.
@@ -140,6 +142,7 @@ impl fmt::Display for Report {
                     Cause::QueueFull => "too many messages are waiting",
                     Cause::TooMany => "too many requests are unanswered",
                     Cause::TooFast => "too many requests in too short a time",
+                    Cause::TooManyBytes => "the messages that wait have too many bytes",
                     Cause::TooManyHandlers => "too many handlers are running",
                     Cause::Unattended => "nobody takes incoming messages: spawn `incoming().serve(handler)`",
                     Cause::Abandoned => "whoever took it let go of it",

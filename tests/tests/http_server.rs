@@ -11,6 +11,12 @@ mod recorder;
 #[path = "http/wire.rs"]
 mod wire;
 
+#[path = "http/budgets.rs"]
+mod budgets;
+#[path = "http/draining.rs"]
+mod draining;
+#[path = "http/fairness.rs"]
+mod fairness;
 #[path = "http/handlers.rs"]
 mod handlers;
 #[path = "http/hanging_up.rs"]

@@ -9,4 +9,6 @@ use crate::budget::Account;
 pub struct SharedLimits {
     /// How many handlers of requests, and of sub-sessions that the peer opened, may run.
     pub(crate) handlers: Account,
+    /// How many bytes the messages of the peer may have that wait or are being worked on.
+    pub(crate) bytes: Account,
 }

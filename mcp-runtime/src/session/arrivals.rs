@@ -11,7 +11,7 @@ use mcp_protocol_machine::{CopyNumber, RequestId, Token};
 
 use super::engine::{Engine, Phase};
 use super::wakers::Waiter;
-use crate::budget::Exhausted;
+use crate::budget::{Exhausted, Permit};
 use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
 use crate::report::{Cause, Report};
@@ -27,6 +27,8 @@ pub(crate) struct Arrived {
     /// The copy that it opens, and the state that this is in, if a value is to stand for it.
     pub(crate) copy: Option<(CopyNumber, StateIndex)>,
     pub(crate) payload: Option<Box<str>>,
+    /// What it holds of the budgets for input, until it has been worked on.
+    pub(crate) permit: Permit,
     pub(super) at: Instant,
     /// The number of the message.
     pub(super) came: u64,
@@ -45,8 +47,21 @@ pub(crate) struct LinearInput {
     pub(crate) body: Body,
     /// What it announces is not what the program can work with.
     pub(crate) unfit: Option<Box<Error>>,
+    /// What it holds of the budgets for input, until it is taken.
+    pub(super) permit: Permit,
     /// The number of the message.
     pub(super) came: u64,
+}
+
+impl LinearInput {
+    /// How many bytes its payload has.
+    pub(super) fn length(&self) -> usize {
+        match &self.body {
+            Body::Payload(payload) => payload.as_ref().map_or(0, |payload| payload.len()),
+            Body::Refusal(error) => error.message.len(),
+            Body::Rejected(_) => 0,
+        }
+    }
 }
 
 /// What a linear input carries.
@@ -218,6 +233,7 @@ impl Engine {
             Cause::QueueFull => RpcError::busy("too many requests are waiting: try again later"),
             Cause::TooMany => RpcError::busy("too many requests are unanswered: try again later"),
             Cause::TooFast => RpcError::busy("too many requests in too short a time: try again later"),
+            Cause::TooManyBytes => RpcError::busy("too many bytes are waiting: try again later"),
             Cause::TooManyHandlers => RpcError::busy("too many handlers are running: try again later"),
             Cause::Unattended => RpcError::method_not_found(&self.method(arrived.message)),
             Cause::Abandoned => RpcError::internal_error("the request was dropped unanswered"),

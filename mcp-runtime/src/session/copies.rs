@@ -106,9 +106,9 @@ impl Engine {
     }
 
     /// An input of a copy was accepted.
-    pub(super) fn copy_came(&mut self, copy: CopyNumber, input: LinearInput) {
+    pub(super) fn copy_came(&mut self, copy: CopyNumber, mut input: LinearInput) {
         let (most, all) = (self.options.max_linear, self.options.max_linear.saturating_mul(TOGETHER));
-        let full = self.copies.queued >= all;
+        let full = self.copies.queued >= all || !self.admit_step(&mut input);
         let name = self.name(input.message);
         let cause = match self.copies.seats.get_mut(&copy) {
             Some(seat) if seat.over.is_none() && seat.inputs.len() < most && !full => {

@@ -30,7 +30,8 @@ use super::rate::Bucket;
 use super::timers::{Clock, Timers};
 use super::trace::Trace;
 use super::wakers::{Effects, Waiter, Waiting};
-use crate::driver::{DirectOutput, MessageKind, Origin, Outcome, WrittenNow};
+use crate::budget::{Account, Budget, Holder, Permit};
+use crate::driver::{DirectOutput, MessageKind, Origin, Outcome, SharedLimits, WrittenNow};
 use crate::error::{Error, Reason};
 use crate::jsonrpc::{Lines, RpcError};
 use crate::options::Options;
@@ -70,6 +71,8 @@ pub(crate) struct Engine {
     pub(super) rate: Bucket,
     /// Replies to them that wait for one another.
     pub(super) batches: Batches,
+    /// What the messages of the peer that wait, or are being worked on, draw on.
+    pub(super) input: Account,
     /// Replicated inputs that nobody has taken.
     pub(super) incoming: VecDeque<Arrived>,
     pub(super) incoming_waiting: Waiting,
@@ -161,7 +164,7 @@ pub(crate) struct Pending {
     pub(super) waker: Option<Waker>,
     pub(super) result: Option<Result<Answer, Error>>,
     /// Progress that has come in and not been taken, if anyone wants it.
-    pub(super) progress: Option<VecDeque<Box<str>>>,
+    pub(super) progress: Option<VecDeque<(Box<str>, Permit)>>,
     /// How long it may take, if there is an end to that.
     pub(super) clock: Option<Box<Clock>>,
     /// The session without types that waits for it, if one does.
@@ -208,6 +211,8 @@ impl Engine {
     }
 
     fn with(protocol: ProtocolRef, side: Side, options: Arc<Options>, checker: Checker) -> Engine {
+        let own = Budget::new(Holder::Session, "max_input_bytes", options.max_input_bytes);
+        let input = Account::of([own]);
         Engine {
             names: Names::new(&protocol),
             lines: Lines::new(options.max_message_bytes),
@@ -226,6 +231,7 @@ impl Engine {
             owed: IdTable::default(),
             rate: Bucket::default(),
             batches: Batches::default(),
+            input,
             incoming: VecDeque::new(),
             incoming_waiting: Waiting::default(),
             room_waiting: Waiting::default(),
@@ -256,6 +262,13 @@ impl Engine {
             outcome: None,
             closing_waiting: Waiting::default(),
         }
+    }
+
+    /// The same engine, which draws on budgets that it shares with others, too.
+    pub(crate) fn sharing(mut self, limits: &SharedLimits) -> Engine {
+        let own = Budget::new(Holder::Session, "max_input_bytes", self.options.max_input_bytes);
+        self.input = limits.bytes.within(own);
+        self
     }
 
     /// An engine for a protocol that cannot be followed; it is to be ended at once, with the reason.

@@ -17,10 +17,14 @@ use super::faces::Told;
 use super::names::{Names, id_at, to_be_read};
 use super::outgoing::Answer;
 use super::trace::Outcome;
+use crate::budget::Permit;
 use crate::driver::MessageKind;
 use crate::error::{Error, Reason, ReplyProblem};
 use crate::jsonrpc::{Envelope, Line, Malformed, RpcError, Seems, is_batch, parse};
 use crate::report::{Cause, Report};
+
+/// A step with a payload of up to this many bytes is taken also where no more may wait.
+const SMALL_STEP: usize = 16 * 1024;
 
 impl Engine {
     /// Takes the next bytes.
@@ -166,8 +170,17 @@ impl Engine {
             let copy = self.opened(&step);
             let came = self.came;
             let session = self.session_now();
-            let arrived =
-                Arrived { message, id: Some(id), token, copy, payload: None, at: now, came, session };
+            let arrived = Arrived {
+                message,
+                id: Some(id),
+                token,
+                copy,
+                payload: None,
+                permit: Permit::default(),
+                at: now,
+                came,
+                session,
+            };
             return self.refuse_early(&arrived, wait);
         }
         if self.message(message).is_some_and(|message| message.answered) {
@@ -195,6 +208,7 @@ impl Engine {
                     token,
                     copy,
                     payload,
+                    permit: Permit::default(),
                     at: now,
                     came: self.came,
                     session: self.session_now(),
@@ -261,6 +275,7 @@ impl Engine {
                 token: None,
                 copy,
                 payload,
+                permit: Permit::default(),
                 at: now,
                 came: self.came,
                 session: self.session_now(),
@@ -356,7 +371,8 @@ impl Engine {
         answers: Option<i64>,
         body: Body,
     ) -> LinearInput {
-        LinearInput { message, id, answers, body, unfit: self.unfit.take(), came: self.came }
+        let (unfit, came) = (self.unfit.take(), self.came);
+        LinearInput { message, id, answers, body, unfit, permit: Permit::default(), came }
     }
 
     /// An input of a copy was accepted.
@@ -374,8 +390,9 @@ impl Engine {
     }
 
     /// A linear input was accepted.
-    pub(super) fn linear_came(&mut self, input: LinearInput, kind: StepKind) {
-        if self.linear.len() >= self.options.max_linear {
+    pub(super) fn linear_came(&mut self, mut input: LinearInput, kind: StepKind) {
+        let room = self.admit_step(&mut input);
+        if self.linear.len() >= self.options.max_linear || !room {
             let left_out = match &input.id {
                 Some(id) if self.is_undone_by_refusal(input.message, kind) => {
                     let error = RpcError::busy("too many messages are waiting: try again later");
@@ -400,6 +417,18 @@ impl Engine {
         self.linear_waiting.wake(&mut self.effects);
     }
 
+    /// Counts a step's bytes, whether or not there is room for them if they are few: most steps cannot be left out.
+    /// Whether it was counted.
+    pub(super) fn admit_step(&mut self, input: &mut LinearInput) -> bool {
+        let length = input.length();
+        match self.input.take(length) {
+            Ok(permit) => input.permit = permit,
+            Err(_) if length <= SMALL_STEP => input.permit = self.input.overdraw(length),
+            Err(_) => return false,
+        }
+        true
+    }
+
     /// Whether a linear request that is refused leaves its channel where it was before. A refusal with a branch of its
     /// own leads on, and the value that has not seen the request could not follow.
     fn is_undone_by_refusal(&self, request: MessageIndex, kind: StepKind) -> bool {
@@ -411,7 +440,7 @@ impl Engine {
     }
 
     /// A replicated input was accepted.
-    fn replicated_came(&mut self, arrived: Arrived) {
+    fn replicated_came(&mut self, mut arrived: Arrived) {
         let cause = if self.unattended && self.attendants == 0 {
             Some(Cause::Unattended)
         } else if self.incoming.len() >= self.options.max_incoming {
@@ -424,6 +453,10 @@ impl Engine {
         if let Some(cause) = cause {
             self.refuse_arrived(&arrived, cause);
             return;
+        }
+        match self.input.take(arrived.payload.as_ref().map_or(0, |payload| payload.len())) {
+            Ok(permit) => arrived.permit = permit,
+            Err(exhausted) => return self.refuse_exhausted(&arrived, Cause::TooManyBytes, exhausted),
         }
         self.incoming.push_back(arrived);
         self.incoming_waiting.wake(&mut self.effects);
@@ -460,13 +493,19 @@ impl Engine {
     fn progress_came(&mut self, id: i64, params: Option<&str>) {
         self.renew(id);
         let most = self.options.max_progress;
+        let permit = self.input.take(params.map_or(0, str::len));
         let Some(pending) = self.calls.get_mut(&id) else {
             return self.copy_reported(id, params.unwrap_or("null"));
         };
+        let message = pending.message;
         let Some(progress) = &mut pending.progress else { return };
+        let Ok(permit) = permit else {
+            let message = self.name(message);
+            return self.report(Report::Dropped { message, cause: Cause::TooManyBytes });
+        };
         // Whoever is told of each report knows of this one already.
         let told = progress.len() >= most && progress.pop_front().is_some();
-        progress.push_back(params.unwrap_or("null").into());
+        progress.push_back((params.unwrap_or("null").into(), permit));
         if let Some(waker) = pending.waker.take() {
             self.effects.wake(waker);
         }

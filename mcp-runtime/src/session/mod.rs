@@ -58,5 +58,7 @@ pub(crate) use faces::{FaceKey, Told, Turn};
 pub(crate) use link::Link;
 pub(crate) use names::{id_at, to_be_read};
 pub(crate) use outgoing::{Answer, Sent};
+#[cfg(feature = "http-server")]
+pub(crate) use rate::Bucket;
 pub(crate) use timers::{AlarmKey, Patience};
 pub(crate) use wakers::{OnProgress, Waiter};

@@ -196,7 +196,7 @@ impl Engine {
     /// Waits for the next report on a call; `None` once there is nothing but its result.
     pub(crate) fn poll_progress(&mut self, context: &Context<'_>, id: i64) -> Poll<Option<Box<str>>> {
         let Some(pending) = self.calls.get_mut(&id) else { return Poll::Ready(None) };
-        if let Some(progress) = pending.progress.as_mut().and_then(VecDeque::pop_front) {
+        if let Some((progress, _)) = pending.progress.as_mut().and_then(VecDeque::pop_front) {
             return Poll::Ready(Some(progress));
         }
         if pending.result.is_some() {
@@ -211,7 +211,7 @@ impl Engine {
         let Some(pending) = self.calls.get_mut(&id) else {
             return Poll::Ready(Sent::Done(Err(self.closed().unwrap_or(Error::Closed))));
         };
-        if let Some(progress) = pending.progress.as_mut().and_then(VecDeque::pop_front) {
+        if let Some((progress, _)) = pending.progress.as_mut().and_then(VecDeque::pop_front) {
             return Poll::Ready(Sent::Progress(progress));
         }
         if let Some(result) = pending.result.take() {

@@ -10,14 +10,14 @@ use crate::options::Rate;
 
 /// What is left of the rate.
 #[derive(Debug, Default)]
-pub(super) struct Bucket {
+pub(crate) struct Bucket {
     /// When it will be full again.
     full: Option<Instant>,
 }
 
 impl Bucket {
     /// Takes one token; where there is none, tells how long until there is one.
-    pub(super) fn take(&mut self, rate: Rate, now: Instant) -> Result<(), Duration> {
+    pub(crate) fn take(&mut self, rate: Rate, now: Instant) -> Result<(), Duration> {
         let token = rate.interval();
         let full = self.full.map_or(now, |full| full.max(now));
         let missing = full.saturating_duration_since(now).saturating_add(token);
@@ -27,6 +27,12 @@ impl Bucket {
         }
         self.full = full.checked_add(token);
         Ok(())
+    }
+
+    /// Whether it is as if nothing had been taken.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn is_full(&self, now: Instant) -> bool {
+        self.full.is_none_or(|full| full <= now)
     }
 }
 

@@ -230,6 +230,11 @@ impl Arrival {
         self.arrived.as_ref().is_some_and(|arrived| arrived.copy.is_some())
     }
 
+    /// Takes what the message holds of the budgets, to hold it for as long as it is worked on.
+    fn take_permit(&mut self) -> Permit {
+        self.arrived.as_mut().map(|arrived| std::mem::take(&mut arrived.permit)).unwrap_or_default()
+    }
+
     /// What a handler knows besides the message.
     pub fn context(&self) -> Context {
         let arrived = self.arrived.as_ref();
@@ -243,13 +248,13 @@ impl Arrival {
 
     /// Reads a request.
     pub fn request<P: DeserializeOwned, R>(mut self) -> Result<(P, Responder<R>), Unread> {
-        let Some(Arrived { message, id: Some(id), token, payload, .. }) = self.arrived.take() else {
+        let Some(Arrived { message, id: Some(id), token, payload, permit, .. }) = self.arrived.take() else {
             return Err(Unread::skipped());
         };
         match read(&self.link, message, payload.as_deref()) {
             Ok(params) => {
                 let within = self.within.clone();
-                Ok((params, Responder::new(self.link.clone(), message, id, token, within)))
+                Ok((params, Responder::new(self.link.clone(), message, id, token, within, permit)))
             }
             Err(error) => {
                 let method = self.link.with(|engine| engine.method(message));
@@ -329,31 +334,35 @@ impl Arrival {
     }
 
     /// Reads the first message of a copy and has the copy attended to.
-    pub async fn attend<P, F, Fut>(self, work: F)
+    pub async fn attend<P, F, Fut>(mut self, work: F)
     where
         P: DeserializeOwned,
         F: FnOnce(P, Session) -> Fut,
         Fut: Future<Output = ()>,
     {
         let (link, message, span) = (self.link.clone(), self.message(), self.span());
+        let permit = self.take_permit();
         if let Ok((params, session)) = self.open::<P>() {
             // The value went with the panic, and what it owed is answered.
             let _ = caught(&link, message, async { work(params, session).await }).instrument(span).await;
         }
+        drop(permit);
     }
 
     /// Reads a notification and has it worked on.
-    pub async fn deliver<P, F, Fut>(self, work: F)
+    pub async fn deliver<P, F, Fut>(mut self, work: F)
     where
         P: DeserializeOwned,
         F: FnOnce(P) -> Fut,
         Fut: Future<Output = ()>,
     {
         let (link, message, span) = (self.link.clone(), self.message(), self.span());
+        let permit = self.take_permit();
         if let Ok(params) = self.notification::<P>() {
             // There is nobody to tell but whoever reads reports.
             let _ = caught(&link, message, async { work(params).await }).instrument(span).await;
         }
+        drop(permit);
     }
 }
 

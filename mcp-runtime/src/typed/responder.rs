@@ -12,6 +12,7 @@ use mcp_protocol_machine::{RequestId, Token};
 use super::call::Within;
 use super::reply::Written;
 use super::{Context, WriteReply};
+use crate::budget::Permit;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
 use crate::session::Link;
@@ -29,6 +30,8 @@ pub struct Responder<R> {
     id: Option<RequestId>,
     token: Option<Token>,
     within: Within,
+    /// What the request holds of the budgets for input, until it is answered.
+    _permit: Permit,
     marker: PhantomData<fn(R)>,
 }
 
@@ -39,8 +42,9 @@ impl<R> Responder<R> {
         id: RequestId,
         token: Option<Token>,
         within: Within,
+        permit: Permit,
     ) -> Responder<R> {
-        Responder { link, message, id: Some(id), token, within, marker: PhantomData }
+        Responder { link, message, id: Some(id), token, within, _permit: permit, marker: PhantomData }
     }
 
     /// Answers with a result. Fails if the session is over, and if the result cannot be written or would be read as

@@ -141,6 +141,7 @@ impl Session {
         let options = Arc::new(options);
         let limits = transport.limits();
         let engine = Engine::new(protocol.clone(), side, Arc::clone(&options));
+        let engine = engine.map(|engine| engine.sharing(&limits));
         let engine = engine.and_then(|mut engine| bring(&mut engine).map(|()| engine));
         let (mut engine, unusable) = match engine {
             Ok(engine) => (engine, None),

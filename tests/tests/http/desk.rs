@@ -84,7 +84,7 @@ pub struct Desk {
     ids: Arc<Mutex<Vec<String>>>,
     /// What each session came to.
     pub ended: mpsc::UnboundedReceiver<Result<(), McpError>>,
-    router: axum::Router,
+    pub router: axum::Router,
     port: Option<Port>,
     /// Every session's code has one, and so have the server and the test.
     running: Arc<()>,
@@ -351,6 +351,7 @@ impl server::Handler for Tools {
                 self.gates.hold.acquire().await.unwrap().forget();
                 Ok(CallToolResult::text("held"))
             }
+            "large" => Ok(CallToolResult::text("x".repeat(message.parse().unwrap()))),
             // Tells something about the call, waits, and tells more.
             "talk" => {
                 for progress in 1..=2 {

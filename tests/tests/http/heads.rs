@@ -200,6 +200,17 @@ async fn bodies_have_a_limit() {
     .await;
 }
 
+#[tokio::test]
+async fn heads_have_a_limit() {
+    guarded(async {
+        let desk = Desk::listening().await;
+        let ask = |bytes| Ask::get().with("x-long", &"x".repeat(bytes));
+        assert_eq!(desk.ask(&ask(30 * 1024)).await.head.status, 400, "it names no session");
+        assert_eq!(desk.ask(&ask(100 * 1024)).await.head.status, 431);
+    })
+    .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_a_setting_refuses_is_warned_of_without_what_was_said() {
     guarded(async {

@@ -33,7 +33,7 @@ async fn connections_without_end_do_not_keep_others_out() {
     guarded(async {
         // There is room for two, and two who never finish their heads have it.
         let listen = ListenOptions::default().head_within(Duration::from_millis(50)).max_connections(2);
-        let desk = Desk::listening_with(ServerOptions::default(), listen).await;
+        let desk = Desk::listening_with(ServerOptions::default().client_share(100), listen).await;
         let mut slow: Vec<Wire> = Vec::new();
         for _ in 0..2 {
             let mut wire = desk.wire().await;
@@ -50,7 +50,7 @@ async fn connections_without_end_do_not_keep_others_out() {
 async fn connections_have_a_limit() {
     guarded(async {
         let listen = ListenOptions::default().max_connections(1);
-        let mut desk = Desk::listening_with(ServerOptions::default(), listen).await;
+        let mut desk = Desk::listening_with(ServerOptions::default().client_share(100), listen).await;
         let mut first = desk.wire().await;
         assert_eq!(first.ask(&Ask::get()).await.head.status, 400);
         // The second one has something to say, and is not listened to while the first is there.
@@ -324,7 +324,7 @@ async fn a_client_that_reads_late_misses_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_nothing_does_not_make_the_server_grow() {
     guarded(async {
-        let mut desk = Desk::start();
+        let mut desk = Desk::with(ServerOptions::default().write_within(Duration::from_secs(600)));
         let id = desk.ready().await;
         // Its stream is open, and full.
         let stream = desk.wire().await.stream(&Ask::get().session(&id)).await;

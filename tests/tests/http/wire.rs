@@ -186,6 +186,12 @@ impl Wire {
         self.answer().await
     }
 
+    /// The same, where the connection may be closed in place of an answer.
+    pub async fn try_ask(&mut self, ask: &Ask) -> Option<Head> {
+        self.stream.write_all(ask.text().as_bytes()).await.ok()?;
+        self.head().await
+    }
+
     /// Reads a whole answer.
     pub async fn answer(&mut self) -> Answer {
         let head = self.head().await.expect("an answer");

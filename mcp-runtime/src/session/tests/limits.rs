@@ -100,6 +100,48 @@ fn a_copy_that_is_opened_too_fast_is_none() {
 }
 
 #[test]
+fn what_waits_and_what_is_worked_on_has_a_limit_of_bytes() {
+    let server = End::ready_server(Options::default().max_input_bytes(100));
+    let ask = |id: u32, bytes: usize| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ask","params":"{}"}}"#, "x".repeat(bytes - 2))
+    };
+    let bell = format!(r#"{{"jsonrpc":"2.0","method":"bell","params":{}}}"#, "1".repeat(9));
+    assert!(server.ask(&ask(1, 60)).is_empty() && server.ask(&ask(2, 40)).is_empty());
+    let refused = server.ask(&ask(3, 3));
+    assert_eq!(refusal(&refused), "the session is at its limit `max_input_bytes` of 100: try again later");
+    assert_eq!(
+        (&refused[0]["id"], &refused[0]["error"]["data"]),
+        (&json!(3), &json!({"limit":"max_input_bytes"}))
+    );
+    server.feed(&bell);
+    let dropped = |name| format!("`{name}` was dropped: the messages that wait have too many bytes");
+    assert_eq!(server.reports(), [dropped("Ask"), dropped("Bell")]);
+    // A step cannot be left out, and what is small is taken all the same.
+    assert!(server.ask(r#"{"jsonrpc":"2.0","id":4,"method":"count","params":1}"#).is_empty());
+    assert!(server.linear().is_some());
+    // One that is being worked on counts until that is over.
+    let first = server.incoming().unwrap();
+    assert!(refusal(&server.ask(&ask(5, 50))).contains("max_input_bytes"));
+    drop(first);
+    assert!(server.ask(&ask(6, 50)).is_empty());
+    server.reports();
+}
+
+#[test]
+fn reports_on_a_call_have_a_limit_of_bytes() {
+    let client = End::ready_client(Options::default().max_input_bytes(100));
+    let id = client.link.with(|engine| engine.request(ASK, "{}", true, true)).unwrap();
+    let report = |number: u32| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"progress","params":{{"progressToken":{id},"progress":{number}}}}}"#
+        )
+    };
+    (0..5).for_each(|number| client.feed(&report(number)));
+    let dropped = "`Ask` was dropped: the messages that wait have too many bytes";
+    assert_eq!(client.reports(), [dropped, dropped], "three of them have 34 bytes each");
+}
+
+#[test]
 fn of_the_reports_on_a_call_the_newest_are_kept() {
     let client = End::ready_client(Options::default().max_progress(2));
     let id = client.link.with(|engine| engine.request(ASK, "{}", true, true)).unwrap();

@@ -18,7 +18,7 @@ pub mod server;
 #[cfg(feature = "http-client")]
 pub use client::{ClientOptions, HttpClient, HttpClientError, HttpError, SessionProvider};
 #[cfg(feature = "http-server")]
-pub use server::{Allowed, HttpServer, HttpSession, ListenOptions, ServerOptions};
+pub use server::{Allowed, HttpServer, HttpSession, Identify, ListenOptions, ServerOptions};
 
 /// The header that names the session.
 pub const SESSION_ID: &str = "mcp-session-id";

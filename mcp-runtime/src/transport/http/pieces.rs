@@ -31,6 +31,12 @@ impl Pieces {
         true
     }
 
+    /// How many bytes of memory it takes.
+    #[cfg(feature = "http-server")]
+    pub(super) fn held(&self) -> usize {
+        self.first.len().max(self.several.capacity())
+    }
+
     /// All of it.
     pub(super) fn whole(self) -> Bytes {
         if self.several.is_empty() { self.first } else { self.several.into() }

@@ -1,21 +1,22 @@
-//! The body of an answer that is a stream of events.
+//! The bodies of answers.
 //!
 //! In: the events of one stream. Out: frames, each with its id, so that a client that loses the connection can name
 //! where it was. Refuses to be silent for long: a comment from time to time shows both sides that the other is there.
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Bytes, HttpBody};
-use http_body::Frame;
+use http_body::{Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
 use super::session::Shared;
-use super::streams::{Next, Place};
+use super::stream::{Next, Place};
+use crate::budget::Permit;
 
 /// How many bytes go into one frame before it is sent.
 const FRAME: usize = 16 * 1024;
@@ -68,31 +69,37 @@ impl Events {
 
     fn poll_events(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut frame = std::mem::take(&mut self.opening);
-        let mut took = false;
+        let mut permits = Vec::new();
         {
             let mut streams = self.shared.streams();
             while !self.ended && frame.len() < FRAME {
                 match streams.poll_event(context, self.place) {
-                    Poll::Ready(Next::Event(number, event)) => {
-                        took = true;
-                        self.place.next = number.saturating_add(1);
-                        // A vector takes whatever is written.
-                        let _ =
-                            write!(frame, "id: {}{}-{number}\ndata: ", letter(self.get), self.place.stream);
-                        frame.extend_from_slice(&event.message);
-                        frame.extend_from_slice(b"\n\n");
+                    Poll::Ready(Next::Part(part, last, permit)) => {
+                        let Place { stream, next, at, .. } = self.place;
+                        if at == 0 {
+                            // A vector takes whatever is written.
+                            let _ = write!(frame, "id: {}{stream}-{next}\ndata: ", letter(self.get));
+                        }
+                        frame.extend_from_slice(&part);
+                        permits.push(permit);
+                        if last {
+                            frame.extend_from_slice(b"\n\n");
+                            self.place = Place { next: next.saturating_add(1), at: 0, ..self.place };
+                        } else {
+                            self.place.at = at.saturating_add(part.len());
+                        }
                     }
                     Poll::Ready(Next::End) => self.ended = true,
                     Poll::Pending => break,
                 }
             }
         }
-        if took {
+        if !permits.is_empty() {
             self.shared.wrote();
         }
         if !frame.is_empty() {
             self.silence = None;
-            return Poll::Ready(Some(frame.into()));
+            return Poll::Ready(Some(Counted::whole(frame, permits)));
         }
         if self.ended { Poll::Ready(None) } else { self.poll_silence(context) }
     }
@@ -126,6 +133,77 @@ impl HttpBody for Events {
 impl Drop for Events {
     fn drop(&mut self) {
         self.shared.streams().disconnected(self.place, Instant::now().into_std());
+        self.shared.wrote();
+    }
+}
+
+/// Bytes on their way to a client, which count until the connection has written them.
+struct Counted<T> {
+    bytes: T,
+    _permits: Vec<Permit>,
+}
+
+impl<T: AsRef<[u8]> + Send + 'static> Counted<T> {
+    fn whole(bytes: T, permits: Vec<Permit>) -> Bytes {
+        Bytes::from_owner(Counted { bytes, _permits: permits })
+    }
+}
+
+impl<T: AsRef<[u8]>> AsRef<[u8]> for Counted<T> {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+}
+
+/// A short answer, which is written at once.
+pub(super) fn short(message: Bytes, permit: Permit) -> Bytes {
+    Counted::whole(message, vec![permit])
+}
+
+/// The answer to a POST in one piece that is too long to be written at once. It is cut where the client takes nothing
+/// of it for too long.
+#[derive(Debug)]
+pub(super) struct LongBody {
+    pub(super) shared: Arc<Shared>,
+    pub(super) number: u64,
+    /// How many bytes are left.
+    pub(super) left: usize,
+}
+
+impl HttpBody for LongBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let this = self.get_mut();
+        if this.left == 0 {
+            return Poll::Ready(None);
+        }
+        let piece = this.shared.streams().take_piece(this.number);
+        let Some((piece, permit)) = piece else {
+            this.left = 0;
+            return Poll::Ready(Some(Err(io::Error::other("the answer was not read in time"))));
+        };
+        this.left = this.left.saturating_sub(piece.len());
+        this.shared.wrote();
+        Poll::Ready(Some(Ok(Frame::data(Counted::whole(piece, vec![permit])))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left as u64)
+    }
+}
+
+impl Drop for LongBody {
+    fn drop(&mut self) {
+        self.shared.streams().forget_long(self.number);
         self.shared.wrote();
     }
 }

@@ -20,10 +20,12 @@ pub(super) struct Refused {
     pub(super) problem: String,
     /// The id of the request that this is the answer of, where that has been read.
     pub(super) id: Option<RequestId>,
+    /// The setting whose limit it goes beyond, if that is why.
+    pub(super) limit: Option<&'static str>,
 }
 
 pub(super) fn refused(status: StatusCode, problem: impl Into<String>) -> Refused {
-    Refused { status, problem: problem.into(), id: None }
+    Refused { status, problem: problem.into(), id: None, limit: None }
 }
 
 impl Refused {

@@ -10,7 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::ConnectInfo;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -19,6 +23,10 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::HttpServer;
+use super::clients::Clients;
+use super::quotas::{Client, part};
+use super::timed::Timed;
+use crate::budget::{Account, Budget, Holder};
 
 /// How long accepting rests when the system has no room for a connection.
 const REST: Duration = Duration::from_millis(50);
@@ -30,8 +38,14 @@ pub struct ListenOptions {
     /// How long the head of a request may take to come, the first one of a connection and every later one, so also how
     /// long a connection may rest between two. Default: 75 seconds.
     pub head_within: Duration,
-    /// How many connections are served at the same time; further ones wait. Default: 16,384.
+    /// The longest head of a request, in bytes, 8192 at least; a longer one is refused with 431. As much of a body, and of
+    /// an answer, is with a connection at once. Default: 32 KiB.
+    pub max_head_bytes: usize,
+    /// How many connections are served at the same time; further ones wait. One of a client that has its share of them
+    /// ([`ServerOptions::client_share`](super::ServerOptions::client_share)) is closed at once. Default: 16,384.
     pub max_connections: usize,
+    /// How long a client may take nothing of what is written to its connection, which then ends. Default: 30 seconds.
+    pub write_within: Duration,
     /// How long sessions and connections may take to come to their end once the server is to stop. Default: 5 seconds.
     pub shutdown_within: Duration,
 }
@@ -40,7 +54,9 @@ impl Default for ListenOptions {
     fn default() -> ListenOptions {
         ListenOptions {
             head_within: Duration::from_secs(75),
+            max_head_bytes: 32 * 1024,
             max_connections: 16_384,
+            write_within: Duration::from_secs(30),
             shutdown_within: Duration::from_secs(5),
         }
     }
@@ -54,10 +70,24 @@ impl ListenOptions {
         self
     }
 
+    /// Sets [`max_head_bytes`](Self::max_head_bytes).
+    #[must_use]
+    pub fn max_head_bytes(mut self, bytes: usize) -> ListenOptions {
+        self.max_head_bytes = bytes;
+        self
+    }
+
     /// Sets [`max_connections`](Self::max_connections).
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> ListenOptions {
         self.max_connections = connections;
+        self
+    }
+
+    /// Sets [`write_within`](Self::write_within).
+    #[must_use]
+    pub fn write_within(mut self, wait: Duration) -> ListenOptions {
+        self.write_within = wait;
         self
     }
 
@@ -71,7 +101,8 @@ impl ListenOptions {
 
 impl HttpServer {
     /// Serves a router that this server is mounted in, until `stop` is done; then ends the sessions, closes the
-    /// connections, and returns. HTTP/1.1 without TLS, with `TCP_NODELAY`; for anything else, serve the router by other
+    /// connections, and returns. Requests carry the address that they come from as axum's `ConnectInfo<SocketAddr>`.
+    /// HTTP/1.1 without TLS, with `TCP_NODELAY`; for anything else, serve the router by other
     /// means and call [`shutdown`](Self::shutdown) at the end.
     ///
     /// # Errors
@@ -98,7 +129,10 @@ impl HttpServer {
     ) -> io::Result<()> {
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(options.head_within);
+        builder.max_buf_size(options.max_head_bytes.max(8 * 1024));
         let graceful = GracefulShutdown::new();
+        let shares = Clients::new();
+        let share = part(options.max_connections.max(1), self.server.options.client_share.min(100));
         let room = Arc::new(Semaphore::new(options.max_connections.clamp(1, Semaphore::MAX_PERMITS)));
         let mut stop = std::pin::pin!(stop);
         // Dropping it drops the connections that are left at the end.
@@ -113,8 +147,8 @@ impl HttpServer {
                 Some(_) = connections.join_next(), if !connections.is_empty() => continue,
                 accepted = accepted => accepted,
             };
-            let stream = match accepted {
-                Ok((stream, _)) => stream,
+            let (stream, address) = match accepted {
+                Ok(accepted) => accepted,
                 Err(error) if is_of_one_connection(&error) => continue,
                 // There are no descriptors left, most likely, which passes.
                 Err(error) => {
@@ -123,15 +157,33 @@ impl HttpServer {
                     continue;
                 }
             };
+            let client = Client::at(address.ip());
+            // What a proxy forwards is of many clients, which are told apart by what it says of them.
+            let client = Some(client).filter(|_| !self.server.options.is_trusted(address.ip()));
+            let own: Option<Arc<Budget>> = client.map(|client| {
+                let make = || Budget::new(Holder::Client, "max_connections", share);
+                shares.get(client, |own: &Budget| own.held() == 0, make)
+            });
+            let Ok(own) = Account::of(own.as_deref().cloned()).take(1) else {
+                if let Some(more) = self.server.log.line(tokio::time::Instant::now().into_std()) {
+                    tracing::warn!(more, "a connection was closed: its client has its share of them already");
+                }
+                continue;
+            };
             // Without it a small answer would wait for the acknowledgement of the one before.
             let _ = stream.set_nodelay(true);
             let service = TowerToHyperService::new(router.clone());
-            let connection = graceful.watch(builder.serve_connection(TokioIo::new(stream), service));
+            let service = service_fn(move |mut request: Request<Incoming>| {
+                request.extensions_mut().insert(ConnectInfo(address));
+                service.call(request)
+            });
+            let stream = TokioIo::new(Timed::new(stream, options.write_within));
+            let connection = graceful.watch(builder.serve_connection(stream, service));
             connections.spawn(async move {
                 if let Err(error) = connection.await {
                     tracing::debug!(%error, "a connection has failed");
                 }
-                drop(permit);
+                drop((permit, own));
             });
         }
         drop(listener);

@@ -19,18 +19,25 @@
 //! ```
 //!
 //! - `options.rs`: the settings. `guard.rs`: what is looked at first. `requests.rs`: POST, GET and DELETE.
-//! - `session.rs`: one session as HTTP sees it. `streams.rs`: its streams. `body.rs`: a stream as the body of an answer.
-//! - `quotas.rs`: what the sessions of a server hold together.
-//! - `listen.rs`: a listener with the limits that slow clients need.
+//! - `identity.rs`: who makes a request. `quotas.rs`: what all sessions hold, and each client's share. `clients.rs`: what is
+//!   kept of each client. `log_limit.rs`: log lines that clients can bring about.
+//! - `session.rs`: one session as HTTP sees it. `streams.rs`, `stream.rs`: its streams, and one of them. `body.rs`: the
+//!   bodies of answers.
+//! - `listen.rs`, `timed.rs`: a listener with the limits that slow clients need, and its connections.
 
 mod body;
+mod clients;
 mod guard;
+mod identity;
 mod listen;
+mod log_limit;
 mod options;
 mod quotas;
 mod requests;
 mod session;
+mod stream;
 mod streams;
+mod timed;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -45,11 +52,14 @@ use axum::http::StatusCode;
 use axum::routing::MethodRouter;
 
 use guard::{Refused, refused};
+pub use identity::Identify;
+use identity::Identity;
 pub use listen::ListenOptions;
+use log_limit::LogLimit;
 pub use options::{Allowed, ServerOptions};
-use quotas::Quotas;
+use quotas::{Caller, Quotas};
 pub use session::HttpSession;
-use session::Shared;
+use session::{Shared, TICK};
 use streams::Ending;
 
 /// Serves sessions over HTTP. Cloning gives another handle on the same server.
@@ -66,7 +76,10 @@ struct Server {
     sessions: Arc<Sessions>,
     serve: Box<dyn Fn(HttpSession) -> Serving + Send + Sync>,
     closing: AtomicBool,
+    /// The task that looks for clients that read nothing is running.
+    sweeping: AtomicBool,
     quotas: Quotas,
+    log: LogLimit,
 }
 
 impl fmt::Debug for Server {
@@ -111,9 +124,12 @@ impl HttpServer {
         F: Fn(HttpSession) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
+        let options = Arc::new(options);
         let server = Server {
             quotas: Quotas::new(&options),
-            options: Arc::new(options),
+            sweeping: AtomicBool::new(false),
+            log: LogLimit::default(),
+            options,
             sessions: Arc::default(),
             serve: Box::new(move |transport| Box::pin(serve(transport))),
             closing: AtomicBool::new(false),
@@ -136,6 +152,12 @@ impl HttpServer {
         self.server.sessions.lock().len()
     }
 
+    /// Returns how many bytes sessions hold at the moment: bodies that are being read, messages that wait or are being
+    /// worked on, answers that are not written yet, and what is kept for clients that come back.
+    pub fn held_bytes(&self) -> usize {
+        self.server.quotas.bytes()
+    }
+
     /// Takes no new sessions, and ends those that there are: what is being worked on is answered. Gives whether all of
     /// them came to their end within that time. Their streams end, so that their connections can be closed.
     pub async fn shutdown(&self, within: Duration) -> bool {
@@ -155,17 +177,18 @@ impl HttpServer {
 
 impl Server {
     /// A new session, whose code runs.
-    fn open(&self) -> Result<Arc<Shared>, Refused> {
+    fn open(self: &Arc<Server>, caller: &Caller, identity: &Identity) -> Result<Arc<Shared>, Refused> {
         let unavailable = |problem| refused(StatusCode::SERVICE_UNAVAILABLE, problem);
         if self.closing.load(Ordering::Acquire) {
             return Err(unavailable("the server is shutting down"));
         }
         let id = new_id().ok_or_else(|| unavailable("there is no randomness to name a session with"))?;
-        let slot = self.quotas.session()?;
+        let slot = self.quotas.session(caller)?;
         let shared = Arc::new(Shared::new(
             id.clone(),
             Arc::clone(&self.options),
-            self.quotas.limits(),
+            caller.session_quotas(&self.options),
+            identity.principal.clone(),
             Arc::downgrade(&self.sessions),
         ));
         self.sessions.lock().insert(id, Arc::clone(&shared));
@@ -174,7 +197,31 @@ impl Server {
             serving.await;
             drop(slot);
         });
+        self.sweep();
         Ok(shared)
+    }
+
+    /// Sees to it that clients are looked for that read nothing, as long as there are sessions.
+    fn sweep(self: &Arc<Server>) {
+        if self.sweeping.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (server, every) = (Arc::downgrade(self), self.options.write_within / 4);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(every.max(TICK)).await;
+                let Some(server) = server.upgrade() else { return };
+                let sessions = server.sessions.all();
+                sessions.iter().for_each(|session| session.cut_stalled());
+                if sessions.is_empty() {
+                    server.sweeping.store(false, Ordering::Release);
+                    // One that has begun in the same moment has seen it running.
+                    if server.sessions.lock().is_empty() || server.sweeping.swap(true, Ordering::AcqRel) {
+                        return;
+                    }
+                }
+            }
+        });
     }
 }
 

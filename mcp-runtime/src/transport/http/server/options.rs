@@ -3,7 +3,14 @@
 //! In: what the application wants other than the defaults. Out: [`ServerOptions`]. Refuses to be open by default: only
 //! names of this machine are accepted until others are listed.
 
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
+
+use axum::http::request::Parts;
+
+use super::identity::Identify;
+use crate::options::Rate;
 
 /// Which names are accepted in a header that says for whom, or from where, a request is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +34,26 @@ pub struct ServerOptions {
     /// How many handlers of requests, and of sub-sessions that clients have opened, may run in all sessions together; a
     /// further request is refused with the JSON-RPC error -32000. Default: 4096.
     pub max_handlers: usize,
+    /// How many bytes all sessions together may hold: bodies that are being read, messages that wait or are being worked
+    /// on, and answers that no client has read yet, until they are written. A request beyond it is refused with 503, or
+    /// with the JSON-RPC error -32000 where it was read already; so is one whose reply does not fit. Default: 64 MiB.
+    pub max_bytes: usize,
+    /// How many of these bytes one session may hold; beyond it the status is 429. A body and the message in it are held
+    /// at the same time for a moment, so this should be four times `max_body_bytes`. Default: 16 MiB.
+    pub session_bytes: usize,
+    /// How much of everything that all clients have together one client may have, in percent: of `max_sessions`,
+    /// `max_handlers`, `max_bytes`, `max_replay_bytes`, `request_rate`, and of
+    /// [`ListenOptions::max_connections`](super::ListenOptions::max_connections). A client is an address, as far as
+    /// addresses are known, and a principal, if `principal` names one. Beyond it a request is refused with 429. 100 is
+    /// no limit. Default: 50, for many clients may stand behind one address.
+    pub client_share: u8,
+    /// How many requests all clients together may make; one that comes too soon is refused with 429. Default: 100,000 in
+    /// a second.
+    pub request_rate: Option<Rate>,
+    /// The addresses of proxies whose header `X-Forwarded-For` is believed. Default: none.
+    pub trusted_proxies: Vec<IpAddr>,
+    /// Names the principal that makes a request; see [`principal`](Self::principal()). Default: none.
+    pub principal: Option<Identify>,
     /// The longest body that is read, in bytes; a longer one is refused with 413. Default: 4 MiB.
     pub max_body_bytes: usize,
     /// How many requests of one session may be answered or read at the same time; a further one is refused with 429.
@@ -35,6 +62,8 @@ pub struct ServerOptions {
     /// How many bytes of messages that were sent, or that nobody is there to read, a session keeps for a client that
     /// comes back. Default: 256 KiB.
     pub replay_bytes: usize,
+    /// How many of these bytes all sessions together keep; beyond it less is kept. Default: 64 MiB.
+    pub max_replay_bytes: usize,
     /// How long a client is asked to wait before it opens a stream anew. Default: 1 second.
     pub retry: Duration,
     /// How long a stream may be silent before a comment is sent, which tells both sides that the other is there.
@@ -46,6 +75,12 @@ pub struct ServerOptions {
     pub stream_after: Duration,
     /// How long the body of a request may take to come; then it is refused with 408. Default: 30 seconds.
     pub body_within: Duration,
+    /// How many bytes of the body of a refused request are read and thrown away, so that a client that is still writing
+    /// sees the refusal; then the connection is closed. Default: 16 MiB.
+    pub drain_bytes: usize,
+    /// How long a client may take nothing of what waits for it on a stream, or of a long answer. Then the stream ends,
+    /// as if its connection had been lost, and the answer is cut. Default: 30 seconds.
+    pub write_within: Duration,
     /// How long a session lives whose client neither says anything nor reads a stream. Default: 30 minutes.
     pub idle_after: Duration,
     /// The same for a client that has said nothing yet but the first message. Default: 1 minute.
@@ -68,13 +103,22 @@ impl Default for ServerOptions {
         ServerOptions {
             max_sessions: 10_000,
             max_handlers: 4096,
+            max_bytes: 64 * 1024 * 1024,
+            session_bytes: 16 * 1024 * 1024,
+            client_share: 50,
+            request_rate: Some(Rate::new(100_000, Duration::from_secs(1))),
+            trusted_proxies: Vec::new(),
+            principal: None,
             max_body_bytes: 4 * 1024 * 1024,
             max_streams: 1024,
             replay_bytes: 256 * 1024,
+            max_replay_bytes: 64 * 1024 * 1024,
             retry: Duration::from_secs(1),
             keep_alive: Duration::from_secs(15),
             stream_after: Duration::from_secs(5),
             body_within: Duration::from_secs(30),
+            drain_bytes: 16 * 1024 * 1024,
+            write_within: Duration::from_secs(30),
             idle_after: Duration::from_secs(30 * 60),
             opening_within: Duration::from_secs(60),
             opens_with: "initialize".to_owned(),
@@ -108,15 +152,58 @@ impl ServerOptions {
     setters! {
         max_sessions: usize,
         max_handlers: usize,
+        max_bytes: usize,
+        session_bytes: usize,
+        client_share: u8,
+        request_rate: Option<Rate>,
         max_body_bytes: usize,
         max_streams: usize,
         replay_bytes: usize,
+        max_replay_bytes: usize,
         retry: Duration,
         keep_alive: Duration,
         stream_after: Duration,
         body_within: Duration,
+        drain_bytes: usize,
+        write_within: Duration,
         idle_after: Duration,
         opening_within: Duration,
+    }
+
+    /// Names the principal that makes a request, from what the layers in front of this server have put into its
+    /// extensions, for instance. A session belongs to the principal that began it: to any other, and to a request
+    /// without one, it is not there (404), so that a stolen session id does not help. Each principal has its own
+    /// [`client_share`](Self::client_share).
+    ///
+    /// ```
+    /// use mcp_runtime::transport::http::ServerOptions;
+    ///
+    /// #[derive(Clone)]
+    /// struct User(String); // put there by a layer that checks tokens
+    ///
+    /// let options = ServerOptions::new()
+    ///     .principal(|request| request.extensions.get::<User>().map(|user| user.0.clone()));
+    /// # drop(options);
+    /// ```
+    #[must_use]
+    pub fn principal(
+        mut self,
+        name: impl Fn(&Parts) -> Option<String> + Send + Sync + 'static,
+    ) -> ServerOptions {
+        self.principal = Some(Identify(Arc::new(name)));
+        self
+    }
+
+    /// Whether an address is that of a proxy which is trusted.
+    pub(super) fn is_trusted(&self, address: IpAddr) -> bool {
+        self.trusted_proxies.contains(&address.to_canonical())
+    }
+
+    /// Sets [`trusted_proxies`](Self::trusted_proxies).
+    #[must_use]
+    pub fn trusted_proxies(mut self, proxies: impl IntoIterator<Item = IpAddr>) -> ServerOptions {
+        self.trusted_proxies = proxies.into_iter().map(|address| address.to_canonical()).collect();
+        self
     }
 
     /// Sets [`opens_with`](Self::opens_with).

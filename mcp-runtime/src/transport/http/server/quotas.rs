@@ -1,42 +1,135 @@
-//! What the sessions of a server hold together.
+//! What the sessions of a server hold, all together and by client, and how often they may ask.
 
-use std::sync::Arc;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::StatusCode;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
+use super::clients::Clients;
 use super::guard::{Refused, refused};
 use super::options::ServerOptions;
-use crate::budget::{Account, Budget, Exhausted, Permit};
+use super::streams::StreamLimits;
+use crate::budget::{Account, Budget, Exhausted, Holder, Permit};
 use crate::driver::SharedLimits;
+use crate::options::Rate;
+use crate::session::Bucket;
+
+/// Budgets of one kind of holder: of all clients together, or of one of them.
+#[derive(Debug)]
+struct Budgets {
+    sessions: Budget,
+    handlers: Budget,
+    bytes: Budget,
+    kept: Budget,
+    /// At most so many requests in so much time.
+    rate: Option<Rate>,
+    bucket: Mutex<Bucket>,
+}
+
+impl Budgets {
+    /// As much as the options say for all clients, or the share of it that one client may have.
+    fn new(holder: Holder, options: &ServerOptions) -> Budgets {
+        let share = match holder {
+            Holder::Client => options.client_share.min(100),
+            Holder::All | Holder::Session => 100,
+        };
+        let budget = |name, limit| Budget::new(holder, name, part(limit, share));
+        let rate = options.request_rate.map(|rate| Rate {
+            times: part_u32(rate.times, share),
+            burst: part_u32(rate.burst, share),
+            ..rate
+        });
+        Budgets {
+            sessions: budget("max_sessions", options.max_sessions),
+            handlers: budget("max_handlers", options.max_handlers),
+            bytes: budget("max_bytes", options.max_bytes),
+            kept: budget("max_replay_bytes", options.max_replay_bytes),
+            rate,
+            bucket: Mutex::default(),
+        }
+    }
+
+    fn bucket(&self) -> MutexGuard<'_, Bucket> {
+        // What is done under the lock does not panic.
+        self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hold_nothing(&self) -> bool {
+        [&self.sessions, &self.handlers, &self.bytes, &self.kept].iter().all(|budget| budget.held() == 0)
+    }
+}
+
+/// A part of a limit, in percent; not nothing, unless the limit is.
+pub(super) fn part(limit: usize, percent: u8) -> usize {
+    let part = (limit as u128).saturating_mul(u128::from(percent)).div_ceil(100);
+    usize::try_from(part).unwrap_or(usize::MAX).max(limit.min(1))
+}
+
+fn part_u32(limit: u32, percent: u8) -> u32 {
+    u32::try_from(part(limit as usize, percent)).unwrap_or(u32::MAX)
+}
+
+/// A client, as far as limits are concerned.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Client {
+    /// An address, or a network of addresses that one client usually has to itself.
+    Address(IpAddr),
+    /// A name that the program gave to it.
+    Principal(Arc<str>),
+}
+
+impl Client {
+    /// The client at an address.
+    pub(super) fn at(address: IpAddr) -> Client {
+        Client::Address(match address.to_canonical() {
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !(u128::MAX >> 64))),
+            address => address,
+        })
+    }
+}
 
 /// The budgets of a server.
 #[derive(Debug)]
 pub(super) struct Quotas {
-    sessions: Budget,
-    handlers: Budget,
+    all: Arc<Budgets>,
+    options: Arc<ServerOptions>,
+    clients: Clients<Client, Budgets>,
     /// Notified when a session's code has returned.
     returned: Arc<Notify>,
 }
 
 impl Quotas {
-    pub(super) fn new(options: &ServerOptions) -> Quotas {
+    pub(super) fn new(options: &Arc<ServerOptions>) -> Quotas {
         Quotas {
-            sessions: Budget::new("max_sessions", options.max_sessions),
-            handlers: Budget::new("max_handlers", options.max_handlers),
+            all: Arc::new(Budgets::new(Holder::All, options)),
+            options: Arc::clone(options),
+            clients: Clients::new(),
             returned: Arc::default(),
         }
     }
 
-    /// Counts one more session, until its code has returned.
-    pub(super) fn session(&self) -> Result<SessionSlot, Refused> {
-        let permit = Account::of([self.sessions.clone()]).take(1).map_err(too_many)?;
-        Ok(SessionSlot { permit: Some(permit), returned: Arc::clone(&self.returned) })
+    /// How many bytes are held.
+    pub(super) fn bytes(&self) -> usize {
+        self.all.bytes.held().saturating_add(self.all.kept.held())
     }
 
-    /// What the engine of a session may hold.
-    pub(super) fn limits(&self) -> SharedLimits {
-        SharedLimits { handlers: Account::of([self.handlers.clone()]) }
+    /// The budgets that a request draws on, from the client's own to those of all.
+    pub(super) fn caller(&self, clients: impl IntoIterator<Item = Client>) -> Caller {
+        let idle = |budgets: &Budgets| budgets.hold_nothing() && budgets.bucket().is_full(now());
+        let mut budgets: Vec<Arc<Budgets>> = clients
+            .into_iter()
+            .map(|client| self.clients.get(client, idle, || Budgets::new(Holder::Client, &self.options)))
+            .collect();
+        budgets.push(Arc::clone(&self.all));
+        Caller { budgets }
+    }
+
+    /// Counts one more session, until its code has returned.
+    pub(super) fn session(&self, caller: &Caller) -> Result<SessionSlot, Refused> {
+        let permit = caller.account(|budgets| &budgets.sessions).take(1)?;
+        Ok(SessionSlot { permit: Some(permit), returned: Arc::clone(&self.returned) })
     }
 
     /// Waits until the code of every session has returned.
@@ -44,11 +137,77 @@ impl Quotas {
         loop {
             let mut returned = std::pin::pin!(self.returned.notified());
             returned.as_mut().enable();
-            if self.sessions.held() == 0 {
+            if self.all.sessions.held() == 0 {
                 return;
             }
             returned.await;
         }
+    }
+}
+
+/// Who makes a request, and what may still be taken for that.
+#[derive(Clone, Debug)]
+pub(super) struct Caller {
+    /// The narrowest first.
+    budgets: Vec<Arc<Budgets>>,
+}
+
+impl Caller {
+    fn account(&self, which: impl Fn(&Budgets) -> &Budget) -> Account {
+        Account::of(self.budgets.iter().map(|budgets| which(budgets).clone()))
+    }
+
+    /// Counts one more request.
+    pub(super) fn request(&self) -> Result<(), Refused> {
+        for budgets in &self.budgets {
+            let Some(rate) = budgets.rate else { continue };
+            budgets.bucket().take(rate, now()).map_err(|wait| {
+                let wait = wait.as_millis().max(1);
+                let problem = format!("too many requests in too short a time: try again in {wait} ms");
+                Refused { limit: Some("request_rate"), ..refused(StatusCode::TOO_MANY_REQUESTS, problem) }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What bytes are taken from outside of any session.
+    pub(super) fn bytes(&self) -> Account {
+        self.account(|budgets| &budgets.bytes)
+    }
+
+    /// What a session may hold that this caller begins.
+    pub(super) fn session_quotas(&self, options: &ServerOptions) -> SessionQuotas {
+        let own = |name, limit| Budget::new(Holder::Session, name, limit);
+        SessionQuotas {
+            handlers: self.account(|budgets| &budgets.handlers),
+            bytes: self.bytes().within(own("session_bytes", options.session_bytes)),
+            kept: self.account(|budgets| &budgets.kept).within(own("replay_bytes", options.replay_bytes)),
+        }
+    }
+}
+
+/// What one session may hold.
+#[derive(Clone, Debug)]
+pub(super) struct SessionQuotas {
+    handlers: Account,
+    bytes: Account,
+    kept: Account,
+}
+
+impl SessionQuotas {
+    /// What bytes are taken from.
+    pub(super) fn bytes(&self) -> &Account {
+        &self.bytes
+    }
+
+    /// What its engine may hold.
+    pub(super) fn engine(&self) -> SharedLimits {
+        SharedLimits { handlers: self.handlers.clone(), bytes: self.bytes.clone() }
+    }
+
+    /// What its streams may hold.
+    pub(super) fn streams(&self, options: &ServerOptions) -> StreamLimits {
+        StreamLimits { unread: self.bytes.clone(), kept: self.kept.clone(), streams: options.max_streams }
     }
 }
 
@@ -66,7 +225,36 @@ impl Drop for SessionSlot {
     }
 }
 
-/// A client may try again once others hold less.
-fn too_many(exhausted: Exhausted) -> Refused {
-    refused(StatusCode::SERVICE_UNAVAILABLE, exhausted.to_string())
+impl From<Exhausted> for Refused {
+    fn from(exhausted: Exhausted) -> Refused {
+        let status = match exhausted.holder {
+            Holder::All => StatusCode::SERVICE_UNAVAILABLE,
+            Holder::Client | Holder::Session => StatusCode::TOO_MANY_REQUESTS,
+        };
+        Refused { limit: Some(exhausted.name), ..refused(status, exhausted.to_string()) }
+    }
+}
+
+fn now() -> std::time::Instant {
+    Instant::now().into_std()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_rounded_up_and_are_not_nothing() {
+        assert_eq!([part(10, 50), part(3, 50), part(1, 1), part(0, 50)], [5, 2, 1, 0]);
+        assert_eq!(part(usize::MAX, 100), usize::MAX);
+    }
+
+    #[test]
+    fn networks_of_one_client_count_as_one() {
+        let at = |text: &str| Client::at(text.parse().unwrap());
+        assert_eq!(at("2001:db8::1"), at("2001:db8::ffff:2"));
+        assert_ne!(at("2001:db8::1"), at("2001:db8:0:1::1"));
+        assert_eq!(at("::ffff:10.0.0.1"), at("10.0.0.1"));
+        assert_ne!(at("10.0.0.2"), at("10.0.0.1"));
+    }
 }

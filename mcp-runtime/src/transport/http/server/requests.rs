@@ -6,22 +6,27 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
-use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, EXPECT, HeaderMap, RETRY_AFTER};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use tokio::time::Instant;
 
 use super::Server;
-use super::body::{Events, event_id};
+use super::body::{Events, LongBody, event_id, short};
 use super::guard::{
     Refused, check_accepts_both, check_accepts_stream, check_content, check_source, only, refused, text,
 };
+use super::identity::Identity;
+use super::quotas::Caller;
 use super::session::Shared;
-use super::streams::{Answer, Ending, Place, Resumed};
+use super::stream::Place;
+use super::streams::{Answer, Ending, Resumed};
+use crate::budget::{Account, Exhausted, Permit};
 use crate::driver::MessageKind;
 use crate::jsonrpc::{Envelope, RpcError, parse, write};
 use crate::transport::http::pieces::Pieces;
@@ -43,33 +48,57 @@ const PRIMED_SINCE: &str = "2025-11-25";
 const UNREAD: &[u8] = br#"{"jsonrpc":"2.0","id":null,"#;
 
 impl Server {
-    pub(super) async fn answer(&self, request: Request) -> Response {
-        let (parts, body) = request.into_parts();
-        let answered = match check_source(&parts, &self.options) {
-            Err(refused) => Err(refused),
-            Ok(()) => match parts.method {
-                Method::POST => self.post(&parts, body).await,
-                Method::GET => self.get(&parts),
-                Method::DELETE => self.delete(&parts),
-                _ => {
-                    Err(refused(StatusCode::METHOD_NOT_ALLOWED, "only POST, GET and DELETE are served here"))
-                }
-            },
-        };
+    pub(super) async fn answer(self: &Arc<Server>, request: Request) -> Response {
+        let (parts, mut body) = request.into_parts();
+        let answered = self.serve(&parts, &mut body).await;
         answered.unwrap_or_else(|refused| {
-            if matches!(refused.status, StatusCode::FORBIDDEN | StatusCode::PAYLOAD_TOO_LARGE) {
-                // It is a setting of this side that refuses; whoever made it should hear of that here, too.
-                let Refused { status, problem, .. } = &refused;
-                tracing::warn!(status = status.as_u16(), "a request was refused: {problem}");
+            self.log(&refused);
+            if refused.status != StatusCode::REQUEST_TIMEOUT && !parts.headers.contains_key(EXPECT) {
+                drain(body, self.options.drain_bytes, self.options.body_within);
             }
             refusal(&refused)
         })
     }
 
+    async fn serve(self: &Arc<Server>, parts: &Parts, body: &mut Body) -> Result<Response, Refused> {
+        check_source(parts, &self.options)?;
+        let identity = Identity::of(parts, &self.options);
+        let caller = self.quotas.caller(identity.clients());
+        caller.request()?;
+        match parts.method {
+            Method::POST => self.post(parts, body, &identity, &caller).await,
+            Method::GET => self.get(parts, &identity),
+            Method::DELETE => self.delete(parts, &identity),
+            _ => Err(refused(StatusCode::METHOD_NOT_ALLOWED, "only POST, GET and DELETE are served here")),
+        }
+    }
+
+    /// It is a setting of this side that refuses; its author should see that here, too.
+    fn log(&self, refused: &Refused) {
+        let Refused { status, problem, limit, .. } = refused;
+        let is_setting = matches!(*status, StatusCode::FORBIDDEN | StatusCode::PAYLOAD_TOO_LARGE);
+        if !is_setting && limit.is_none() {
+            return;
+        }
+        match self.log.line(Instant::now().into_std()) {
+            Some(0) => tracing::warn!(status = status.as_u16(), "a request was refused: {problem}"),
+            Some(more) => {
+                tracing::warn!(
+                    status = status.as_u16(),
+                    more,
+                    "a request was refused, like others before: {problem}"
+                );
+            }
+            None => {}
+        }
+    }
+
     /// The session that a request names.
-    fn named(&self, headers: &HeaderMap) -> Result<Option<Arc<Shared>>, Refused> {
+    fn named(&self, headers: &HeaderMap, identity: &Identity) -> Result<Option<Arc<Shared>>, Refused> {
         let Some(id) = only(headers, &SESSION)? else { return Ok(None) };
         let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
+        // To anyone but its owner it is as if it were not there.
+        let session = session.filter(|session| session.principal == identity.principal);
         let Some(session) = session else {
             return Err(refused(StatusCode::NOT_FOUND, "there is no such session: begin another"));
         };
@@ -83,23 +112,29 @@ impl Server {
         Ok(Some(session))
     }
 
-    async fn post(&self, parts: &Parts, body: Body) -> Result<Response, Refused> {
+    async fn post(
+        self: &Arc<Server>,
+        parts: &Parts,
+        body: &mut Body,
+        identity: &Identity,
+        caller: &Caller,
+    ) -> Result<Response, Refused> {
         check_accepts_both(&parts.headers)?;
         check_content(&parts.headers)?;
-        if let Some(session) = self.named(&parts.headers)? {
-            let message = self.read(body).await?;
-            return self.deliver(&session, &message, &parts.headers).await.map(|(answer, _)| answer);
+        if let Some(session) = self.named(&parts.headers, identity)? {
+            let message = self.read(body, session.quotas.bytes()).await?;
+            return self.deliver(&session, message, &parts.headers).await.map(|(answer, _)| answer);
         }
-        let message = self.read(body).await?;
-        self.check_opens(&message).map_err(|refused| refused.about(&message))?;
-        let session = self.open().map_err(|refused| refused.about(&message))?;
+        let message = self.read(body, &caller.bytes()).await?;
+        self.check_opens(&message.0).map_err(|refused| refused.about(&message.0))?;
+        let session = self.open(caller, identity).map_err(|refused| refused.about(&message.0))?;
         // Nobody else knows the session, so it goes with whoever waits for it.
         let mut orphan = Orphan { session: &session, known: false };
         let attached = poll_fn(|context| session.poll_attached(context));
         if !tokio::time::timeout(self.options.opening_within, attached).await.unwrap_or(false) {
             return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "the session was not taken on"));
         }
-        let (mut answer, opened) = self.deliver(&session, &message, &parts.headers).await?;
+        let (mut answer, opened) = self.deliver(&session, message, &parts.headers).await?;
         if opened && let Ok(id) = HeaderValue::from_str(&session.id) {
             orphan.known = true;
             answer.headers_mut().insert(SESSION, id);
@@ -107,8 +142,8 @@ impl Server {
         Ok(answer)
     }
 
-    /// Reads a body, within its limits.
-    async fn read(&self, body: Body) -> Result<Bytes, Refused> {
+    /// Reads a body, within its limits; with it comes what it holds of them.
+    async fn read(&self, body: &mut Body, account: &Account) -> Result<(Bytes, Permit), Refused> {
         let most = self.options.max_body_bytes;
         let too_long = || {
             refused(
@@ -121,13 +156,14 @@ impl Server {
         if body.size_hint().lower() > most as u64 {
             return Err(too_long());
         }
-        match tokio::time::timeout(self.options.body_within, collect(body, most)).await {
-            Ok(Ok(Some(bytes))) if bytes.trim_ascii().is_empty() => {
+        match tokio::time::timeout(self.options.body_within, collect(body, most, account)).await {
+            Ok(Ok((bytes, _))) if bytes.trim_ascii().is_empty() => {
                 Err(refused(StatusCode::BAD_REQUEST, "the body holds no message"))
             }
-            Ok(Ok(Some(bytes))) => Ok(bytes),
-            Ok(Ok(None)) => Err(too_long()),
-            Ok(Err(error)) => {
+            Ok(Ok(read)) => Ok(read),
+            Ok(Err(Unread::TooLong)) => Err(too_long()),
+            Ok(Err(Unread::Exhausted(exhausted))) => Err(exhausted.into()),
+            Ok(Err(Unread::Failed(error))) => {
                 Err(refused(StatusCode::BAD_REQUEST, format!("the body could not be read: {error}")))
             }
             Err(_) => Err(refused(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")),
@@ -153,15 +189,17 @@ impl Server {
     async fn deliver(
         &self,
         session: &Arc<Shared>,
-        message: &[u8],
+        (message, permit): (Bytes, Permit),
         headers: &HeaderMap,
     ) -> Result<(Response, bool), Refused> {
         let primed = primed(session, headers);
         let opens = session.streams().came == 0;
         let number = session.streams().post(primed);
-        let number = number.ok_or_else(|| too_many(session).about(message))?;
+        let number = number.ok_or_else(|| too_many(session).about(&message))?;
         let mut waiting = Waiting { session, number, left: false };
-        let received = session.receive(message, number);
+        let received = session.receive(&message, number);
+        // The session has it now. Answering may take long.
+        drop((message, permit));
         let wait = |in_time| poll_fn(move |context| session.streams().poll_answer(context, number, in_time));
         let after = self.options.stream_after;
         let answer = if after.is_zero() && opens {
@@ -181,10 +219,14 @@ impl Server {
                 session.wrote();
                 let unread = event.kind == MessageKind::Error && event.message.starts_with(UNREAD);
                 let status = if unread { StatusCode::BAD_REQUEST } else { StatusCode::OK };
-                (json(status, event.message), !opens || is_result(event.kind))
+                (json(status, short(event.message, event.permit)), !opens || is_result(event.kind))
+            }
+            Answer::Long(kind, left) => {
+                let body = LongBody { shared: Arc::clone(session), number, left };
+                (with_body(StatusCode::OK, Body::new(body)), !opens || is_result(kind))
             }
             Answer::Stream => {
-                let place = Place { stream: number, reader: 0, next: 0 };
+                let place = Place { stream: number, reader: 0, next: 0, at: 0 };
                 (stream(Events::new(Arc::clone(session), place, false, primed)), true)
             }
             Answer::Accepted => match received.refused {
@@ -202,9 +244,9 @@ impl Server {
         })
     }
 
-    fn get(&self, parts: &Parts) -> Result<Response, Refused> {
+    fn get(&self, parts: &Parts, identity: &Identity) -> Result<Response, Refused> {
         check_accepts_stream(&parts.headers)?;
-        let session = self.named(&parts.headers)?.ok_or_else(nameless)?;
+        let session = self.named(&parts.headers, identity)?.ok_or_else(nameless)?;
         let primed = primed(&session, &parts.headers);
         let last = match only(&parts.headers, &LAST_EVENT)? {
             None => None,
@@ -236,8 +278,8 @@ impl Server {
         Ok(stream(Events::new(session, place, get, primed)))
     }
 
-    fn delete(&self, parts: &Parts) -> Result<Response, Refused> {
-        let session = self.named(&parts.headers)?.ok_or_else(nameless)?;
+    fn delete(&self, parts: &Parts, identity: &Identity) -> Result<Response, Refused> {
+        let session = self.named(&parts.headers, identity)?.ok_or_else(nameless)?;
         session.end(Ending::Gone);
         Ok(empty(StatusCode::NO_CONTENT))
     }
@@ -273,16 +315,42 @@ impl Drop for Orphan<'_> {
     }
 }
 
-/// Reads a body to its end; `None` if it is longer than that.
-async fn collect(mut body: Body, most: usize) -> Result<Option<Bytes>, axum::Error> {
+/// Why a body was not read.
+enum Unread {
+    TooLong,
+    Exhausted(Exhausted),
+    Failed(axum::Error),
+}
+
+/// Reads a body to its end, if that is not longer than permitted.
+async fn collect(body: &mut Body, most: usize, account: &Account) -> Result<(Bytes, Permit), Unread> {
     let mut pieces = Pieces::default();
-    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
-        let Ok(piece) = frame?.into_data() else { continue };
+    let mut permit = account.take(0).map_err(Unread::Exhausted)?;
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await {
+        let Ok(piece) = frame.map_err(Unread::Failed)?.into_data() else { continue };
+        let before = pieces.held();
         if !pieces.add(piece, most) {
-            return Ok(None);
+            return Err(Unread::TooLong);
         }
+        permit.grow(pieces.held().saturating_sub(before)).map_err(Unread::Exhausted)?;
     }
-    Ok(Some(pieces.whole()))
+    Ok((pieces.whole(), permit))
+}
+
+/// Reads on in a body that nobody wants, beside the refusal that answers it: where the connection is closed with
+/// something unread, a client that is still writing never sees the answer.
+fn drain(mut body: Body, most: usize, within: Duration) {
+    if body.is_end_stream() {
+        return;
+    }
+    tokio::spawn(tokio::time::timeout(within, async move {
+        let mut left = most;
+        while let Some(Ok(frame)) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+            let length = frame.data_ref().map_or(0, Bytes::len);
+            let Some(rest) = left.checked_sub(length) else { return };
+            left = rest;
+        }
+    }));
 }
 
 /// Whether the client expects streams to begin with an event that carries nothing but its id.
@@ -301,7 +369,8 @@ fn nameless() -> Refused {
 
 fn too_many(session: &Shared) -> Refused {
     let most = session.options.max_streams;
-    refused(StatusCode::TOO_MANY_REQUESTS, format!("the session answers {most} requests already"))
+    let problem = format!("the session answers {most} requests already");
+    Refused { limit: Some("max_streams"), ..refused(StatusCode::TOO_MANY_REQUESTS, problem) }
 }
 
 fn empty(status: StatusCode) -> Response {
@@ -311,7 +380,11 @@ fn empty(status: StatusCode) -> Response {
 }
 
 fn json(status: StatusCode, message: Bytes) -> Response {
-    let mut response = Response::new(Body::from(message));
+    with_body(status, Body::from(message))
+}
+
+fn with_body(status: StatusCode, body: Body) -> Response {
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     response
@@ -329,7 +402,11 @@ fn stream(events: Events) -> Response {
 fn refusal(refused: &Refused) -> Response {
     let code = if refused.status == StatusCode::NOT_FOUND { NO_SESSION } else { SERVER_ERROR };
     let mut message = Vec::new();
-    write::error(&mut message, refused.id.as_ref(), &RpcError::new(code, &*refused.problem));
+    let mut error = RpcError::new(code, &*refused.problem);
+    if let Some(limit) = refused.limit {
+        error = error.with_data(serde_json::json!({ "limit": limit }));
+    }
+    write::error(&mut message, refused.id.as_ref(), &error);
     let mut response = json(refused.status, message.into());
     let headers = response.headers_mut();
     match refused.status {

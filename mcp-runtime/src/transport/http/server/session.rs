@@ -14,6 +14,7 @@ use tokio::time::{Instant, Sleep};
 
 use super::Sessions;
 use super::options::ServerOptions;
+use super::quotas::SessionQuotas;
 use super::streams::{Ending, Streams};
 use crate::driver::{
     Endpoint, Limits, MessageKind, Origin, Outcome, Outgoing, Outlet, Received, SharedLimits, run,
@@ -24,6 +25,9 @@ use crate::transport::Transport;
 
 /// How long the end of a session waits for its client to take the last messages.
 const LIMITS: Limits = Limits::new(std::time::Duration::from_secs(2), std::time::Duration::from_millis(1));
+
+/// How often it is looked at the most whether clients read.
+pub(super) const TICK: std::time::Duration = std::time::Duration::from_millis(1);
 
 /// What the requests of one session share.
 #[derive(Debug)]
@@ -36,8 +40,10 @@ pub(super) struct Shared {
     streams: Mutex<Streams>,
     /// Whoever waits for the endpoint.
     attaching: Mutex<Vec<Waker>>,
-    /// What its engine may hold.
-    limits: SharedLimits,
+    /// What it may hold.
+    pub(super) quotas: SessionQuotas,
+    /// Whose it is, if the program has a name for that.
+    pub(super) principal: Option<Arc<str>>,
     sessions: Weak<Sessions>,
 }
 
@@ -54,10 +60,11 @@ impl Shared {
     pub(super) fn new(
         id: String,
         options: Arc<ServerOptions>,
-        limits: SharedLimits,
+        quotas: SessionQuotas,
+        principal: Option<Arc<str>>,
         sessions: Weak<Sessions>,
     ) -> Shared {
-        let streams = Streams::new(options.replay_bytes, options.max_streams, Instant::now().into_std());
+        let streams = Streams::new(quotas.streams(&options), Instant::now().into_std());
         Shared {
             id,
             options,
@@ -65,7 +72,8 @@ impl Shared {
             endpoint: OnceLock::new(),
             streams: Mutex::new(streams),
             attaching: Mutex::new(Vec::new()),
-            limits,
+            quotas,
+            principal,
             sessions,
         }
     }
@@ -148,6 +156,30 @@ impl Shared {
         self.streams().end(ending);
     }
 
+    /// Has readers go that take nothing of what waits for them.
+    pub(super) fn cut_stalled(&self) {
+        let cut = self.streams().cut_stalled(self.options.write_within, Instant::now().into_std());
+        if cut {
+            tracing::debug!("a client did not read what waits for it in time");
+            self.wrote();
+        }
+    }
+
+    /// Lets go of what is left of a session that is over once it has been read, or is not being read at all.
+    fn linger(self: Arc<Shared>) {
+        let (Ok(runtime), true) = (tokio::runtime::Handle::try_current(), self.streams().waiting() > 0)
+        else {
+            return self.streams().clear();
+        };
+        runtime.spawn(async move {
+            while self.streams().waiting() > 0 {
+                tokio::time::sleep((self.options.write_within / 4).max(TICK)).await;
+                self.cut_stalled();
+            }
+            self.streams().clear();
+        });
+    }
+
     /// The code of the session is gone.
     fn over(&self) {
         if let Some(sessions) = self.sessions.upgrade() {
@@ -179,12 +211,13 @@ impl HttpSession {
 impl Drop for HttpSession {
     fn drop(&mut self) {
         self.shared.over();
+        Arc::clone(&self.shared).linger();
     }
 }
 
 impl Transport for HttpSession {
     fn limits(&self) -> SharedLimits {
-        self.shared.limits.clone()
+        self.shared.quotas.engine()
     }
 
     async fn run<E: Endpoint>(self, endpoint: E) {

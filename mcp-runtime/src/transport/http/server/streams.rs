@@ -1,8 +1,12 @@
 //! The streams of one session: what waits for the client, and what it may ask for once more.
 //!
 //! In: messages of the session, with what they are about, and readers that come and go. Out: each message on exactly
-//! one stream. Refuses to grow: what a reader has not taken yet counts as unwritten, so whoever speaks waits; what was
-//! taken, and what nobody is there to take, is kept up to a number of bytes, and then the oldest goes.
+//! one stream. Refuses to grow: what a reader has not taken yet counts as unwritten, so the session waits; what was
+//! taken, and what no client is there to take, is kept up to a number of bytes, and then the oldest goes (`kept.rs`). A
+//! reader that takes nothing for too long is taken for gone (`reading.rs`).
+
+mod kept;
+mod reading;
 
 use std::collections::{HashMap, VecDeque};
 use std::task::{Context, Poll, Waker};
@@ -10,11 +14,16 @@ use std::time::Instant;
 
 use axum::body::Bytes;
 
+use super::stream::{Event, LongAnswer, Next, Place, Stream};
+use crate::budget::{Account, Permit};
 use crate::driver::{MessageKind, Origin, Outgoing};
 use crate::jsonrpc::asked;
 
 /// The number under which messages wait that no stream is there for.
 const BACKLOG: u64 = 0;
+
+/// How many bytes of one message are handed to a connection at once.
+pub(super) const PIECE: usize = 16 * 1024;
 
 /// Why a session is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,84 +34,19 @@ pub(super) enum Ending {
     Shutdown,
 }
 
-/// One message on a stream.
-#[derive(Clone, Debug)]
-pub(super) struct Event {
-    pub(super) message: Bytes,
-    pub(super) kind: MessageKind,
-}
-
-impl Event {
-    /// What it takes to keep it: itself, and about as much as is kept around it.
-    fn cost(&self) -> usize {
-        self.message.len().saturating_add(128)
-    }
-}
-
-/// One stream: the answer to a POST, or one that a GET has opened.
-#[derive(Debug, Default)]
-struct Stream {
-    get: bool,
-    /// What is kept of it; the first has this number.
-    events: VecDeque<Event>,
-    first: u64,
-    /// Up to where the present reader has taken it.
-    taken: u64,
-    /// How many requests of the POST are unanswered. Less than nothing while they are not all counted.
-    open: i64,
-    /// All of them are.
-    counted: bool,
-    /// Which of its readers it is that reads now, if one does.
-    reader: Option<u64>,
-    readers: u64,
-    waker: Option<Waker>,
-    /// It begins with an event, so whoever reads it learns at once under which id it can be taken up.
-    primed: bool,
-    /// Its reader is to go, and to come back for what is from this event on.
-    hung_up: Option<u64>,
-}
-
-impl Stream {
-    fn end(&self) -> u64 {
-        self.first.saturating_add(self.events.len() as u64)
-    }
-
-    /// Whether nothing more will come.
-    fn is_finished(&self) -> bool {
-        !self.get && self.counted && self.open <= 0
-    }
-
-    fn event(&self, number: u64) -> Option<&Event> {
-        self.events.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
-    }
-
-    /// How many bytes nobody has taken.
-    fn untaken(&self) -> usize {
-        let from = usize::try_from(self.taken.saturating_sub(self.first)).unwrap_or(usize::MAX);
-        self.events.iter().skip(from).map(|event| event.message.len()).sum()
-    }
-}
-
 /// What a POST is answered with.
 #[derive(Debug)]
 pub(super) enum Answer {
     /// Nothing: it has asked for nothing.
     Accepted,
-    /// One message.
+    /// One message, which is written at once.
     Json(Event),
+    /// One message that has so many bytes, to be taken in pieces.
+    Long(MessageKind, usize),
     /// A stream of messages.
     Stream,
     /// The session is over.
     Over,
-}
-
-/// What a stream has for its reader.
-#[derive(Debug)]
-pub(super) enum Next {
-    /// An event, under this number.
-    Event(u64, Event),
-    /// Nothing more.
-    End,
 }
 
 /// What resuming a stream came to.
@@ -116,15 +60,21 @@ pub(super) enum Resumed {
     Lost,
 }
 
-/// A reader of a stream, and the event that it wants next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) stream: u64,
-    pub(super) reader: u64,
-    pub(super) next: u64,
+/// What the streams of a session may hold.
+#[derive(Clone, Debug)]
+pub(super) struct StreamLimits {
+    /// Bytes of messages that a client is there to read.
+    pub(super) unread: Account,
+    /// Bytes of messages that are kept for a client that comes back.
+    pub(super) kept: Account,
+    /// How many streams may be read.
+    pub(super) streams: usize,
 }
 
 /// All streams of a session.
+///
+/// Invariants: an event that is not kept holds as many of the bytes that may be unread as no connection has taken of it;
+/// every event that is kept stands in `kept_at` once, by its stream, unless a reader is to take it once more.
 #[derive(Debug)]
 pub(super) struct Streams {
     streams: HashMap<u64, Stream>,
@@ -134,9 +84,9 @@ pub(super) struct Streams {
     backlog: VecDeque<Event>,
     /// Where the events stand that are only kept, the oldest first.
     kept_at: VecDeque<u64>,
-    kept: usize,
-    most_kept: usize,
-    most_streams: usize,
+    /// Answers in one piece that are being written.
+    long: HashMap<u64, LongAnswer>,
+    limits: StreamLimits,
     /// Bytes that readers have not taken.
     waiting: usize,
     /// Requests of this side that nobody will see any more.
@@ -154,16 +104,15 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    pub(super) fn new(most_kept: usize, most_streams: usize, now: Instant) -> Streams {
+    pub(super) fn new(limits: StreamLimits, now: Instant) -> Streams {
         Streams {
             streams: HashMap::new(),
             last: BACKLOG,
             gets: Vec::new(),
             backlog: VecDeque::new(),
             kept_at: VecDeque::new(),
-            kept: 0,
-            most_kept,
-            most_streams,
+            long: HashMap::new(),
+            limits,
             waiting: 0,
             lost: Vec::new(),
             readers: 0,
@@ -186,37 +135,40 @@ impl Streams {
 
     /// Whether the client is there: it reads a stream, or waits for an answer.
     pub(super) fn is_attended(&self) -> bool {
-        self.readers > 0
+        self.readers > 0 || !self.long.is_empty()
     }
 
     /// Opens the stream of a POST; `None` if there are too many.
     pub(super) fn post(&mut self, primed: bool) -> Option<u64> {
-        self.open(Stream { primed, ..Stream::default() }).map(|place| place.stream)
+        self.open(false, primed).map(|place| place.stream)
     }
 
     /// Opens a stream for a GET, with what has been waiting for one.
     pub(super) fn get(&mut self) -> Option<Place> {
-        let place = self.open(Stream { get: true, ..Stream::default() })?;
+        let place = self.open(true, false)?;
         self.gets.push(place.stream);
         self.take_backlog(place.stream);
         Some(place)
     }
 
-    fn open(&mut self, stream: Stream) -> Option<Place> {
-        if self.readers >= self.most_streams {
+    fn open(&mut self, get: bool, primed: bool) -> Option<Place> {
+        if self.is_full() {
             return None;
         }
         self.last += 1;
         self.readers += 1;
-        self.streams.insert(self.last, Stream { reader: Some(0), ..stream });
-        Some(Place { stream: self.last, reader: 0, next: 0 })
+        self.streams.insert(self.last, Stream::new(get, primed, now()));
+        Some(Place { stream: self.last, reader: 0, next: 0, at: 0 })
+    }
+
+    fn is_full(&self) -> bool {
+        self.readers.saturating_add(self.long.len()) >= self.limits.streams
     }
 
     fn take_backlog(&mut self, number: u64) {
         let backlog = std::mem::take(&mut self.backlog);
         self.kept_at.retain(|at| *at != BACKLOG);
         for event in backlog {
-            self.kept = self.kept.saturating_sub(event.cost());
             // Its reader takes it when it is polled first, or has been woken by the message that came before.
             drop(self.push(number, event));
         }
@@ -224,7 +176,7 @@ impl Streams {
 
     /// Goes on with a stream behind an event.
     pub(super) fn resume(&mut self, get: bool, number: u64, after: Option<u64>) -> Option<Resumed> {
-        if self.readers >= self.most_streams {
+        if self.is_full() {
             return None;
         }
         let next = after.map_or(0, |after| after.saturating_add(1));
@@ -243,9 +195,10 @@ impl Streams {
         stream.readers += 1;
         stream.reader = Some(stream.readers);
         stream.taken = next;
+        stream.since = now();
         stream.hung_up = None;
         let after = stream.untaken();
-        let place = Place { stream: number, reader: stream.readers, next };
+        let place = Place { stream: number, reader: stream.readers, next, at: 0 };
         if was_read {
             self.waiting = self.waiting.saturating_sub(before).saturating_add(after);
         } else {
@@ -265,33 +218,12 @@ impl Streams {
         Some(Resumed::At(place))
     }
 
-    /// Counts what is only kept; seldom, for this looks at all of it.
-    fn recount_kept(&mut self) {
-        let mut places: Vec<u64> = Vec::new();
-        self.kept = self.backlog.iter().map(Event::cost).sum();
-        places.extend(self.backlog.iter().map(|_| BACKLOG));
-        let mut numbers: Vec<u64> = self.streams.keys().copied().collect();
-        numbers.sort_unstable();
-        for number in numbers {
-            let Some(stream) = self.streams.get(&number) else { continue };
-            let kept = match stream.reader {
-                Some(_) => usize::try_from(stream.taken.saturating_sub(stream.first)).unwrap_or(usize::MAX),
-                None => stream.events.len(),
-            };
-            for event in stream.events.iter().take(kept) {
-                self.kept = self.kept.saturating_add(event.cost());
-                places.push(number);
-            }
-        }
-        self.kept_at = places.into();
-    }
-
     /// Takes a message of the session. What is returned is to be woken.
     pub(super) fn say(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
         if self.closed {
             return None;
         }
-        let event = Event { message: Bytes::copy_from_slice(outgoing.message), kind: outgoing.kind };
+        let event = Event::new(Bytes::copy_from_slice(outgoing.message), outgoing.kind);
         let own =
             outgoing.about.map(|Origin(number)| number).filter(|number| self.streams.contains_key(number));
         match own {
@@ -307,61 +239,39 @@ impl Streams {
         if let Some(number) = self.gets.last() {
             return self.push(*number, event);
         }
-        self.keep(BACKLOG, event.cost());
-        self.backlog.push_back(event);
-        self.shed();
+        self.keep_backlog(event);
         None
     }
 
-    fn push(&mut self, number: u64, event: Event) -> Option<Waker> {
+    fn push(&mut self, number: u64, mut event: Event) -> Option<Waker> {
+        if self.streams.get(&number)?.reader.is_none() {
+            self.push_kept(number, event);
+            return None;
+        }
+        if !event.kept {
+            // What it held of a reader that is gone is given back first.
+            event.permit = Permit::default();
+            match self.limits.unread.take(event.message.len()) {
+                Ok(permit) => event.permit = permit,
+                Err(exhausted) => {
+                    let Some(refused) = event.refused(exhausted) else {
+                        self.lose(&event);
+                        return None;
+                    };
+                    let permit = self.limits.unread.overdraw(refused.message.len());
+                    event = Event { permit, ..refused };
+                }
+            }
+        }
         let stream = self.streams.get_mut(&number)?;
-        let (length, cost) = (event.message.len(), event.cost());
         // An answer is followed by the word that the request is settled, which wakes the reader.
         let last = !stream.get && event.kind.is_reply();
+        if !stream.has_untaken() {
+            stream.since = now();
+        }
+        self.waiting = self.waiting.saturating_add(event.message.len());
         stream.events.push_back(event);
-        if stream.reader.is_some() {
-            self.waiting = self.waiting.saturating_add(length);
-            return if last { None } else { stream.waker.take() };
-        }
-        self.keep(number, cost);
-        self.shed();
-        None
-    }
-
-    fn keep(&mut self, number: u64, cost: usize) {
-        self.kept = self.kept.saturating_add(cost);
-        self.kept_at.push_back(number);
-    }
-
-    /// Lets go of the oldest of what is only kept.
-    fn shed(&mut self) {
-        while self.kept > self.most_kept {
-            let Some(number) = self.kept_at.pop_front() else { return };
-            let (event, taken) = if number == BACKLOG {
-                (self.backlog.pop_front(), false)
-            } else {
-                let Some(stream) = self.streams.get_mut(&number) else { continue };
-                let taken = stream.first < stream.taken;
-                let event = stream.events.pop_front();
-                stream.first = stream.first.saturating_add(u64::from(event.is_some()));
-                if stream.events.is_empty() && stream.reader.is_none() && (stream.get || stream.is_finished())
-                {
-                    self.streams.remove(&number);
-                }
-                (event, taken)
-            };
-            let Some(event) = event else { continue };
-            self.kept = self.kept.saturating_sub(event.cost());
-            match event.kind {
-                _ if taken => continue,
-                MessageKind::Request { id, .. } => self.lost.push(id),
-                MessageKind::Several { .. } => self.lost.extend(asked(&event.message)),
-                _ => continue,
-            }
-            if let Some(carrier) = self.carrier.take() {
-                carrier.wake();
-            }
-        }
+        if last { None } else { stream.waker.take() }
     }
 
     /// One request of a POST is settled.
@@ -409,9 +319,16 @@ impl Streams {
         }
         let event = stream.events.pop_front();
         self.forget(number);
-        self.note_drained(event.as_ref().map_or(0, |event| event.message.len()));
         Poll::Ready(match event {
-            Some(event) => Answer::Json(event),
+            Some(event) if event.message.len() > PIECE => {
+                let (kind, length) = (event.kind, event.message.len());
+                self.long.insert(number, LongAnswer::new(event, now()));
+                Answer::Long(kind, length)
+            }
+            Some(event) => {
+                self.note_drained(event.message.len());
+                Answer::Json(event)
+            }
             None if closed => Answer::Over,
             None => Answer::Accepted,
         })
@@ -428,28 +345,14 @@ impl Streams {
         wanted.filter_map(|event| self.say_unasked(event)).for_each(Waker::wake);
     }
 
-    /// The next event for a reader.
-    pub(super) fn poll_event(&mut self, context: &Context<'_>, place: Place) -> Poll<Next> {
-        let Some(stream) = self.streams.get_mut(&place.stream) else { return Poll::Ready(Next::End) };
-        if stream.reader != Some(place.reader) {
-            // Somebody else goes on with it.
-            return Poll::Ready(Next::End);
-        }
-        if stream.hung_up.is_some_and(|end| place.next >= end) {
-            return Poll::Ready(Next::End);
-        }
-        let Some(event) = stream.event(place.next).cloned() else {
-            if stream.is_finished() || self.closed {
-                return Poll::Ready(Next::End);
-            }
-            stream.waker = Some(context.waker().clone());
-            return Poll::Pending;
-        };
-        stream.taken = place.next.saturating_add(1);
-        self.keep(place.stream, event.cost());
-        self.note_drained(event.message.len());
-        self.shed();
-        Poll::Ready(Next::Event(place.next, event))
+    /// Lets go of everything, whether it was read or not.
+    pub(super) fn clear(&mut self) {
+        self.close();
+        self.long.clear();
+        let streams = std::mem::take(&mut self.streams);
+        streams.into_values().filter_map(|stream| stream.waker).for_each(Waker::wake);
+        self.kept_at.clear();
+        self.note_drained(self.waiting);
     }
 
     fn note_drained(&mut self, length: usize) {
@@ -458,46 +361,6 @@ impl Streams {
             && let Some(drained) = self.drained.take()
         {
             drained.wake();
-        }
-    }
-
-    /// A reader is gone.
-    pub(super) fn disconnected(&mut self, place: Place, now: Instant) {
-        let Some(stream) = self.streams.get_mut(&place.stream) else { return };
-        if stream.reader != Some(place.reader) {
-            return;
-        }
-        stream.reader = None;
-        stream.waker = None;
-        let untaken = stream.untaken();
-        let from = usize::try_from(stream.taken.saturating_sub(stream.first)).unwrap_or(usize::MAX);
-        let is_get = stream.get;
-        self.touched = now;
-        self.readers = self.readers.saturating_sub(1);
-        self.note_drained(untaken);
-        if is_get {
-            self.gets.retain(|open| *open != place.stream);
-            // What was never on this stream can go on any other.
-            let Some(stream) = self.streams.get_mut(&place.stream) else { return };
-            let rest = stream.events.split_off(from.min(stream.events.len()));
-            if stream.events.is_empty() {
-                self.streams.remove(&place.stream);
-            }
-            rest.into_iter().filter_map(|event| self.say_unasked(event)).for_each(Waker::wake);
-        } else {
-            let costs: Vec<usize> = self
-                .streams
-                .get(&place.stream)
-                .map(|stream| stream.events.iter().skip(from).map(Event::cost).collect())
-                .unwrap_or_default();
-            for cost in costs {
-                self.keep(place.stream, cost);
-            }
-            let done = |stream: &Stream| stream.is_finished() && stream.events.is_empty();
-            if self.streams.get(&place.stream).is_some_and(done) {
-                self.streams.remove(&place.stream);
-            }
-            self.shed();
         }
     }
 
@@ -537,4 +400,9 @@ impl Streams {
             }
         }
     }
+}
+
+/// The time, as tests may hold it still.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
 }

@@ -1,0 +1,225 @@
+//! One stream of a session, and the messages on it.
+
+use std::collections::VecDeque;
+use std::task::Waker;
+use std::time::Instant;
+
+use axum::body::Bytes;
+
+use crate::budget::{Exhausted, Permit};
+use crate::driver::MessageKind;
+use crate::jsonrpc::{Envelope, RpcError, parse, write};
+
+/// One message on a stream.
+#[derive(Debug)]
+pub(super) struct Event {
+    pub(super) message: Bytes,
+    pub(super) kind: MessageKind,
+    /// What it holds: of what may be unread, or of what may be kept for a client that comes back.
+    pub(super) permit: Permit,
+    /// Which of the two.
+    pub(super) kept: bool,
+}
+
+impl Event {
+    /// A message that holds nothing yet.
+    pub(super) fn new(message: Bytes, kind: MessageKind) -> Event {
+        Event { message, kind, permit: Permit::default(), kept: false }
+    }
+
+    /// What it takes to keep it: itself, and about as much as is kept around it.
+    pub(super) fn cost(&self) -> usize {
+        self.message.len().saturating_add(128)
+    }
+
+    /// What the client is told in place of a reply that is more than may be unread; `None` if it is not a reply.
+    pub(super) fn refused(&self, exhausted: Exhausted) -> Option<Event> {
+        if !self.kind.is_reply() {
+            return None;
+        }
+        let error = RpcError::busy(format!("the reply cannot be held until it is read: {exhausted}"))
+            .with_data(serde_json::json!({ "limit": exhausted.name }));
+        let list = self.kind == MessageKind::Batch;
+        let mut message = Vec::new();
+        if list {
+            let replies: Vec<&serde_json::value::RawValue> = serde_json::from_slice(&self.message).ok()?;
+            for (place, reply) in replies.iter().enumerate() {
+                message.push(if place == 0 { b'[' } else { b',' });
+                refuse(&mut message, reply.get().as_bytes(), &error);
+            }
+            message.push(b']');
+        } else {
+            refuse(&mut message, &self.message, &error);
+        }
+        let kind = if list { MessageKind::Batch } else { MessageKind::Error };
+        Some(Event::new(message.into(), kind))
+    }
+}
+
+/// Writes an error in place of a reply.
+fn refuse(into: &mut Vec<u8>, reply: &[u8], error: &RpcError) {
+    let id = match parse(reply, usize::MAX) {
+        Ok(Envelope::Result { id, .. } | Envelope::Error { id, .. }) => Some(id),
+        _ => None,
+    };
+    write::error(into, id.as_ref(), error);
+    if into.last() == Some(&b'\n') {
+        into.pop();
+    }
+}
+
+/// One stream: the answer to a POST, or one that a GET has opened.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) get: bool,
+    /// What is kept of it; the first has this number.
+    pub(super) events: VecDeque<Event>,
+    pub(super) first: u64,
+    /// Up to where the present reader has taken it.
+    pub(super) taken: u64,
+    /// Since when the present reader has taken nothing of what waits for it, if anything does.
+    pub(super) since: Instant,
+    /// How many requests of the POST are unanswered. Less than nothing while they are not all counted.
+    pub(super) open: i64,
+    /// All of them are.
+    pub(super) counted: bool,
+    /// Which of its readers it is that reads now, if one does.
+    pub(super) reader: Option<u64>,
+    pub(super) readers: u64,
+    pub(super) waker: Option<Waker>,
+    /// It begins with an event, so its reader learns at once under which id it can be taken up.
+    pub(super) primed: bool,
+    /// Its reader is to go, and to come back for what is from this event on.
+    pub(super) hung_up: Option<u64>,
+}
+
+impl Stream {
+    pub(super) fn new(get: bool, primed: bool, now: Instant) -> Stream {
+        Stream {
+            get,
+            events: VecDeque::new(),
+            first: 0,
+            taken: 0,
+            since: now,
+            open: 0,
+            counted: false,
+            reader: Some(0),
+            readers: 0,
+            waker: None,
+            primed,
+            hung_up: None,
+        }
+    }
+
+    pub(super) fn end(&self) -> u64 {
+        self.first.saturating_add(self.events.len() as u64)
+    }
+
+    /// Whether nothing more will come.
+    pub(super) fn is_finished(&self) -> bool {
+        !self.get && self.counted && self.open <= 0
+    }
+
+    /// Whether nothing is left of it that anyone could ask for.
+    pub(super) fn is_spent(&self) -> bool {
+        self.events.is_empty() && self.reader.is_none() && (self.get || self.is_finished())
+    }
+
+    /// Whether something waits for its present reader.
+    pub(super) fn has_untaken(&self) -> bool {
+        self.reader.is_some() && self.taken < self.end()
+    }
+
+    fn index(&self, number: u64) -> Option<usize> {
+        usize::try_from(number.checked_sub(self.first)?).ok()
+    }
+
+    pub(super) fn event_mut(&mut self, number: u64) -> Option<&mut Event> {
+        let index = self.index(number)?;
+        self.events.get_mut(index)
+    }
+
+    /// How many events at the beginning the present reader has taken.
+    pub(super) fn taken_count(&self) -> usize {
+        usize::try_from(self.taken.saturating_sub(self.first)).unwrap_or(usize::MAX)
+    }
+
+    /// How many bytes are there that no reader has taken.
+    pub(super) fn untaken(&self) -> usize {
+        self.events.iter().skip(self.taken_count()).map(|event| event.message.len()).sum()
+    }
+}
+
+/// A reader of a stream, and what it wants next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) stream: u64,
+    pub(super) reader: u64,
+    /// The event.
+    pub(super) next: u64,
+    /// How many bytes of it the reader has.
+    pub(super) at: usize,
+}
+
+/// What a stream has for its reader.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// The next bytes of the event that it wants, the last ones of it or not, and what they hold until they are written.
+    Part(Bytes, bool, Permit),
+    /// Nothing more.
+    End,
+}
+
+/// An answer in one piece that is longer than what is written at once.
+///
+/// Invariant: it holds as much of what may be unread as it has bytes that are left.
+#[derive(Debug)]
+pub(super) struct LongAnswer {
+    rest: Bytes,
+    permit: Permit,
+    /// Since when nothing was taken of it.
+    pub(super) since: Instant,
+}
+
+impl LongAnswer {
+    pub(super) fn new(event: Event, now: Instant) -> LongAnswer {
+        LongAnswer { rest: event.message, permit: event.permit, since: now }
+    }
+
+    /// How many bytes are left.
+    pub(super) fn left(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// The next bytes, as a copy that does not keep the rest, and what they hold.
+    pub(super) fn take(&mut self, most: usize, now: Instant) -> (Bytes, Permit) {
+        let piece = self.rest.split_to(self.rest.len().min(most));
+        self.since = now;
+        (Bytes::copy_from_slice(&piece), self.permit.split(piece.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::{Account, Budget, Holder};
+
+    #[test]
+    fn a_reply_that_cannot_be_held_becomes_an_error_under_its_id() {
+        let exhausted = Account::of([Budget::new(Holder::Session, "session_bytes", 1)]).take(2).unwrap_err();
+        let refused = |message: &'static str, kind| {
+            let event = Event::new(Bytes::from_static(message.as_bytes()), kind).refused(exhausted)?;
+            let message: serde_json::Value = serde_json::from_slice(&event.message).unwrap();
+            Some(message)
+        };
+        let place = crate::driver::Place::Beside;
+        let one =
+            refused(r#"{"jsonrpc":"2.0","id":"a","result":{}}"#, MessageKind::Result { place }).unwrap();
+        assert_eq!((&one["id"], &one["error"]["code"]), (&"a".into(), &(-32000).into()));
+        assert_eq!(one["error"]["data"]["limit"], "session_bytes");
+        let two = r#"[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]"#;
+        let two = refused(two, MessageKind::Batch).unwrap();
+        assert_eq!((&two[0]["id"], &two[1]["id"]), (&1.into(), &2.into()));
+        assert!(refused("{}", MessageKind::Notification { place }).is_none());
+    }
+}
