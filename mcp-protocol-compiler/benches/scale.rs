@@ -1,7 +1,7 @@
 //! How the compiler's work grows with the protocol: `cargo bench -p mcp-protocol-compiler --bench scale`.
 //!
 //! Each shape is compiled at growing sizes, each in a process of its own: the text parsed, the roles built, related and
-//! closed, and the code generated. The table gives milliseconds for each stage and the most memory that the process
+//! closed, and the code generated. The table gives milliseconds of processor time for each stage and the most memory that the process
 //! held. Name shapes behind `--` to run these only, and numbers for sizes of one's own; `compatible` and `twice` relate
 //! the roles so, or put two of the shape side by side; `text` prints the text.
 #![allow(
@@ -170,7 +170,14 @@ fn milliseconds(time: Duration) -> String {
 }
 
 fn timed<T>(run: impl FnOnce() -> T) -> (Duration, T) {
-    let start = Instant::now();
+    let (start, started) = (processor_time(), Instant::now());
     let result = run();
-    (start.elapsed(), result)
+    let spent = processor_time().zip(start).map(|(end, start)| end.saturating_sub(start));
+    (spent.unwrap_or_else(|| started.elapsed()), result)
+}
+
+/// How long this thread has run on a processor, where the system says it: other programs do not count.
+fn processor_time() -> Option<Duration> {
+    let status = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(status.split_whitespace().next()?.parse().ok()?))
 }

@@ -457,6 +457,14 @@ fn requests_that_are_open_in_any_order() {
     assert_eq!(outcome.codes.iter().filter(|code| **code == "S0115").count(), 0, "{}", outcome.report);
 }
 
+/// Messages that may come late in each of many states.
+#[test]
+fn late_messages_that_stand_for_much() {
+    let _alone = alone();
+    let chain = Shape::named("mixed chain").unwrap();
+    bounded("S0115", chain.text(1_300, Variant::Dual).unwrap());
+}
+
 /// What the requests that stay open take grows as the text does.
 #[test]
 fn requests_in_one_another() {

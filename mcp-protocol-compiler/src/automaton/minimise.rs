@@ -56,10 +56,12 @@ pub(super) fn minimise(mut raw: Raw) -> Raw {
                     *part = class(*part);
                 }
                 // Two `*` bodies that behave alike are one, wherever they stand in the text.
-                let mut seen = Set::default();
-                place
-                    .edges
-                    .retain(|edge| seen.insert((edge.direction, edge.message, edge.spawn, edge.target)));
+                if place.edges.len() > 1 {
+                    let mut seen = Set::default();
+                    place
+                        .edges
+                        .retain(|edge| seen.insert((edge.direction, edge.message, edge.spawn, edge.target)));
+                }
                 *slot = Some(place);
             }
         }

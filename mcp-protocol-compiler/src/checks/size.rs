@@ -90,6 +90,16 @@ pub fn too_many_open_sets(place: Span, sets: usize) -> Diagnostic {
         .help("let each be a channel of its own, `*( !Request . ?reply . End )`, or have them answered in one order")
 }
 
+/// Too many messages that may come late in too many states.
+pub fn too_many_late(message: Span, most: usize) -> Diagnostic {
+    let what =
+        format!("the machines of the roles have more than {most} edges for messages that may come late");
+    Diagnostic::error(TOO_LARGE, message, what)
+        .label("this is one of the messages that change nothing and may cross others")
+        .with_note("such a message is accepted in each state that the other side may have left while it was on its way")
+        .help("let it be a channel of its own, `*( !Message . End )`, which all states share")
+}
+
 /// A choice with too many branches.
 pub fn too_many_branches(choice: Span, most: usize) -> Diagnostic {
     Diagnostic::error(TOO_LARGE, choice, format!("this choice has more than {most} branches"))

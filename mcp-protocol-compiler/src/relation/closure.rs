@@ -14,7 +14,8 @@
 //! what is late for it. What is already there under that name is left alone; if it does not fit, [`super::races`] says
 //! so.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 use mcp_protocol_machine::protocol::{Action, MessageIndex, Origin, Side, StateIndex};
 
@@ -24,7 +25,9 @@ use super::machine::{Arrow, Event, Locations, Machine, Move, position};
 use super::product::{Grouping, Pair, PairIndex, Walk};
 use super::{CLOSED, report, words};
 use crate::automaton::{Automaton, Edge};
+use crate::checks::size;
 use crate::diagnostic::Diagnostic;
+use crate::hash::Map;
 use crate::resolve::Message;
 use crate::source::Span;
 
@@ -50,11 +53,20 @@ pub struct Closed {
 
 /// Adds to both automata the self-loops that let messages cross on the wire.
 pub fn close(client: &mut Automaton, server: &mut Automaton, messages: &[Message]) -> Closed {
+    if Machine::new(client).is_half_duplex() || Machine::new(server).is_half_duplex() {
+        return Closed::default();
+    }
     let ends = [ChannelEnds::apart(client), ChannelEnds::apart(server)];
     let (planned, limit) = {
         let (one, other) = (Machine::new(client), Machine::new(server));
         match diamond::explore(&one, &other, Grouping::Apart) {
-            Ok(walk) => (plan(&walk), None),
+            Ok(walk) => {
+                let plan = plan(&walk);
+                match plan.too_many() {
+                    Some(place) => (Planned::new(), Some(size::too_many_late(place, MOST_LATE))),
+                    None => (plan.planned, None),
+                }
+            }
             Err(limit) => (Planned::new(), Some(report::too_many(&one, &other, &limit))),
         }
     };
@@ -124,16 +136,41 @@ fn at(planned: &Planned, side: Side, state: StateIndex) -> impl Iterator<Item = 
     here.map(|((_, _, event), cause)| (*event, cause))
 }
 
+/// A message that both roles have in a pair and that leads elsewhere, with where it leads.
+struct Crossing {
+    both: Shared,
+    client: Locations,
+    server: Locations,
+}
+
+/// What is known of one pair.
+///
+/// A loop is carried over what crosses it once for each pair, whenever it is found: at the start, or when it is planned
+/// for a state of the pair.
+#[derive(Default)]
+struct Place {
+    /// The messages that lead elsewhere, once the pair has been looked at.
+    crossings: Option<Rc<[Crossing]>>,
+    /// Loops that were planned for one of its states and that have not been carried on.
+    news: BTreeSet<(Side, Event)>,
+}
+
 /// The machines with the edges planned so far.
 struct Planner<'w, 'a, 'b> {
     walk: &'w Walk<'a, 'b>,
     planned: Planned,
     /// The pairs in which a state takes part, to be looked at again when it gets an edge.
     at: HashMap<(Side, StateIndex), Vec<PairIndex>>,
+    places: Map<PairIndex, Place>,
     waiting: Vec<PairIndex>,
+    /// How often a loop was carried over a message that crosses it.
+    carried: usize,
 }
 
-fn plan(walk: &Walk<'_, '_>) -> Planned {
+/// How many edges for late messages both roles may have together.
+const MOST_LATE: usize = 1_500_000;
+
+fn plan<'w, 'a, 'b>(walk: &'w Walk<'a, 'b>) -> Planner<'w, 'a, 'b> {
     let mut at: HashMap<(Side, StateIndex), Vec<PairIndex>> = HashMap::new();
     let mut waiting: Vec<PairIndex> = walk.all().filter(|&index| !walk.is_split(index)).collect();
     for &index in &waiting {
@@ -146,18 +183,27 @@ fn plan(walk: &Walk<'_, '_>) -> Planned {
         }
     }
     waiting.reverse();
-    let mut planner = Planner { walk, planned: Planned::new(), at, waiting };
+    let (planned, places) = (Planned::new(), Map::default());
+    let mut planner = Planner { walk, planned, at, places, waiting, carried: 0 };
     while let Some(index) = planner.waiting.pop() {
         planner.visit(index);
+        if planner.planned.len() > MOST_LATE {
+            break;
+        }
     }
-    planner.planned
+    planner
 }
 
 impl Planner<'_, '_, '_> {
+    /// Where the first of too many edges was planned, if there are too many.
+    fn too_many(&self) -> Option<Span> {
+        let full = self.planned.len() > MOST_LATE;
+        self.planned.values().next().filter(|_| full).map(|cause| cause.arrow.span)
+    }
+
     /// The move of an event in a configuration, planned edges included.
     fn find(&self, side: Side, locations: &[StateIndex], event: Event) -> Option<Move> {
-        let machine = if side == Side::Client { self.walk.client } else { self.walk.server };
-        machine.find(locations, event).or_else(|| {
+        self.machine(side).find(locations, event).or_else(|| {
             locations.iter().find_map(|&from| {
                 let cause = self.planned.get(&(side, from, event))?;
                 Some(Move { from, arrow: cause.arrow })
@@ -165,42 +211,53 @@ impl Planner<'_, '_, '_> {
         })
     }
 
+    /// Carries the loops of a pair on that have not been: those that are written when it is looked at first, and those
+    /// that were planned since.
     fn visit(&mut self, index: PairIndex) {
+        let place = self.places.entry(index).or_default();
+        let (crossings, news) = (place.crossings.clone(), std::mem::take(&mut place.news));
+        if news.is_empty() && crossings.is_some() {
+            return;
+        }
         let Some(pair) = self.walk.pair(index) else { return };
-        let written = diamond::shared(self.walk, index);
-        let loops = self.loops(&pair, &written);
-        for crossing in written.iter().filter(|both| both.client.is_linear() && !both.is_loop()) {
-            let client = self.walk.client.step(&pair.client.locations, &crossing.client);
-            let server = self.walk.server.step(&pair.server.locations, &crossing.server);
-            for both in loops.iter().filter(|both| both.event().sender != crossing.event().sender) {
-                self.add(Side::Client, &client, (&both.client, &both.server), &crossing.client);
-                self.add(Side::Server, &server, (&both.server, &both.client), &crossing.server);
+        let mut loops = Vec::new();
+        let crossings = crossings.unwrap_or_else(|| {
+            let (written, others): (Vec<Shared>, Vec<Shared>) =
+                diamond::shared(self.walk, index).into_iter().partition(Shared::is_loop);
+            loops = written;
+            let others = others.into_iter().filter(|both| both.client.is_linear());
+            let crossings = others.map(|both| Crossing {
+                client: self.walk.client.step(&pair.client.locations, &both.client),
+                server: self.walk.server.step(&pair.server.locations, &both.server),
+                both,
+            });
+            crossings.collect()
+        });
+        self.places.entry(index).or_default().crossings = Some(crossings.clone());
+        let events: BTreeSet<Event> = news.into_iter().map(|(_, event)| event).collect();
+        loops.extend(events.into_iter().filter_map(|event| self.planned_loop(&pair, event)));
+        for crossing in crossings.iter() {
+            for both in loops.iter().filter(|both| both.event().sender != crossing.both.event().sender) {
+                self.carried += 1;
+                let (client, server) = (&both.client, &both.server);
+                self.add(Side::Client, &crossing.client, (client, server), &crossing.both.client);
+                self.add(Side::Server, &crossing.server, (server, client), &crossing.both.server);
             }
         }
     }
 
-    /// The messages that return to this pair, those that were planned included. What was planned for one role only,
-    /// because of another pair, is given to the other one here: both have every edge.
-    fn loops(&mut self, pair: &Pair, written: &[Shared]) -> Vec<Shared> {
-        let mut loops: Vec<Shared> = written.iter().filter(|both| both.is_loop()).copied().collect();
-        let planned: Vec<Event> = self
-            .planned_at(Side::Client, &pair.client.locations)
-            .chain(self.planned_at(Side::Server, &pair.server.locations))
-            .collect();
-        for event in planned {
-            let client = self.give(Side::Client, &pair.client.locations, event, &pair.server.locations);
-            let server = self.give(Side::Server, &pair.server.locations, event, &pair.client.locations);
-            if let (Some(client), Some(server)) = (client, server) {
-                let both = Shared { client, server };
-                if both.is_loop()
-                    && client.is_linear() == server.is_linear()
-                    && !loops.iter().any(|known| known.event() == event)
-                {
-                    loops.push(both);
-                }
-            }
+    /// A message that was planned for a state of this pair, if it returns to the pair. What was planned for one role
+    /// only, because of another pair, is given to the other one here: both have every edge.
+    fn planned_loop(&mut self, pair: &Pair, event: Event) -> Option<Shared> {
+        let (own, others) = (&pair.client.locations, &pair.server.locations);
+        // What is written is there already.
+        if self.walk.client.find(own, event).is_some() && self.walk.server.find(others, event).is_some() {
+            return None;
         }
-        loops
+        let client = self.give(Side::Client, own, event, others)?;
+        let server = self.give(Side::Server, others, event, own)?;
+        let both = Shared { client, server };
+        (both.is_loop() && client.is_linear() == server.is_linear()).then_some(both)
     }
 
     /// The move of an event in a configuration. Where there is none but the other role has a planned one, it is
@@ -228,12 +285,6 @@ impl Planner<'_, '_, '_> {
             Side::Client => self.walk.client,
             Side::Server => self.walk.server,
         }
-    }
-
-    fn planned_at(&self, side: Side, locations: &[StateIndex]) -> impl Iterator<Item = Event> + use<> {
-        let here = locations.iter().flat_map(|&location| at(&self.planned, side, location));
-        let events: Vec<Event> = here.map(|(event, _)| event).collect();
-        events.into_iter()
     }
 
     /// Plans a loop that this role repeats, and that the other one repeats with its own edge, behind a message that it
@@ -264,9 +315,13 @@ impl Planner<'_, '_, '_> {
     }
 
     fn plan(&mut self, side: Side, state: StateIndex, cause: Cause) {
-        self.planned.insert((side, state, cause.arrow.event), cause);
-        if let Some(pairs) = self.at.get(&(side, state)) {
-            self.waiting.extend(pairs.iter().rev());
+        let event = cause.arrow.event;
+        self.planned.insert((side, state, event), cause);
+        for index in self.at.get(&(side, state)).into_iter().flatten().rev() {
+            self.places.entry(*index).or_default().news.insert((side, event));
+            if self.waiting.last() != Some(index) {
+                self.waiting.push(*index);
+            }
         }
     }
 }
@@ -324,4 +379,31 @@ fn notes(client: &Automaton, server: &Automaton, planned: &Planned, messages: &[
         );
     }
     diagnostics
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::relation::tests::notation::{automaton, flip};
+
+    /// States in a ring, each with a message of its own each way that changes nothing.
+    fn ring(size: usize) -> String {
+        let state = |at: usize| format!("{at} !l{at} {at}; {at} ?r{at} {at}; {at} !next {}", (at + 1) % size);
+        (0..size).map(state).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn a_loop_is_carried_over_a_message_once_for_each_role_that_gets_it() {
+        for size in [4, 32] {
+            let client = automaton(Side::Client, &ring(size), &mut Vec::new());
+            let server = flip(&client);
+            let (client, server) = (Machine::new(&client), Machine::new(&server));
+            let walk = diamond::explore(&client, &server, Grouping::Apart).unwrap();
+            let planner = plan(&walk);
+            // Each of the server's messages may be late in every other state, for both roles.
+            assert_eq!(planner.planned.len(), 2 * size * (size - 1));
+            let all = size * size;
+            assert!((all..=2 * all).contains(&planner.carried), "{} of {all}", planner.carried);
+        }
+    }
 }

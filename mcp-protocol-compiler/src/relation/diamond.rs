@@ -31,6 +31,10 @@ pub(super) const COUNTED: usize = 100;
 /// Every race, the shortest first, up to a few. Empty if the roles have the diamond.
 pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Vec<Diagnostic> {
     let (client, server) = (Machine::new(client), Machine::new(server));
+    let nothing_rests = !resting::may_rest(&client) && !resting::may_rest(&server);
+    if nothing_rests && (client.is_half_duplex() || server.is_half_duplex()) {
+        return Vec::new();
+    }
     let walk = match explore(&client, &server, Grouping::Apart) {
         Ok(walk) => walk,
         Err(limit) => return vec![report::too_many(&client, &server, &limit)],

@@ -172,6 +172,16 @@ impl<'a> Machine<'a> {
         self.arrive(&[], state)
     }
 
+    /// Whether no configuration has messages of both senders, so that none cross: there is one channel, and each of its
+    /// states belongs to one sender.
+    pub(super) fn is_half_duplex(&self) -> bool {
+        let one_sender = |arrows: &Vec<Arrow>| {
+            arrows.iter().zip(arrows.iter().skip(1)).all(|(one, next)| one.event.sender == next.event.sender)
+        };
+        self.automaton.states.iter().all(|state| state.kind != StateKind::Fork)
+            && self.arrows.iter().all(one_sender)
+    }
+
     /// The move of an event in a configuration.
     pub(super) fn find(&self, locations: &[StateIndex], event: Event) -> Option<Move> {
         locations.iter().find_map(|&from| Some(Move { from, arrow: self.arrow(from, event)? }))
@@ -201,6 +211,9 @@ impl<'a> Machine<'a> {
         if step.is_loop() {
             return locations.clone();
         }
+        if locations.len() == 1 {
+            return self.arrive(&[], step.arrow.action.target());
+        }
         let mut rest = locations.to_vec();
         if let Some(at) = rest.iter().position(|&location| location == step.from) {
             rest.remove(at);
@@ -210,6 +223,9 @@ impl<'a> Machine<'a> {
 
     /// The channels that run once a state is reached: the state itself, or what it forks into.
     pub(super) fn expand(&self, target: StateIndex) -> Vec<StateIndex> {
+        if !self.forks(target) {
+            return vec![target];
+        }
         let mut reached = Vec::new();
         let mut waiting = vec![target];
         // A fork that contains itself is refused long before; should it come here, each fork is opened once.
@@ -227,7 +243,14 @@ impl<'a> Machine<'a> {
         reached
     }
 
+    fn forks(&self, target: StateIndex) -> bool {
+        self.state(target).is_some_and(|state| state.kind == StateKind::Fork)
+    }
+
     fn arrive(&self, rest: &[StateIndex], target: StateIndex) -> Locations {
+        if rest.is_empty() && !self.forks(target) {
+            return Rc::from([target]);
+        }
         let mut locations = rest.to_vec();
         locations.extend(self.expand(target));
         locations.sort_unstable();

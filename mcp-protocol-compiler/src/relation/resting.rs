@@ -26,6 +26,11 @@ fn goes_on(machine: &Machine<'_>, locations: &[StateIndex], who: Side) -> bool {
     !states.any(|state| state.only.rests(direction))
 }
 
+/// Whether copies rest in some state of a machine.
+pub(super) fn may_rest(machine: &Machine<'_>) -> bool {
+    machine.automaton().states.iter().any(|state| state.only != Only::NONE)
+}
+
 /// Compares who goes on with copies in a pair.
 pub(super) fn compare(
     walk: &Walk<'_, '_>,
@@ -55,9 +60,7 @@ pub(super) fn compare(
 pub(super) fn races(walk: &Walk<'_, '_>, messages: &[Message], most: usize) -> Vec<Diagnostic> {
     let mut told: HashSet<Event> = HashSet::new();
     let mut found = Vec::new();
-    let rests =
-        |machine: &Machine<'_>| machine.automaton().states.iter().any(|state| state.only != Only::NONE);
-    if !rests(walk.client) && !rests(walk.server) {
+    if !may_rest(walk.client) && !may_rest(walk.server) {
         return found;
     }
     for index in walk.all().filter(|index| walk.extent(*index).is_some_and(|extent| extent != Extent::Body)) {
