@@ -103,7 +103,7 @@ impl<'a> Pair<'a> {
     /// Both judge a message; nothing if one cannot go on.
     fn see(&mut self, event: &Event, counts: &mut Counts) -> Result<Option<Verdict>, String> {
         let judged = self.judge(event, counts);
-        if judged.is_err() && self.was_foreign_here() {
+        if judged.is_err() && self.was_foreign_here(event) {
             counts.estranged += 1;
             return Ok(None);
         }
@@ -111,15 +111,17 @@ impl<'a> Pair<'a> {
         judged
     }
 
-    /// Whether something came before that the other role does not say where it stood, though it says it elsewhere.
-    fn was_foreign_here(&self) -> bool {
+    /// Whether this, or something before it, is what the other role does not say where it stands, though it says it
+    /// elsewhere.
+    fn was_foreign_here(&self, event: &Event) -> bool {
         let side = self.checker.side().other();
         let reading = Reading::new(&self.source.resolution, side);
         let mut world = World::new(&reading, &self.source.protocol, side, self.source.added(side));
-        let mut verdicts = self.seen.iter().map(|event| world.see(event));
+        let seen = || self.seen.iter().chain([event]);
+        let mut verdicts = seen().map(|event| world.see(event));
         let mut own =
             World::new(self.world.reading(), &self.source.protocol, self.checker.side(), HashSet::new());
-        self.seen.iter().any(|event| {
+        seen().any(|event| {
             let other = verdicts.next();
             matches!(own.see(event), Verdict::Fine) && matches!(other, Some(Verdict::Wrong(_)))
         })
@@ -128,6 +130,9 @@ impl<'a> Pair<'a> {
     fn judge(&mut self, event: &Event, counts: &mut Counts) -> Result<Option<Verdict>, String> {
         let before = self.checker.states().to_vec();
         let expected = self.world.see(event);
+        if self.world.is_torn() {
+            return Err("a message opens either of two bodies".to_owned());
+        }
         if self.world.is_lost() {
             counts.lost += 1;
             return Ok(None);

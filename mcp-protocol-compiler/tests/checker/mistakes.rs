@@ -15,7 +15,7 @@ pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) ->
     let place = random.below(run.len() + 1);
     let earlier = |random: &mut Random| random.one(&seen[..place]).cloned();
     let kind = |event: &Event| protocol.message(event.message).unwrap().kind;
-    match random.below(13) {
+    match random.below(15) {
         // Something is missing.
         0 if place < run.len() => {
             run.remove(place);
@@ -96,6 +96,14 @@ pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) ->
                     _ => run[place].about = None,
                 }
             }
+        }
+        // Something comes too early, too.
+        11 | 12 if place < run.len() => {
+            let mut early = run[place + random.below(run.len() - place)].clone();
+            if kind(&early) == Kind::Request {
+                early.id = Some(fresh(random));
+            }
+            run.insert(place, early);
         }
         // Anything at all, with ids and keys that are somehow related.
         _ => {

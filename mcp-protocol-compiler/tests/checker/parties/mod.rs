@@ -12,11 +12,11 @@ mod party;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use mcp_protocol_machine::RequestId;
-use mcp_protocol_machine::protocol::{GateIndex, KeyIndex, Kind, MessageIndex, Protocol, Side};
+use mcp_protocol_machine::protocol::{Direction, GateIndex, KeyIndex, Kind, MessageIndex, Protocol, Side};
 
 use crate::event::Event;
 use crate::random::Random;
-use crate::reading::{Move, Program, Reading};
+use crate::reading::{Move, Place, Program, Reading};
 
 /// Who looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,8 @@ struct Party<'a> {
     /// Requests that came too late for their copy: the answer is an error.
     dead: Vec<(RequestId, MessageIndex)>,
     granted: HashMap<Side, Vec<GateIndex>>,
+    /// The body that each message opened where it last could: an opening may cross what left the choice.
+    offered: HashMap<(Direction, MessageIndex), Place>,
 }
 
 /// Something that a party may send.
@@ -119,6 +121,7 @@ pub(crate) fn talk(
         owed: Vec::new(),
         dead: Vec::new(),
         granted: HashMap::new(),
+        offered: HashMap::new(),
     };
     let mut session = Session {
         protocol,
@@ -132,6 +135,7 @@ pub(crate) fn talk(
         held: BTreeMap::new(),
         free: Vec::new(),
     };
+    session.parties.iter_mut().for_each(Party::note_offers);
     let patience = random.below(60);
     for _ in 0..steps {
         if random.percent(patience) || !session.say(random) {

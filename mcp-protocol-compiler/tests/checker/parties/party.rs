@@ -29,6 +29,12 @@ impl Party<'_> {
         })
     }
 
+    /// Remembers which body each message opens here.
+    pub(super) fn note_offers(&mut self) {
+        let openers = self.reading.openers(&self.program).into_iter();
+        self.offered.extend(openers.map(|(body, step)| ((step.direction, step.message), body)));
+    }
+
     /// All that it may send now.
     pub(super) fn choices(&self, protocol: &Protocol, more_copies: bool) -> Vec<Choice> {
         let mut choices = Vec::new();
@@ -103,6 +109,7 @@ impl Party<'_> {
                 None => {
                     if let Some(after) = self.reading.cancel(&self.program, direction, id) {
                         self.program = after;
+                        self.note_offers();
                     }
                 }
                 Some(number) => {
@@ -132,6 +139,7 @@ impl Party<'_> {
                 // What crossed something else on the wire and moves nothing is read and done with.
                 if let Some(after) = self.reading.step(&self.program, direction, event.message, id, false) {
                     self.program = after;
+                    self.note_offers();
                 }
             }
             Some(number) => self.take_in_copy(protocol, *number, event, direction),
@@ -143,7 +151,7 @@ impl Party<'_> {
         let opens = !self.copies.contains_key(&number);
         if opens {
             // The branch of a choice that lets copies start may have been left meanwhile: the message crossed that.
-            let body = self.reading.body(direction, event.message).unwrap();
+            let body = self.offered[&(direction, event.message)];
             let program = Some(self.reading.copy(body));
             let opener = id.map(|id| (event.from, id.clone(), event.message));
             self.copies.insert(number, Copied { program, opener });
@@ -218,6 +226,7 @@ impl Party<'_> {
         match choice {
             Choice::Main(place, step) => {
                 self.program = self.reading.take(&self.program, place, &step, id, false);
+                self.note_offers();
             }
             Choice::Open(body, step) => {
                 let opener = id.map(|id| (self.side, id.clone(), event.message));
@@ -235,6 +244,7 @@ impl Party<'_> {
             }
             Choice::CancelMain(_, id) => {
                 self.program = self.reading.cancel(&self.program, Direction::Send, &id).unwrap();
+                self.note_offers();
             }
             Choice::CancelCopy(number, _, id) => {
                 let copied = self.copies.get_mut(&number).unwrap();

@@ -2,12 +2,12 @@
 //!
 //! In: a place or a thread. Out: what can be reached from there. Refuses to move anything.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use mcp_protocol_compiler::ast::Operator;
 use mcp_protocol_compiler::resolve::Meaning;
-use mcp_protocol_machine::protocol::{Direction, MessageIndex};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
 use super::{Alphabet, Branch, Closing, Node, Place, Program, Reading, Thread};
 
@@ -62,6 +62,137 @@ impl Reading<'_> {
         let found = Rc::new(found);
         self.alphabets.borrow_mut().insert(from, found.clone());
         found
+    }
+
+    /// Whether two places have the same text behind them, branch by branch.
+    pub(crate) fn is_same_text(&self, one: Place, other: Place) -> bool {
+        let (mut seen, mut waiting) = (HashSet::new(), vec![(one, other)]);
+        while let Some((one, other)) = waiting.pop() {
+            let (one, other) = (self.settle(one), self.settle(other));
+            if one == other || !seen.insert((one, other)) {
+                continue;
+            }
+            match (&self.nodes[one], &self.nodes[other]) {
+                (Node::End, Node::End) => {}
+                (Node::Star(one), Node::Star(other)) => waiting.push((*one, *other)),
+                (Node::Parallel(one), Node::Parallel(other)) if one.len() == other.len() => {
+                    waiting.extend(one.iter().copied().zip(other.iter().copied()));
+                }
+                (Node::Choice(one, by_one), Node::Choice(other, by_other))
+                    if one.len() == other.len() && by_one == by_other =>
+                {
+                    for pair in one.iter().zip(other) {
+                        match pair {
+                            (Branch::Other(one), Branch::Other(other)) => waiting.push((*one, *other)),
+                            (
+                                Branch::Action { direction, name, next, .. },
+                                Branch::Action { direction: way, name: word, next: then, .. },
+                            ) if (direction, name) == (way, word) => waiting.push((*next, *then)),
+                            _ => return false,
+                        }
+                    }
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Whether a place may be reached from one where a message could come, which may then still be on its way.
+    pub(crate) fn is_behind(&self, place: Place, of: (Direction, MessageIndex)) -> bool {
+        if let Some(known) = self.behind.borrow().get(&of) {
+            return known.contains(&place);
+        }
+        let mut waiting: Vec<Place> = Vec::new();
+        for (at, node) in self.nodes.iter().enumerate() {
+            let Node::Choice(..) = node else { continue };
+            let mut here = false;
+            let (mut steps, mut bodies) = (Vec::new(), Vec::new());
+            self.branches(at, &mut |branch| steps.push(branch.clone()), &mut bodies);
+            for branch in &steps {
+                let Branch::Action { direction, name, .. } = branch else { continue };
+                here |= *direction == of.0 && self.means(name, of.1);
+            }
+            let openers = self.first_steps(&bodies);
+            let alone = self.alone_beside(&openers);
+            here |= openers.iter().chain(&alone).any(|(_, step)| (step.direction, step.message) == of);
+            if here {
+                waiting.push(at);
+            }
+        }
+        let back = self.back();
+        let mut behind = HashSet::new();
+        while let Some(place) = waiting.pop() {
+            let place = self.settle(place);
+            let next: Vec<Place> = match &self.nodes[place] {
+                Node::Parallel(parts) => parts.clone(),
+                Node::Choice(branches, _) => branches
+                    .iter()
+                    .map(|branch| match branch {
+                        Branch::Other(inner) => *inner,
+                        Branch::Action { next, .. } => *next,
+                    })
+                    .collect(),
+                _ => Vec::new(),
+            };
+            let all = next.into_iter().chain(back.get(&place).into_iter().flatten().copied());
+            for next in all.map(|next| self.settle(next)) {
+                if behind.insert(next) {
+                    waiting.push(next);
+                }
+            }
+        }
+        let is_behind = behind.contains(&place);
+        self.behind.borrow_mut().insert(of, behind);
+        is_behind
+    }
+
+    /// Whether a name in the text may stand for a message.
+    fn means(&self, name: &str, message: MessageIndex) -> bool {
+        match self.resolution.names.get(name) {
+            Some(Meaning::Message(known)) => *known == message,
+            Some(Meaning::Group(members)) => members.contains(&message),
+            None => true,
+        }
+    }
+
+    /// Where a refusal or a cancel may lead back to, from each place in which a request may wait for its reply.
+    fn back(&self) -> HashMap<Place, Vec<Place>> {
+        let mut back: HashMap<Place, Vec<Place>> = HashMap::new();
+        for (at, node) in self.nodes.iter().enumerate() {
+            let Node::Choice(branches, _) = node else { continue };
+            for branch in branches {
+                let Branch::Action { name, next, .. } = branch else { continue };
+                let asks = |message: &MessageIndex| self.kind(*message) == Kind::Request;
+                let request = match self.resolution.names.get(name) {
+                    Some(Meaning::Message(message)) => asks(message),
+                    Some(Meaning::Group(members)) => members.iter().any(asks),
+                    None => false,
+                };
+                if !request {
+                    continue;
+                }
+                // Up to the reply; what comes between leads on among the places that wait.
+                let (mut seen, mut waiting) = (HashSet::new(), vec![self.settle(*next)]);
+                while let Some(place) = waiting.pop() {
+                    if !seen.insert(place) {
+                        continue;
+                    }
+                    back.entry(place).or_default().push(at);
+                    let mut steps = Vec::new();
+                    self.branches(place, &mut |branch| steps.push(branch.clone()), &mut Vec::new());
+                    for branch in steps {
+                        let Branch::Action { name, next, .. } = branch else { continue };
+                        if let Some(Meaning::Message(message)) = self.resolution.names.get(&name)
+                            && self.kind(*message) == Kind::Notification
+                        {
+                            waiting.push(self.settle(next));
+                        }
+                    }
+                }
+            }
+        }
+        back
     }
 
     /// Who may close at a thread's place, this role or the other, and whether its channel can end.

@@ -91,6 +91,19 @@ impl Reading<'_> {
         first.flat_map(|(_, step)| self.alphabet(step.next).iter().copied().collect::<Vec<_>>()).collect()
     }
 
+    /// Whether values of keys that copies of two bodies hold are in one space: the bodies are alternatives, which share
+    /// their first message or a later one.
+    pub(crate) fn shares_keys(&self, one: Place, other: Place) -> bool {
+        if one == other {
+            return true;
+        }
+        let first = |body: Place| {
+            let steps = self.first_steps(&[body]).into_iter();
+            steps.map(|(_, step)| (step.direction, step.message)).collect::<HashSet<_>>()
+        };
+        !first(one).is_disjoint(&first(other)) || !self.later(one).is_disjoint(&self.later(other))
+    }
+
     fn is_open(&self, message: MessageIndex) -> bool {
         let declarations = &self.resolution.declarations;
         let carried = &declarations.messages[usize::from(message.0)].table.keys;

@@ -100,6 +100,8 @@ pub(crate) struct Reading<'a> {
     start: Place,
     definitions: HashMap<(usize, Side, bool), Place>,
     alphabets: RefCell<HashMap<Place, Alphabet>>,
+    /// For a message, the places behind those where it may come.
+    behind: RefCell<HashMap<(Direction, MessageIndex), HashSet<Place>>>,
     /// The places in the text of definitions with `only`, and these definitions themselves.
     only: HashSet<Place>,
     only_definitions: HashSet<Place>,
@@ -124,6 +126,7 @@ impl<'a> Reading<'a> {
             start: 0,
             definitions: HashMap::new(),
             alphabets: RefCell::default(),
+            behind: RefCell::default(),
             only: HashSet::new(),
             only_definitions: HashSet::new(),
             in_only: false,
@@ -416,13 +419,18 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// The body of which a message opens a copy, wherever it may.
-    pub(crate) fn body(&self, direction: Direction, message: MessageIndex) -> Option<Place> {
+    /// The bodies of which a message opens copies, wherever it may.
+    pub(crate) fn opened_by(&self, direction: Direction, message: MessageIndex) -> Vec<Place> {
         let opens = |body: &Place| {
             let mut steps = self.first_steps(&[*body]).into_iter();
             steps.any(|(_, step)| (step.direction, step.message) == (direction, message))
         };
-        self.bodies().find(opens).or_else(|| self.alone.get(&(direction, message)).copied())
+        let bodies: Vec<Place> = self.bodies().filter(opens).collect();
+        if bodies.is_empty() {
+            self.alone.get(&(direction, message)).into_iter().copied().collect()
+        } else {
+            bodies
+        }
     }
 }
 

@@ -198,9 +198,10 @@ impl World<'_> {
         }
         if opener {
             let taken = |key: &&(KeyIndex, RequestId)| {
-                self.copies
-                    .iter()
-                    .all(|other| other.body != self.copies[number].body || !other.keys.contains(key))
+                self.copies.iter().all(|other| {
+                    !self.reading.shares_keys(other.body, self.copies[number].body)
+                        || !other.keys.contains(key)
+                })
             };
             let news: Vec<_> = event.keys.iter().filter(taken).cloned().collect();
             self.copies[number].keys.extend(news);

@@ -9,9 +9,10 @@
 //! wait for one another. Ids, keys and tokens are books of their own, with a plain list for each.
 
 mod configs;
+mod copies;
 mod exchanges;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use mcp_protocol_machine::RequestId;
@@ -106,6 +107,8 @@ pub(crate) struct World<'a> {
     pub(crate) alone: u64,
     /// The rules that the last message may have broken, with `None` where it broke none.
     advice: RefCell<HashSet<Option<String>>>,
+    /// A message could have opened either of two bodies.
+    torn: Cell<bool>,
 }
 
 /// More pairs of programs than this are not followed.
@@ -137,6 +140,7 @@ impl<'a> World<'a> {
             granted: HashMap::new(),
             alone: 0,
             advice: RefCell::default(),
+            torn: Cell::new(false),
         }
     }
 
@@ -152,6 +156,11 @@ impl<'a> World<'a> {
         let mut rules = advice.iter();
         let rule = rules.next().filter(|_| !crossing)?;
         if rules.next().is_none() { Some(rule.clone()) } else { None }
+    }
+
+    /// Whether a message could have opened either of two bodies, which no text may leave open.
+    pub(crate) fn is_torn(&self) -> bool {
+        self.torn.get()
     }
 
     /// Whether there are too many possibilities to go on.
@@ -172,7 +181,7 @@ impl<'a> World<'a> {
         };
         let verdict = match verdict {
             Verdict::Wrong(kind)
-                if kind.starts_with("NotPermitted") && self.added.contains(&(direction, event.message)) =>
+                if kind.starts_with("NotPermitted") && self.may_have_crossed((direction, event.message)) =>
             {
                 Verdict::Unclear
             }
@@ -195,6 +204,18 @@ impl<'a> World<'a> {
             self.granted.insert(event.from, event.grants.clone());
         }
         verdict
+    }
+
+    /// Whether closing the diamond may have added a message where the session is: it adds them behind the choices that
+    /// have the message, in the same channel.
+    fn may_have_crossed(&self, of: (Direction, MessageIndex)) -> bool {
+        let copies = self.copies.iter().map(|copy| &copy.configs);
+        let mut configs = copies.chain([&self.main]).flatten();
+        self.added.contains(&of)
+            && configs.any(|config| {
+                let mut threads = config.programs.iter().flat_map(|program| &program.threads);
+                threads.any(|thread| self.reading.is_behind(thread.at, of))
+            })
     }
 
     fn gates(&self, event: &Event) -> bool {
@@ -273,7 +294,11 @@ impl<'a> World<'a> {
             let opener =
                 openers.into_iter().find(|(_, step)| (step.direction, step.message) == (direction, message));
             if let Some((body, _)) = opener {
-                opened.get_or_insert_with(|| (body, HashSet::new())).1.insert(config.clone());
+                let known = opened.get_or_insert_with(|| (body, HashSet::new()));
+                match self.reading.is_same_text(known.0, body) {
+                    true => _ = known.1.insert(config.clone()),
+                    false => self.torn.set(true),
+                }
             }
         }
         opened
@@ -319,9 +344,15 @@ impl<'a> World<'a> {
             if let Some(alone) = alone {
                 return self.open(event, item, alone);
             }
-            let opened = self.reading.body(direction, event.message);
-            let opens = opened.is_some_and(|body| !self.reading.is_alone(body));
-            return (Verdict::Wrong(if opens { "NotPermitted|CopiesRest" } else { "CopiesRest" }), None);
+            let opened = self.reading.opened_by(direction, event.message);
+            let opens = opened.into_iter().any(|body| !self.reading.is_alone(body));
+            // Where none could ever be opened, the machine has no copies.
+            let none = self
+                .copies
+                .iter()
+                .all(|copy| !self.reading.later(copy.body).contains(&(direction, event.message)));
+            let kind = if opens || none { "NotPermitted|CopiesRest" } else { "CopiesRest" };
+            return (Verdict::Wrong(kind), None);
         }
         let awake = self.arrivals(awake);
         let declared = &self.protocol.message(event.message).unwrap().keys;
@@ -388,58 +419,6 @@ impl<'a> World<'a> {
             (false, _) => Verdict::Stale,
             (true, true) => Verdict::Either,
             (true, false) => Verdict::Wrong("NotNegotiated"),
-        }
-    }
-
-    /// Whether a message may leave its sender where it is.
-    fn stays(&self, number: usize, item: &Item) -> bool {
-        let mut programs =
-            self.copies[number].configs.iter().map(|config| &config.programs[index(item.direction)]);
-        programs.any(|program| {
-            let step = self.reading.step(program, item.direction, item.message, item.id.as_ref(), false);
-            step.as_ref() == Some(program)
-        })
-    }
-
-    /// Whether the keys of a message are all there and free.
-    fn free(&self, event: &Event, body: Place, own: Option<usize>) -> Result<(), &'static str> {
-        let declared = &self.protocol.message(event.message).unwrap().keys;
-        if declared.iter().any(|key| event.keys.iter().all(|(carried, _)| *carried != key.key)) {
-            return Err("KeyMissing");
-        }
-        for key in &event.keys {
-            let held = self.copies.iter().enumerate().any(|(number, copy)| {
-                copy.body == body && copy.over.is_none() && Some(number) != own && copy.keys.contains(key)
-            });
-            if held {
-                return Err("KeyInUse");
-            }
-            let other = own.is_some_and(|own| {
-                self.copies[own].keys.iter().any(|(known, value)| *known == key.0 && *value != key.1)
-            });
-            if other {
-                return Err("WrongKey");
-            }
-        }
-        Ok(())
-    }
-
-    /// After a message of a copy: is it over?
-    fn settle(&mut self, number: usize, by: Direction) {
-        let copy = &mut self.copies[number];
-        copy.known |= by != copy.by;
-        let over = copy.configs.iter().all(|config| self.reading.is_over(&config.programs[index(by)]));
-        if over {
-            self.end(number, by);
-        }
-    }
-
-    fn end(&mut self, number: usize, by: Direction) {
-        self.copies[number].over = Some(by);
-        for exchange in self.exchanges.values_mut().filter(|exchange| exchange.copy == Some(number)) {
-            if exchange.standing == Standing::Running {
-                exchange.standing = Standing::Owed;
-            }
         }
     }
 }

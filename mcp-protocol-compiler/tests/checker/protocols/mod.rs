@@ -6,6 +6,8 @@
 //! A channel is a few states over a few messages of its own, so that a message is right in one state and wrong in
 //! another. Mixed choices are loops of one direction beside steps of the other, or the two orders written out.
 
+mod channels;
+
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -43,6 +45,15 @@ struct Pool {
     states: Vec<String>,
     /// How many more forks there may be behind one another.
     depth: usize,
+    /// The bodies of a `*` that is a branch in many of the choices.
+    bodies: Option<Bodies>,
+}
+
+/// Bodies of `*` that one message opens.
+struct Bodies {
+    names: Vec<String>,
+    /// Whether the channel never comes to its end, so that one of them can always be opened.
+    endless: bool,
 }
 
 /// The other side's text.
@@ -214,6 +225,21 @@ impl Draft<'_> {
         match self.random.below(4) {
             // One linear channel beside copies, in whose states they may rest.
             _ if self.rests => format!("( {}, {} )", self.ring(), self.stars()),
+            // Channels that are soon over beside others.
+            _ if self.random.percent(30) => {
+                let other = match self.random.percent(50) {
+                    true => self.stopped(),
+                    false => self.channel_with(0, None, true),
+                };
+                let mut parts = vec![self.short(), other];
+                if self.random.percent(30) {
+                    parts.push(self.short());
+                }
+                if self.random.percent(50) {
+                    parts.reverse();
+                }
+                format!("( {} )", parts.join(", "))
+            }
             _ if self.small && self.random.percent(50) => format!("( {}, {} )", self.stars(), self.stars()),
             0 => self.channel(2, None),
             _ if self.small => self.channel(1, None),
@@ -318,150 +344,41 @@ impl Draft<'_> {
         name
     }
 
-    /// A linear channel that goes round and round, by states in which copies rest and others; gives its first state.
-    fn ring(&mut self) -> String {
-        let states: Vec<String> = (0..2 + self.random.below(3)).map(|_| self.fresh("L")).collect();
-        for (place, name) in states.iter().enumerate() {
-            let next = &states[(place + 1) % states.len()];
-            let send = self.random.percent(50);
-            let (out, back) = (sign(send), sign(!send));
-            let mut branches = Vec::new();
-            if self.random.percent(40) {
-                branches.push((Some(send), format!("{out}{} . {name}", self.note(None))));
-            }
-            branches.push(match self.random.below(4) {
-                0 => {
-                    let (request, _) = self.request(None, "");
-                    (Some(send), format!("{out}{request} . {back}reply . {next}"))
-                }
-                1 => {
-                    let (one, other) = (self.note(None), self.note(None));
-                    let way = sign(self.random.percent(50));
-                    (Some(send), format!("{out}{one} . {way}{other} . {next}"))
-                }
-                _ => (Some(send), format!("{out}{} . {next}", self.note(None))),
-            });
-            let only = self.random.percent(60);
-            self.definitions.push(Definition { name: name.clone(), only, branches });
-        }
-        states[0].clone()
-    }
-
-    /// A linear channel; gives its first state.
-    fn channel(&mut self, depth: usize, key: Option<String>) -> String {
-        let notes = (0..1 + self.below(3)).map(|_| self.note(key.as_deref())).collect();
-        let requests = (0..1 + self.below(2)).map(|_| self.request(key.as_deref(), "")).collect();
-        let states = (0..1 + self.below(3)).map(|_| self.fresh("L")).collect();
-        let mut pool = Pool { notes, requests, key, states, depth };
-        for state in pool.states.clone() {
-            self.state(&mut pool, state);
-        }
-        pool.states[0].clone()
-    }
-
-    fn state(&mut self, pool: &mut Pool, name: String) {
-        let mut branches: Vec<(Option<bool>, String)> = Vec::new();
+    /// Bodies of one `*`, which differ in what comes after the first message.
+    fn bodies(&mut self) -> Bodies {
+        let key = self.fresh("k");
         let send = self.random.percent(50);
-        match self.random.below(10) {
-            // One side's choice.
-            0..=4 => {
-                let mut used = Vec::new();
-                for _ in 0..1 + self.random.below(3) {
-                    branches.extend(self.branch(pool, &name, send, &mut used));
-                }
-            }
-            // Loops of the one side beside steps of the other.
-            5..=7 => {
-                for _ in 0..1 + self.random.below(2) {
-                    let note = self.note(pool.key.as_deref());
-                    branches.push((Some(!send), format!("{}{note} . {name}", sign(!send))));
-                }
-                let mut used = Vec::new();
-                for _ in 0..1 + self.random.below(2) {
-                    branches.extend(self.branch(pool, &name, send, &mut used));
-                }
-            }
-            // Both orders of two messages that may cross.
-            8 => {
-                let (one, two) = (self.note(pool.key.as_deref()), self.note(pool.key.as_deref()));
-                let tail = self.target(pool);
-                let (first, second) = (self.fresh("L"), self.fresh("L"));
-                branches.push((Some(true), format!("!{one} . {first}")));
-                branches.push((Some(false), format!("?{two} . {second}")));
-                for (name, text, send) in
-                    [(first, format!("?{two} . {tail}"), false), (second, format!("!{one} . {tail}"), true)]
-                {
-                    self.definitions.push(Definition {
-                        name,
-                        only: false,
-                        branches: vec![(Some(send), text)],
-                    });
-                }
-            }
-            // Copies as long as a choice stands.
-            _ if pool.key.is_none() => {
-                branches.push((None, self.star()));
-                let mut used = Vec::new();
-                branches.extend(self.branch(pool, &name, send, &mut used));
-            }
-            _ => branches.extend(self.branch(pool, &name, send, &mut Vec::new())),
-        }
-        if pool.key.is_none() && self.random.percent(15) {
-            branches.push((None, "End".to_owned()));
-        }
-        self.definitions.push(Definition { name, only: false, branches });
-    }
-
-    /// Where a branch goes on.
-    fn target(&mut self, pool: &Pool) -> String {
-        match self.random.below(100) {
-            0..20 => "End".to_owned(),
-            20..35 if pool.depth > 0 => self.fork(pool.depth),
-            _ => self.random.one(&pool.states).unwrap().clone(),
-        }
-    }
-
-    fn branch(
-        &mut self,
-        pool: &Pool,
-        here: &str,
-        send: bool,
-        used: &mut Vec<String>,
-    ) -> Option<(Option<bool>, String)> {
         let (out, back) = (sign(send), sign(!send));
-        if self.random.percent(50) {
-            let note = self.random.one(&pool.notes).unwrap().clone();
-            if used.contains(&note) {
-                return None;
+        let opening = if self.random.percent(50) {
+            format!("{out}{}", self.note(Some(&key)))
+        } else {
+            let cancellable = if self.random.percent(30) { " cancellable" } else { "" };
+            let (request, _) = self.request(Some(&key), cancellable);
+            format!("{out}{request} . {back}reply")
+        };
+        // What they have in common, in addition to how they begin.
+        let shared = self.note(Some(&key));
+        let mut texts: Vec<String> = Vec::new();
+        for _ in 0..2 + self.random.below(2) {
+            let rest = match self.random.below(4) {
+                0 => "End".to_owned(),
+                1 => format!("{back}{shared} . End"),
+                2 => format!("{back}{shared} . {back}{} . End", self.note(Some(&key))),
+                _ => self.channel(0, Some(key.clone())),
+            };
+            let text = format!("{opening} . {rest}");
+            // Bodies that are the same would be one.
+            if !texts.contains(&text) {
+                texts.push(text);
             }
-            used.push(note.clone());
-            let level = self.level();
-            return Some((Some(send), format!("{out}{note}{level} . {}", self.target(pool))));
         }
-        if self.random.percent(25) {
-            // One that may be taken back, which needs a loop.
-            let (request, _) = self.request(pool.key.as_deref(), " cancellable");
-            return Some((Some(send), format!("{out}{request} . {back}reply . {here}")));
-        }
-        let (request, replies) = self.random.one(&pool.requests).unwrap().clone();
-        let level = self.level();
-        if used.contains(&request) {
-            return None;
-        }
-        used.push(request.clone());
-        let mut answers: Vec<String> = Vec::new();
-        for reply in &replies {
-            answers.push(format!("{back}{reply} . {}", self.target(pool)));
-        }
-        let between = operator(!send);
-        let mut text = answers.join(&format!(" {between} "));
-        if self.random.percent(30) {
-            let (note, way) = (self.note(pool.key.as_deref()), sign(self.random.percent(50)));
-            let variable = self.fresh("w");
-            text = format!("rec {variable} . ( {way}{note} . {variable} {between} {text} )");
-        } else if answers.len() > 1 {
-            text = format!("( {text} )");
-        }
-        Some((Some(send), format!("{out}{request}{level} . {text}")))
+        let names = texts.into_iter().map(|text| {
+            let name = self.fresh("K");
+            let branches = vec![(None, text)];
+            self.definitions.push(Definition { name: name.clone(), only: false, branches });
+            name
+        });
+        let names = names.collect();
+        Bodies { names, endless: self.random.percent(70) }
     }
 }
