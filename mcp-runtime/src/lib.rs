@@ -14,6 +14,9 @@ mod budget;
 pub mod checked;
 pub mod driver;
 mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod jsonrpc;
 mod options;
 mod report;

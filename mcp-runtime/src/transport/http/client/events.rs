@@ -9,14 +9,18 @@ use std::time::Duration;
 use memchr::memchr2;
 use reqwest::header::HeaderValue;
 
+/// The longest id of an event that is kept, in bytes. It is said to the server in a header when the stream is taken up
+/// again, and servers take no long ones.
+const LONGEST_ID: usize = 1024;
+
 /// An event is longer than permitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event is longer than the limit of {0} bytes: see `ClientOptions::max_message_bytes`")]
-pub(super) struct TooLong(pub(super) usize);
+pub(crate) struct TooLong(pub(crate) usize);
 
 /// Reads one stream.
 #[derive(Debug)]
-pub(super) struct Events {
+pub(crate) struct Events {
     most: usize,
     line: Vec<u8>,
     /// The last byte was a carriage return, whose line feed may come.
@@ -27,12 +31,12 @@ pub(super) struct Events {
     has_data: bool,
     id: Option<HeaderValue>,
     /// The id of the last event that was complete.
-    pub(super) last_id: Option<HeaderValue>,
-    pub(super) retry: Option<Duration>,
+    pub(crate) last_id: Option<HeaderValue>,
+    pub(crate) retry: Option<Duration>,
 }
 
 impl Events {
-    pub(super) fn new(most: usize) -> Events {
+    pub(crate) fn new(most: usize) -> Events {
         Events {
             most,
             line: Vec::new(),
@@ -47,7 +51,7 @@ impl Events {
     }
 
     /// Takes the next piece and hands the data of each event that it completes to `each`.
-    pub(super) fn feed(&mut self, mut bytes: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), TooLong> {
+    pub(crate) fn feed(&mut self, mut bytes: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), TooLong> {
         if std::mem::take(&mut self.returned) {
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
         }
@@ -111,7 +115,9 @@ impl Events {
                 }
             }
             // One that cannot stand in the head of a request is of no use: it could not be said to the server.
-            b"id" => self.id = HeaderValue::from_bytes(value).ok().or(self.id.take()),
+            b"id" if value.len() <= LONGEST_ID => {
+                self.id = HeaderValue::from_bytes(value).ok().or(self.id.take());
+            }
             b"retry" => {
                 let milliseconds = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
                 self.retry = milliseconds.map(Duration::from_millis).or(self.retry);
@@ -153,6 +159,14 @@ mod tests {
     fn an_id_that_no_request_can_carry_is_passed_over() {
         assert_eq!(read("id: 1\ndata: a\n\nid: \u{1}2\ndata: b\n\n", 7).1.as_deref(), Some("1"));
         assert_eq!(read("id: \0\n\n", 7).1, None);
+        let longest = "x".repeat(LONGEST_ID);
+        let read = |id: &str| {
+            let mut events = Events::new(10_000);
+            events.feed(format!("id: 1\n\nid: {id}\n\n").as_bytes(), |_| {}).unwrap();
+            events.last_id.unwrap().to_str().unwrap().to_owned()
+        };
+        assert_eq!(read(&longest), longest);
+        assert_eq!(read(&(longest + "x")), "1");
     }
 
     #[test]

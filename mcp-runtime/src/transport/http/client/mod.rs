@@ -17,7 +17,7 @@
 mod conversation;
 mod ends;
 mod error;
-mod events;
+pub(crate) mod events;
 mod listening;
 mod message;
 mod options;

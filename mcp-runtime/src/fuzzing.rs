@@ -1,0 +1,77 @@
+//! The readers of what a peer sends, for fuzzing. Behind the feature `fuzzing`, and no part of the promised interface.
+//!
+//! In: a stream and where it is cut. Out: what the reader makes of it, in types of its own. Refuses nothing.
+
+use crate::jsonrpc::{Envelope, Line, Lines, parse};
+
+/// What one line of a stream is read as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// A request: its id as JSON, its method, its params as they came.
+    Request(String, String, Option<String>),
+    /// A notification: its method, its params as they came.
+    Notification(String, Option<String>),
+    /// A reply: the id that it answers as JSON, and its result, if it is no error.
+    Reply(String, Option<String>),
+    /// An error that belongs to no request.
+    Complaint,
+    /// Nothing that can be used; the id to answer, as JSON, if there is one.
+    Malformed(Option<String>),
+}
+
+/// Reads a stream that comes in pieces, with a limit of bytes a line and of nesting.
+pub fn lines<'a>(pieces: impl Iterator<Item = &'a [u8]>, longest: usize, deepest: usize) -> Vec<Message> {
+    let mut lines = Lines::new(longest);
+    let mut messages = Vec::new();
+    let mut each = |line: Line<'_>| match line {
+        Line::Whole(line) if line.trim_ascii().is_empty() => {}
+        Line::Whole(line) => messages.push(match parse(line, deepest) {
+            Ok(Envelope::Request { id, method, params }) => {
+                Message::Request(id.to_string(), method.into_owned(), params.map(str::to_owned))
+            }
+            Ok(Envelope::Notification { method, params }) => {
+                Message::Notification(method.into_owned(), params.map(str::to_owned))
+            }
+            Ok(Envelope::Result { id, result }) => Message::Reply(id.to_string(), Some(result.to_owned())),
+            Ok(Envelope::Error { id, .. }) => Message::Reply(id.to_string(), None),
+            Ok(Envelope::Complaint { .. }) => Message::Complaint,
+            Err(malformed) => Message::Malformed(malformed.id.map(|id| id.to_string())),
+        }),
+        Line::TooLong(sketch) => messages.push(Message::Malformed(sketch.id.map(|id| id.to_string()))),
+    };
+    for piece in pieces {
+        lines.feed(piece, &mut each);
+    }
+    lines.finish(&mut each);
+    messages
+}
+
+/// What a stream of server-sent events is read as.
+#[cfg(feature = "http-client")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventStream {
+    /// The data of each event.
+    pub data: Vec<Vec<u8>>,
+    /// The id of the last event, for who comes back.
+    pub last_id: Option<Vec<u8>>,
+    /// The pause before coming back, in milliseconds.
+    pub retry: Option<u128>,
+    /// Whether an event was longer than the limit.
+    pub too_long: bool,
+}
+
+/// Reads a stream of server-sent events that comes in pieces, with a limit of bytes an event.
+#[cfg(feature = "http-client")]
+pub fn events<'a>(pieces: impl Iterator<Item = &'a [u8]>, longest: usize) -> EventStream {
+    let mut reader = crate::transport::http::client::events::Events::new(longest);
+    let mut stream = EventStream::default();
+    for piece in pieces {
+        stream.too_long |= reader.feed(piece, |data| stream.data.push(data.to_vec())).is_err();
+        if stream.too_long {
+            break;
+        }
+    }
+    stream.last_id = reader.last_id.as_ref().map(|id| id.as_bytes().to_vec());
+    stream.retry = reader.retry.map(|pause| pause.as_millis());
+    stream
+}

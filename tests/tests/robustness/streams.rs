@@ -1,0 +1,273 @@
+//! An HTTP server under clients that send anything and cut their connections anywhere, with time that is made up.
+//!
+//! The input chooses requests, where they are cut, which connections are read or dropped, and when time passes. In the end
+//! a client that does everything right must be served, and nothing may be left behind.
+
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use mcp_protocols::mcp_2025_03_26::{McpServer, server};
+use mcp_runtime::RpcError;
+use mcp_runtime::transport::http::{HttpServer, HttpSession, ServerOptions};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tower_mcp_types::protocol::{CallToolParams, CallToolResult};
+
+use crate::choices::Choices;
+
+/// How many connections are open at once.
+const CONNECTIONS: usize = 4;
+/// What a server may answer. An error of the server's own is none of it, but for *busy*.
+const STATUSES: [u16; 16] = [100, 200, 202, 204, 400, 403, 404, 405, 406, 408, 409, 413, 415, 429, 431, 503];
+
+/// What a server says: it answers what it was asked or says why not, lives on whatever a client does, and keeps nothing of
+/// a client that has gone.
+pub fn streams(input: &[u8]) {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let server = HttpServer::new(ServerOptions::default(), |transport| async {
+            let _ended = play(transport).await;
+        });
+        let router = axum::Router::new().route("/mcp", server.method_router());
+        let mut world =
+            World { router, choices: Choices::new(input), open: Vec::new(), sessions: Vec::new() };
+        while !world.choices.is_empty() {
+            world.step().await;
+        }
+        world.open.clear();
+        world.serve_well().await;
+        // Nobody comes back: the sessions that are left are given up, and their code returns.
+        tokio::time::sleep(Duration::from_secs(48 * 60 * 60)).await;
+        assert_eq!(server.sessions(), 0, "sessions are left behind");
+    });
+}
+
+/// One session, from its beginning to its end.
+async fn play(transport: HttpSession) -> Result<(), Box<dyn std::error::Error>> {
+    let session = McpServer::new(transport);
+    let serving = tokio::spawn(session.incoming().serve(Tools));
+    let (params, session) = session.recv_initialize().await?;
+    let session = session
+        .send_initialize_result(serde_json::from_value(json!({
+            "protocolVersion": "2025-03-26",
+            "serverInfo": { "name": "fuzzed", "version": "1" },
+            "capabilities": { "tools": {} },
+        }))?)
+        .await?;
+    drop(params);
+    let session = session.recv_initialized().await?;
+    session.ended().await;
+    serving.await?;
+    Ok(())
+}
+
+struct Tools;
+
+impl server::Handler for Tools {
+    async fn call_tool(
+        &self,
+        context: server::Context,
+        params: CallToolParams,
+    ) -> Result<CallToolResult, RpcError> {
+        if params.name == "slow" {
+            for progress in 1..=3 {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                let report = serde_json::from_value(json!({ "progressToken": 1, "progress": progress }));
+                // Who called may have gone.
+                let _sent =
+                    context.send_progress(report.map_err(|_| RpcError::internal_error("no report"))?).await;
+            }
+        }
+        Ok(CallToolResult::text("done"))
+    }
+}
+
+struct World<'a> {
+    router: axum::Router,
+    choices: Choices<'a>,
+    open: Vec<Connection>,
+    /// The ids of sessions that were seen in answers.
+    sessions: Vec<String>,
+}
+
+struct Connection {
+    stream: DuplexStream,
+    /// What has come and was not looked at.
+    received: Vec<u8>,
+    /// Whether only whole requests were written, so that each answer can be held against the rules.
+    orderly: bool,
+}
+
+impl World<'_> {
+    fn connect(&self) -> Connection {
+        let (near, far) = tokio::io::duplex(8 * 1024);
+        let service = TowerToHyperService::new(self.router.clone());
+        tokio::spawn(async move {
+            // How it ends is for the client to see.
+            drop(http1::Builder::new().serve_connection(TokioIo::new(far), service).await);
+        });
+        Connection { stream: near, received: Vec::new(), orderly: true }
+    }
+
+    async fn step(&mut self) {
+        if self.open.len() < CONNECTIONS && (self.open.is_empty() || self.choices.below(4) == 0) {
+            let connection = self.connect();
+            self.open.push(connection);
+        }
+        let place = self.choices.below(self.open.len());
+        match self.choices.below(10) {
+            0..=4 => {
+                let text = self.request();
+                self.write(place, &text, true).await;
+            }
+            5 => {
+                let text = self.request();
+                let end = self.choices.below(256).min(text.len());
+                self.write(place, &text[..end], end == text.len()).await;
+                if self.choices.below(2) == 0 {
+                    drop(self.open.swap_remove(place));
+                }
+            }
+            6 => {
+                let bytes = self.choices.bytes(64).to_vec();
+                self.write(place, &bytes, false).await;
+            }
+            7 => self.read(place).await,
+            8 => drop(self.open.swap_remove(place)),
+            _ => tokio::time::sleep(Duration::from_millis(1 << self.choices.below(20))).await,
+        }
+    }
+
+    /// A request, mostly one that a client would make.
+    fn request(&mut self) -> Vec<u8> {
+        let session = match self.choices.below(4) {
+            0 => None,
+            1 => Some("nobody".to_owned()),
+            _ => self.sessions.last().cloned(),
+        };
+        let mut head = String::new();
+        if let Some(session) = &session {
+            head.push_str(&format!("mcp-session-id: {session}\r\nmcp-protocol-version: 2025-03-26\r\n"));
+        }
+        let accept =
+            ["application/json, text/event-stream", "application/json", "text/event-stream", "text/plain"];
+        head.push_str(&format!("accept: {}\r\n", accept[self.choices.below(8).min(3) % 4]));
+        match self.choices.below(12) {
+            0 | 1 => format!("GET /mcp HTTP/1.1\r\nhost: localhost\r\n{head}\r\n").into_bytes(),
+            2 => {
+                let event = self.choices.below(8);
+                format!("GET /mcp HTTP/1.1\r\nhost: localhost\r\n{head}last-event-id: {event}\r\n\r\n")
+                    .into_bytes()
+            }
+            3 => format!("DELETE /mcp HTTP/1.1\r\nhost: localhost\r\n{head}\r\n").into_bytes(),
+            _ => {
+                let body = self.body();
+                let kind = if self.choices.below(16) == 0 { "text/plain" } else { "application/json" };
+                format!(
+                    "POST /mcp HTTP/1.1\r\nhost: localhost\r\n{head}content-type: {kind}\r\ncontent-length: {}\r\n\r\n{body}",
+                    body.len()
+                )
+                .into_bytes()
+            }
+        }
+    }
+
+    fn body(&mut self) -> String {
+        let id = self.choices.below(16);
+        let message = match self.choices.below(10) {
+            0 | 1 => initialize(id),
+            2 => json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+            3 => call(id, "fast"),
+            4 => call(id, "slow"),
+            5 => json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }),
+            6 => {
+                json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } })
+            }
+            7 => json!({ "jsonrpc": "2.0", "id": id, "result": {} }),
+            8 => json!([call(id, "fast")]),
+            _ => return String::from_utf8_lossy(self.choices.bytes(64)).into_owned(),
+        };
+        message.to_string()
+    }
+
+    async fn write(&mut self, place: usize, bytes: &[u8], whole: bool) {
+        let Some(connection) = self.open.get_mut(place) else { return };
+        connection.orderly &= whole;
+        // A server that has closed the connection, or does not read now, is no mistake.
+        let written = connection.stream.write_all(bytes);
+        if tokio::time::timeout(Duration::from_millis(1), written).await.is_err() {
+            connection.orderly = false;
+        }
+        self.read(place).await;
+    }
+
+    /// Reads what there is now.
+    async fn read(&mut self, place: usize) {
+        let Some(connection) = self.open.get_mut(place) else { return };
+        let mut buffer = [0; 4096];
+        while let Ok(Ok(count @ 1..)) =
+            tokio::time::timeout(Duration::from_millis(1), connection.stream.read(&mut buffer)).await
+        {
+            connection.received.extend_from_slice(&buffer[..count]);
+        }
+        if !connection.orderly {
+            return;
+        }
+        let text = String::from_utf8_lossy(&connection.received).into_owned();
+        for line in text.lines() {
+            if let Some(rest) = line.strip_prefix("HTTP/1.1 ") {
+                let status: u16 = rest.split(' ').next().and_then(|status| status.parse().ok()).unwrap_or(0);
+                assert!(STATUSES.contains(&status), "the server says {line}");
+            }
+            if let Some(id) = line.strip_prefix("mcp-session-id: ")
+                && !self.sessions.iter().any(|known| known == id)
+            {
+                self.sessions.push(id.to_owned());
+            }
+        }
+    }
+
+    /// A whole session of a client that does everything right.
+    async fn serve_well(&mut self) {
+        let first = self.exchange("", &initialize(1)).await;
+        assert!(first.starts_with("HTTP/1.1 200"), "{first}");
+        let id = first
+            .lines()
+            .find_map(|line| line.strip_prefix("mcp-session-id: "))
+            .expect("a session has an id");
+        let head = format!("mcp-session-id: {id}\r\nmcp-protocol-version: 2025-03-26\r\n");
+        let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let second = self.exchange(&head, &told).await;
+        assert!(second.starts_with("HTTP/1.1 202"), "{second}");
+        let third = self.exchange(&head, &call(2, "slow")).await;
+        assert!(third.starts_with("HTTP/1.1 200") && third.contains("done"), "{third}");
+    }
+
+    async fn exchange(&self, head: &str, message: &Value) -> String {
+        let mut connection = self.connect();
+        let body = message.to_string();
+        let request = format!(
+            "POST /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\naccept: application/json, text/event-stream\r\n\
+             {head}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        connection.stream.write_all(request.as_bytes()).await.expect("the server takes a request");
+        let mut answer = Vec::new();
+        connection.stream.read_to_end(&mut answer).await.expect("the server answers");
+        String::from_utf8(answer).expect("an answer is text")
+    }
+}
+
+fn initialize(id: usize) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": {
+        "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": { "name": "fuzz", "version": "1" },
+    } })
+}
+
+fn call(id: usize, tool: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call",
+        "params": { "name": tool, "arguments": {}, "_meta": { "progressToken": 1 } } })
+}
