@@ -4,13 +4,12 @@
 //! types of bodies that are longer than a request and its reply. Refuses to follow anything but keys: a reply is tied
 //! by the id of its request.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, StateIndex, StateKind};
 
 use super::raw::{Raw, RawEdge, RawState, sign};
-use super::{CopyType, alone, minimise, ties};
+use super::{CopyType, alone, ties};
 use crate::checks::{channels, exchanges, refusals};
 use crate::diagnostic::Diagnostic;
 use crate::resolve::{Declarations, Resolution};
@@ -36,7 +35,7 @@ pub(super) fn no_steps(states: &[RawState], declarations: &Declarations, diagnos
 /// end in silence, and refusals that have their meaning already.
 ///
 /// All of this is judged by what can come before and after a step, so that an unfolded loop gets the verdict of the
-/// folded one.
+/// folded one. What asks whether a step leads back to where it is waits for the minimal automaton: [`confused`].
 pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) {
     if !states.iter().any(|place| place.body.is_some()) {
         return;
@@ -90,7 +89,6 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnosti
             }
         }
     }
-    confused(states, declarations, diagnostics);
 }
 
 /// The first edge that opens a copy in which each state is.
@@ -125,49 +123,66 @@ fn openers(states: &[RawState]) -> BTreeMap<(Direction, MessageIndex), Vec<&RawE
 }
 
 /// Reports steps that a copy may take before whoever sends them can know of the copy, and that move it: they may be
-/// meant for a copy before it, or stand alone.
-fn confused(states: &[RawState], declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) {
-    let mut seen: BTreeSet<Span> = BTreeSet::new();
-    let mut starts: BTreeSet<(usize, Direction, MessageIndex)> = BTreeSet::new();
-    for edge in states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn)) {
-        starts.insert((edge.target, edge.direction, edge.message));
+/// meant for a copy before it, or stand alone. The states are those of the minimal automaton, refusals included, so that a
+/// step moves exactly if it leads to another state.
+pub(super) fn confused(raw: &Raw, declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) {
+    if declarations.keys.is_empty() {
+        return;
     }
+    let states = &raw.states;
+    let openers = openers(states);
+    let late = [Direction::Send, Direction::Receive].map(|by| (by, late(states, &openers, declarations, by)));
     let fresh = ties::Fresh::new(states, declarations);
-    // Whether a step moves its copy: to a state that behaves otherwise.
-    let classes = OnceCell::new();
-    let moves = |from: usize, to: usize| {
-        let classes = classes.get_or_init(|| minimise::classes(states));
-        from != to && classes.get(from) != classes.get(to)
-    };
-    for (start, by, opener) in starts {
-        let cancellable = declarations.message(opener).is_some_and(|message| message.table.cancellable);
-        // What the other side may still be sending when the opener ends a copy.
-        let ending = walk(states, [start], |_| true).into_iter().filter(|state| {
-            cancellable
-                || states.get(*state).is_some_and(|place| {
-                    place.edges.iter().any(|edge| edge.direction == by && is_end(states, edge.target))
-                })
-        });
-        let late: BTreeSet<MessageIndex> = walk(states, ending, |edge| edge.direction != by)
-            .into_iter()
-            .filter_map(|state| states.get(state))
-            .flat_map(|place| place.edges.iter().filter(|edge| edge.direction != by))
-            .map(|edge| edge.message)
-            .collect();
+    let mut seen: BTreeSet<Span> = BTreeSet::new();
+    let starts: BTreeSet<(usize, Direction)> =
+        openers.values().flatten().map(|edge| (edge.target, edge.direction)).collect();
+    for (start, by) in starts {
+        let late = late.iter().find(|(way, _)| *way == by).map(|(_, late)| late);
         for state in walk(states, [start], |edge| edge.direction == by) {
             let edges = states.get(state).map_or(&[][..], |place| &place.edges);
-            for edge in edges.iter().filter(|edge| edge.direction != by) {
-                let Some(message) = declarations.message(edge.message) else { continue };
+            let moves = |edge: &&RawEdge| !edge.spawn && edge.direction != by && edge.target != state;
+            for edge in edges.iter().filter(moves) {
+                let Some(message) = declarations.message(edge.message).filter(|found| ties::needs_key(found))
+                else {
+                    continue;
+                };
                 let open = alone::is_open(declarations, edge.message);
-                let own = matches!(message.table.kind, Kind::Request | Kind::Notification);
-                let late = late.contains(&edge.message) && !fresh.ties(edge.message, by);
-                if own && (open || late) && moves(state, edge.target) && seen.insert(edge.span) {
+                let late = late.is_some_and(|late| late.contains(&edge.message));
+                let mistaken = open || late && !fresh.ties(edge.message, by);
+                if mistaken && seen.insert(edge.span) {
                     let action = format!("{}{}", sign(edge.direction), message.table.name);
                     diagnostics.push(channels::could_be_another(edge.span, &action, open));
                 }
             }
         }
     }
+}
+
+/// What one side may still be sending in a copy of any kind when the other has ended it, by a step or by cancelling the
+/// request that opened it. `by` is the way of what ends the copy.
+fn late(
+    states: &[RawState],
+    openers: &BTreeMap<(Direction, MessageIndex), Vec<&RawEdge>>,
+    declarations: &Declarations,
+    by: Direction,
+) -> BTreeSet<MessageIndex> {
+    let mut ended: BTreeSet<usize> = BTreeSet::new();
+    let ends = |place: &RawState| {
+        let mut steps = place.edges.iter().filter(|edge| edge.direction == by && !edge.spawn);
+        steps.any(|edge| is_end(states, edge.target))
+    };
+    let all = walk(states, openers.values().flatten().map(|edge| edge.target), |_| true);
+    ended.extend(all.into_iter().filter(|state| states.get(*state).is_some_and(ends)));
+    let cancellable = openers.values().flatten().filter(|opener| {
+        let message = declarations.message(opener.message);
+        opener.direction == by && message.is_some_and(|message| message.table.cancellable)
+    });
+    ended.extend(walk(states, cancellable.map(|opener| opener.target), |_| true));
+    let on = walk(states, ended, |edge| edge.direction != by);
+    let places = on.into_iter().filter_map(|state| states.get(state));
+    let edges =
+        places.flat_map(|place| place.edges.iter().filter(|edge| edge.direction != by && !edge.spawn));
+    edges.map(|edge| edge.message).collect()
 }
 
 fn is_end(states: &[RawState], state: usize) -> bool {

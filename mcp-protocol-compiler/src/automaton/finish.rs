@@ -30,12 +30,20 @@ fn build_raw(resolution: &Resolution, role: &Role, diagnostics: &mut Vec<Diagnos
         let message = resolution.declarations.message(edge.message);
         message.is_some_and(|message| message.table.kind == Kind::Request)
     };
-    if !written.states.iter().flat_map(|state| &state.edges).any(asked) {
-        return Some(in_order(written));
+    let before = errors(diagnostics);
+    let complete = match written.states.iter().flat_map(|state| &state.edges).any(asked) {
+        true => minimise::minimise(refuse::refuse(&written, &resolution.declarations, diagnostics)),
+        false => written,
+    };
+    // Where a refusal has no place its edge is missing, and states may seem to differ.
+    if errors(diagnostics) == before {
+        copies::confused(&complete, &resolution.declarations, diagnostics);
     }
-    let complete = refuse::refuse(&written, &resolution.declarations, diagnostics);
-    drop(written);
-    Some(in_order(minimise::minimise(complete)))
+    Some(in_order(complete))
+}
+
+fn errors(diagnostics: &[Diagnostic]) -> usize {
+    diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
 }
 
 /// Renumbers the states in order of appearance, those of `*` bodies last, and leaves out what cannot be reached.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcp_protocol_machine::protocol::{Kind, MessageIndex, Origin, StateKind};
 
 use super::cancel;
+use super::minimise::classes;
 use super::open::{OpenSet, OpenSets};
 use super::raw::{Open, Raw, RawEdge, RawState, answer, end_of_copies, sign};
 use crate::checks::refusals;
@@ -39,9 +40,49 @@ impl Key {
     }
 }
 
+/// Which steps leave a state as it is, so that a request stays the last one.
+///
+/// A step to another state may lead to the same one once refusals are implied: the one state has a refusal written that
+/// the other has implied. Whether that is so shows when all refusals are there. Steps are taken to be such loops as long
+/// as nothing but refusals tells their ends apart, and those that turn out to be none are remembered.
+#[derive(Default)]
+struct Loops {
+    /// The class of each state, refusals left out of account; nothing where no refusal is written.
+    classes: Vec<usize>,
+    /// Steps that do move.
+    moves: BTreeSet<(usize, usize)>,
+}
+
+/// How often steps that turned out to move are looked for. Steps that still may not be loops then count as moving.
+const MOST_ROUNDS: usize = 4;
+
+impl Loops {
+    fn new(raw: &Raw, declarations: &Declarations) -> Loops {
+        let refusal = |edge: &RawEdge| {
+            let message = declarations.message(edge.message);
+            message.is_some_and(|message| matches!(message.table.kind, Kind::Refusal { .. }))
+        };
+        if !raw.states.iter().any(|place| place.edges.iter().any(refusal)) {
+            return Loops::default();
+        }
+        let mut states = raw.states.clone();
+        states.iter_mut().for_each(|place| place.edges.retain(|edge| !refusal(edge)));
+        Loops { classes: classes(&states), moves: BTreeSet::new() }
+    }
+
+    /// Whether a step to another state may be a loop.
+    fn may_be(&self, from: usize, to: usize) -> bool {
+        let class = |state: usize| self.classes.get(state);
+        class(from).is_some() && class(from) == class(to) && !self.moves.contains(&(from, to))
+    }
+}
+
 struct Refuser<'a> {
     raw: &'a Raw,
     declarations: &'a Declarations,
+    loops: &'a Loops,
+    /// Steps to another state of the written automaton that were taken for loops.
+    assumed: Vec<(usize, usize)>,
     states: Vec<RawState>,
     sets: OpenSets,
     keys: Map<Key, usize>,
@@ -55,9 +96,29 @@ struct Refuser<'a> {
 
 /// Adds the implied edges.
 pub(super) fn refuse(raw: &Raw, declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) -> Raw {
+    let mut loops = Loops::new(raw, declarations);
+    for _ in 0..MOST_ROUNDS {
+        if let Some(found) = refuse_with(raw, declarations, &mut loops, diagnostics) {
+            return found;
+        }
+    }
+    let mut none = Loops::default();
+    refuse_with(raw, declarations, &mut none, diagnostics).unwrap_or_default()
+}
+
+/// The same with what is known of loops; nothing if a step turns out to move, which is known then.
+fn refuse_with(
+    raw: &Raw,
+    declarations: &Declarations,
+    loops: &mut Loops,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Raw> {
+    let mut found = Vec::new();
     let mut refuser = Refuser {
         raw,
         declarations,
+        loops,
+        assumed: Vec::new(),
         states: Vec::new(),
         sets: OpenSets::default(),
         keys: Map::default(),
@@ -68,12 +129,27 @@ pub(super) fn refuse(raw: &Raw, declarations: &Declarations, diagnostics: &mut V
     };
     let start = refuser.state(Key::start(raw.start), None);
     while let Some(state) = refuser.waiting.pop() {
-        refuser.expand(state, diagnostics);
+        refuser.expand(state, &mut found);
     }
     let mut result = Raw { states: refuser.states, start };
+    if !refuser.assumed.is_empty() {
+        let classes = classes(&result.states);
+        let written = |state: &usize| refuser.reached.get(*state).map(|(key, _)| key.state);
+        let moves: Vec<(usize, usize)> = refuser
+            .assumed
+            .iter()
+            .filter(|(from, to)| classes.get(*from) != classes.get(*to))
+            .filter_map(|(from, to)| Some((written(from)?, written(to)?)))
+            .collect();
+        if !moves.is_empty() {
+            loops.moves.extend(moves);
+            return None;
+        }
+    }
     let openers: Vec<Option<Open>> = refuser.reached.iter().map(|(key, _)| key.opener).collect();
-    cancel::add(&mut result, &openers, declarations, diagnostics);
-    result
+    cancel::add(&mut result, &openers, declarations, &mut found);
+    diagnostics.append(&mut found);
+    Some(result)
 }
 
 /// A request that is answered in a state: the first edge with its reply, and whether its refusal is written.
@@ -122,8 +198,11 @@ impl<'a> Refuser<'a> {
         let Some(place) = raw.states.get(key.state) else { return };
         let mut edges = Vec::with_capacity(place.edges.len() + 1);
         for edge in &place.edges {
-            let after = self.after(number, key, edge);
+            let (after, assumed) = self.after(number, key, edge);
             let target = self.state(after, Some((number, edge)));
+            if assumed {
+                self.assumed.push((number, target));
+            }
             edges.push(RawEdge { target, ..edge.clone() });
         }
         for (open, answered) in answered(&place.edges, self.declarations) {
@@ -138,15 +217,20 @@ impl<'a> Refuser<'a> {
         }
     }
 
-    /// Where an edge leads, and which requests are open there.
-    fn after(&mut self, number: usize, key: Key, edge: &RawEdge) -> Key {
+    /// Where an edge leads, and which requests are open there; whether it is only assumed to be a loop.
+    fn after(&mut self, number: usize, key: Key, edge: &RawEdge) -> (Key, bool) {
         let kind = self.declarations.message(edge.message).map(|message| message.table.kind);
         let request = (kind == Some(Kind::Request)).then_some((edge.direction, edge.message));
         if edge.spawn {
-            return Key { opener: request, ..Key::start(edge.target) };
+            return (Key { opener: request, ..Key::start(edge.target) }, false);
         }
         if edge.target == key.state {
-            return key;
+            return (key, false);
+        }
+        // Requests and replies change what is open, and lead back to no state.
+        if kind == Some(Kind::Notification) && key.last.is_some() && self.loops.may_be(key.state, edge.target)
+        {
+            return (Key { state: edge.target, ..key }, true);
         }
         let mut after = Key { state: edge.target, last: request.map(|open| (open, number)), ..key };
         if let Some((open, _)) = key.last {
@@ -157,7 +241,7 @@ impl<'a> Refuser<'a> {
             after.lost = self.sets.without(after.lost, answered);
             after.opener = after.opener.filter(|opener| *opener != answered);
         }
-        after
+        (after, false)
     }
 
     /// The edge of one request's refusal, where its reply may come.

@@ -69,6 +69,30 @@ fn the_id_of_the_opening_request_is_never_mistaken_for_one_before_it() {
 }
 
 #[test]
+fn what_is_late_for_one_kind_of_copy_may_be_taken_for_another_kind() {
+    let declarations = "notification A \"a\" (_)\nnotification B \"b\" (_)\nnotification N \"n\" (_)\n\
+        notification M \"m\" (_)\nnotification Stop \"stop\" (_)\n\
+        key k = A.k | B.k | N.k | M.k | Stop.k\nclient C\nserver S = dual C\nC = *Copy\n";
+    accepted(&format!(
+        "{declarations}Copy = !A . ( rec x . ( ?N . x ⊕ !Stop . End ) ) ⊕ !B . ?M . ?N . End\n"
+    ));
+    refused(
+        &format!("{declarations}Copy = !A . ( rec x . ( ?N . x ⊕ !Stop . End ) ) ⊕ !B . ?N . ?M . End\n"),
+        "S0407",
+    );
+}
+
+#[test]
+fn a_step_between_a_written_and_an_implied_refusal_leads_back() {
+    let declarations = "notification N \"n\" (_)\nrequest Q \"q\" (_) -> R (_)\nclient C\nC = Loop\n";
+    accepted(&format!("{declarations}Loop = !Q . ( rec y . ( ?R . Loop & ?N . y ) )\n"));
+    let written = "?R . Loop & ?QError . Loop & ?N . ( rec y . ( ?R . Loop & ?N . y ) )";
+    accepted(&format!("{declarations}Loop = !Q . ( {written} )\n"));
+    let elsewhere = "?R . Loop & ?QError . End & ?N . ( rec y . ( ?R . Loop & ?N . y ) )";
+    refused(&format!("{declarations}Loop = !Q . ( {elsewhere} )\n"), "S0306");
+}
+
+#[test]
 fn what_ties_a_step_may_differ_from_way_to_way() {
     let declarations = "notification A \"a\" (_)\nnotification B \"b\" (_)\nnotification N \"n\" (_)\n\
         key j = A.j | N.j\nkey k = B.k | N.k\nclient C\nC = *Copy\n";

@@ -1,0 +1,116 @@
+//! Changes many texts, and compares what comes out.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::behaviour::Behaviour;
+use crate::random::Random;
+use crate::texts::{self, Source};
+use crate::transforms::CHANGES;
+
+/// How many changes are made to one text, one after the other.
+const MOST_CHANGES: usize = 4;
+
+/// The seeds of a run: from `METAMORPHIC_SEED` on, as many as `METAMORPHIC_CASES` says.
+fn seeds(usual: u64) -> std::ops::Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let first = number("METAMORPHIC_SEED").unwrap_or(0);
+    first..first + number("METAMORPHIC_CASES").unwrap_or(usual)
+}
+
+/// What was seen in many cases.
+#[derive(Debug, Default)]
+struct Counts {
+    texts: u64,
+    accepted: u64,
+    with_sessions: u64,
+    messages: u64,
+    changes: BTreeMap<String, u64>,
+}
+
+/// Changes one text a few times. Each change is compared with the text before it, so that a failure is about one.
+fn compare(source: Source, random: &mut Random, counts: &mut Counts) -> Result<(), String> {
+    let Source { entry, mut files } = source;
+    let mut before = Behaviour::new(&files, &entry);
+    counts.texts += 1;
+    counts.accepted += u64::from(before.is_accepted());
+    counts.with_sessions += u64::from(before.has_sessions());
+    for _ in 0..1 + random.below(MOST_CHANGES) {
+        let Some(change) = random.one(CHANGES).copied() else { continue };
+        if !change.make(&mut files, random) {
+            continue;
+        }
+        let after = Behaviour::new(&files, &entry);
+        if after.text == before.text {
+            continue;
+        }
+        *counts.changes.entry(format!("{change:?}")).or_default() += 1;
+        let what =
+            before.differs(&after).or_else(|| before.judges_otherwise(&after, random, &mut counts.messages));
+        if let Some(what) = what {
+            return Err(format!(
+                "{change:?}: {what}\n-- before:\n{}\n-- after:\n{}",
+                before.text, after.text
+            ));
+        }
+        before = after;
+    }
+    Ok(())
+}
+
+#[test]
+fn random_texts_mean_what_they_meant() {
+    let seeds = seeds(300);
+    let mut counts = Counts::default();
+    let (mut failures, mut smallest) =
+        (BTreeMap::<String, Vec<u64>>::new(), BTreeMap::<String, String>::new());
+    for seed in seeds.clone() {
+        let mut random = Random::new(seed);
+        let source = texts::random(&mut random, seed);
+        if let Err(what) = compare(source, &mut random, &mut counts) {
+            let class = what.lines().next().unwrap_or_default().to_owned();
+            failures.entry(class.clone()).or_default().push(seed);
+            let what = format!("seed {seed}: {what}");
+            let known = smallest.entry(class).or_insert_with(|| what.clone());
+            if what.len() < known.len() {
+                *known = what;
+            }
+        }
+    }
+    println!("seeds {seeds:?}: {counts:?}");
+    if !failures.is_empty() {
+        let mut told = String::new();
+        for (class, seeds) in &failures {
+            writeln!(
+                told,
+                "{} times, seeds {:?}: {}",
+                seeds.len(),
+                &seeds[..seeds.len().min(10)],
+                smallest[class]
+            )
+            .unwrap();
+        }
+        panic!("{told}");
+    }
+    if counts.texts >= 300 {
+        assert!(counts.accepted * 3 > counts.texts && counts.accepted * 20 < counts.texts * 19, "{counts:?}");
+        assert!(counts.messages > 1_000, "{counts:?}");
+    }
+}
+
+#[test]
+fn protocols_of_the_project_mean_what_they_meant() {
+    let mut counts = Counts::default();
+    for (place, source) in (0..).zip(texts::shipped()) {
+        let entry = source.entry.clone();
+        for seed in seeds(6).take(12) {
+            let mut random = Random::new(seed * 1_000 + place);
+            let source = Source { entry: entry.clone(), files: source.files.clone() };
+            if let Err(what) = compare(source, &mut random, &mut counts) {
+                panic!("{}, seed {seed}: {what}", entry.display());
+            }
+        }
+    }
+    println!("{counts:?}");
+    assert!(counts.accepted > 60 && counts.messages > 500, "{counts:?}");
+}

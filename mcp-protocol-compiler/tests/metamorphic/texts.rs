@@ -1,0 +1,112 @@
+//! Where texts come from: the random protocols of the checker's oracle, the random automata of the relations' oracle
+//! written as text, and the protocols of this project.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use mcp_protocol_compiler::ast::File;
+use mcp_protocol_compiler::source::SourceMap;
+use mcp_protocol_compiler::{compile, parser};
+
+use crate::protocols;
+use crate::random::Random;
+use crate::relation::tests::graphs;
+use crate::transforms::spoil;
+use crate::tree::Files;
+
+/// A protocol as trees.
+pub(crate) struct Source {
+    pub(crate) entry: PathBuf,
+    pub(crate) files: Files,
+}
+
+/// A random text, which may have mistakes in it.
+pub(crate) fn random(random: &mut Random, seed: u64) -> Source {
+    let text = match random.below(10) {
+        0..4 => protocols::write(random),
+        4..8 => graphs::write(seed),
+        _ => channels(random),
+    };
+    let entry = PathBuf::from("random.session");
+    let mut files = Files::from([(entry.clone(), parsed(&entry, text.into_bytes()))]);
+    if random.percent(40) {
+        for _ in 0..1 + random.below(2) {
+            spoil(&mut files, random);
+        }
+    }
+    Source { entry, files }
+}
+
+/// Channels side by side with requests of either role, many of which may be cancelled; the server lists its channels in
+/// an order of its own.
+fn channels(random: &mut Random) -> String {
+    let mut text = String::from("notification Cancelled \"cancelled\" (P) cancels id\nclient C\nserver S\n");
+    let (mut client, mut server) = (Vec::new(), Vec::new());
+    for number in 0..2 + random.below(3) {
+        let modifier = if random.percent(70) { " cancellable" } else { "" };
+        writeln!(text, "request A{number} \"a{number}\" (P) -> R{number} (P){modifier}").unwrap();
+        writeln!(text, "notification T{number} \"t{number}\" (P)").unwrap();
+        let (out, back) = if random.percent(60) { ('!', '?') } else { ('?', '!') };
+        let mut branches = vec![format!("{out}A{number} . {back}R{number} . x")];
+        if random.percent(50) {
+            branches.push(format!("{out}T{number} . x"));
+        }
+        if random.percent(30) {
+            branches.push("End".to_owned());
+        }
+        let operator = |internal: bool| if internal { " ⊕ " } else { " & " };
+        let channel = format!("rec x . ( {} )", branches.join(operator(out == '!')));
+        let flipped = channel.chars().map(|character| match character {
+            '!' => '?',
+            '?' => '!',
+            '⊕' => '&',
+            '&' => '⊕',
+            other => other,
+        });
+        server.insert(random.below(server.len() + 1), flipped.collect::<String>());
+        client.push(channel);
+    }
+    writeln!(text, "C = ({})\nS = ({})", client.join(", "), server.join(", ")).unwrap();
+    text
+}
+
+/// Every `.session` file of the project that is more than a part of another one.
+pub(crate) fn shipped() -> Vec<Source> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut found = Vec::new();
+    let folders = ["protocols", "tests/examples", "tests/protocols", "mcp-protocol-compiler/tests/generate"];
+    let folders = folders.into_iter().chain(["mcp-runtime/tests/sessions"]);
+    let mut waiting: Vec<PathBuf> = folders.map(|folder| root.join(folder)).collect();
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                waiting.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "session") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found.into_iter().map(open).collect()
+}
+
+/// A file and what it imports.
+fn open(entry: PathBuf) -> Source {
+    let mut files = Files::new();
+    compile(&entry, &mut |path| {
+        let bytes = std::fs::read(path)?;
+        files.insert(path.to_owned(), parsed(path, bytes.clone()));
+        Ok(bytes)
+    })
+    .unwrap();
+    Source { entry, files }
+}
+
+/// The tree of a text. Comments and empty lines stand at places in it, which a change would move.
+fn parsed(path: &Path, bytes: Vec<u8>) -> File {
+    let mut sources = SourceMap::new();
+    let (file, _) = sources.add_bytes(path, bytes);
+    let (file, _) = parser::parse(&sources, file);
+    File { comments: Vec::new(), empty_lines: Vec::new(), ..file }
+}
