@@ -149,6 +149,25 @@ async fn a_server_and_a_client() {
     listening.await.unwrap().unwrap();
 }
 
+/// Who asks, as a layer in front of the server has found out.
+#[derive(Clone)]
+struct User {
+    name: String,
+}
+
+#[test]
+fn limits_are_set() {
+    use std::net::IpAddr;
+
+    let options = ServerOptions::new()
+        .max_bytes(256 * 1024 * 1024)
+        .client_share(20)
+        .trusted_proxies([IpAddr::from([10, 0, 0, 1])])
+        .principal(|request| request.extensions.get::<User>().map(|user| user.name.clone()));
+    assert_eq!((options.client_share, options.trusted_proxies.len()), (20, 1));
+    assert_eq!(User { name: "ada".to_owned() }.name, "ada");
+}
+
 fn squeezed(code: &str) -> String {
     code.chars().filter(|character| !character.is_whitespace()).collect()
 }
@@ -158,9 +177,9 @@ fn the_server_and_the_client_of_the_page_are_here() {
     let page = include_str!("../../../docs/http.md");
     let here = squeezed(include_str!("guide.rs"));
     let examples: Vec<&str> =
-        page.split("```rust\n").skip(1).filter_map(|block| block.split("```").next()).take(4).collect();
+        page.split("```rust\n").skip(1).filter_map(|block| block.split("```").next()).take(5).collect();
     for code in &examples {
         assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
     }
-    assert_eq!(examples.len(), 4);
+    assert_eq!(examples.len(), 5);
 }

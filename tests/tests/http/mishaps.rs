@@ -7,7 +7,9 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
 use http_body::Frame;
-use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpError, ListenOptions, ServerOptions};
+use mcp_runtime::transport::http::{
+    ClientOptions, HttpClient, HttpConnections, HttpError, ListenOptions, ServerOptions,
+};
 use mcp_runtime::{Error, Reason, Renewal};
 use serde_json::{Value, json};
 
@@ -390,11 +392,17 @@ async fn redirects_are_not_followed() {
             _ => greeting(asked).unwrap_or_else(|| fake::status(405)),
         })
         .await;
-        let (session, _) = ready(transport(&server.url())).await.unwrap();
-        let error = session.call_tool(call("x")).await.unwrap_err();
-        assert!(matches!(cause(&error), HttpError::Status { status: 307, .. }), "{error:?}");
-        session.close().await.unwrap();
-        assert!(elsewhere.seen.lock().unwrap().is_empty(), "nobody else is told the id of the session");
+        // A client of the program's own would follow them, as reqwest does unless it is told otherwise.
+        let follows = reqwest::Client::builder().redirect(reqwest::redirect::Policy::limited(10));
+        let own = HttpConnections::build(follows).unwrap();
+        let own = HttpClient::with_connections(own, &server.url()).unwrap();
+        for client in [transport(&server.url()), own] {
+            let (session, _) = ready(client.header("x-api-key", "secret").unwrap()).await.unwrap();
+            let error = session.call_tool(call("x")).await.unwrap_err();
+            assert!(matches!(cause(&error), HttpError::Status { status: 307, .. }), "{error:?}");
+            session.close().await.unwrap();
+        }
+        assert!(elsewhere.seen.lock().unwrap().is_empty(), "no other server is told anything");
     })
     .await;
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use axum::http::HeaderMap;
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient};
-use mcp_runtime::transport::http::{ClientOptions, SessionProvider};
+use mcp_runtime::transport::http::{ClientOptions, HeaderProvider, HttpError, SessionProvider};
 use mcp_runtime::{Error, Resumed};
 use serde_json::json;
 use tokio::sync::watch;
@@ -181,6 +182,59 @@ async fn a_call_that_goes_through_while_the_stream_is_being_refused_has_it_asked
         refuse.send_replace(true);
         until(&mut seen, "GET").await;
         session.close().await.unwrap();
+    })
+    .await;
+}
+
+/// Numbers requests, up to a limit.
+struct Numbered {
+    next: AtomicUsize,
+    most: usize,
+}
+
+/// There is no other number.
+#[derive(Debug, thiserror::Error)]
+#[error("the token has expired")]
+struct Expired;
+
+impl HeaderProvider for Numbered {
+    type Error = Expired;
+
+    async fn headers(&self) -> Result<HeaderMap, Expired> {
+        let number = self.next.fetch_add(1, Ordering::SeqCst);
+        if number >= self.most {
+            return Err(Expired);
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert("x-token", number.to_string().parse().unwrap());
+        Ok(headers)
+    }
+}
+
+#[tokio::test]
+async fn headers_are_asked_for_before_each_request() {
+    guarded(async {
+        let server = Fake::start(|asked, _| match asked.what() {
+            "initialize" => fake::hello(asked, "2025-03-26", super::tools(), "s1"),
+            "notifications/initialized" => fake::status(202),
+            "tools/call" => fake::result(asked, json!({ "content": [{ "type": "text", "text": "fine" }] })),
+            _ => fake::status(405),
+        })
+        .await;
+        let numbered = Numbered { next: AtomicUsize::new(0), most: 5 };
+        let quiet = ClientOptions::default().listen(false);
+        let client = transport(&server.url()).options(quiet).header("x-token", "old").unwrap();
+        let (session, _) = super::ready(client.headers_from(numbered)).await.unwrap();
+        for _ in 0..3 {
+            assert_eq!(said(&session.call_tool(call("x")).await.unwrap()), "fine");
+        }
+        // Without headers nothing is sent, and the session lives on.
+        let error = session.call_tool(call("x")).await.unwrap_err();
+        assert!(matches!(error.http(), Some(HttpError::Headers(_))), "{error:?}");
+        assert!(error.to_string().contains("the token has expired"), "{error}");
+        let tokens: Vec<String> =
+            server.seen.lock().unwrap().iter().map(|asked| asked.header("x-token").to_owned()).collect();
+        assert_eq!(tokens, ["0", "1", "2", "3", "4"]);
     })
     .await;
 }

@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpServer, ListenOptions, ServerOptions};
+use mcp_runtime::transport::http::{
+    ClientOptions, HttpClient, HttpConnections, HttpServer, ListenOptions, ServerOptions,
+};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -26,17 +28,15 @@ async fn a_session_goes_through_the_proxy_of_a_client_of_one_s_own() {
         let desk = Desk::listening_with(options, ListenOptions::default()).await;
         let proxy = Proxy::to(desk.address()).await;
         let own = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .proxy(reqwest::Proxy::http(format!("http://{}", proxy.address)).unwrap())
-            .build()
-            .unwrap();
-        let client = HttpClient::with_client(own.clone(), "http://mcp.invalid/mcp").unwrap();
+            .proxy(reqwest::Proxy::http(format!("http://{}", proxy.address)).unwrap());
+        let own = HttpConnections::build(own).unwrap();
+        let client = HttpClient::with_connections(own.clone(), "http://mcp.invalid/mcp").unwrap();
         let (session, reports) = ready(client).await.unwrap();
         tokio::spawn(session.incoming().serve(Roots));
         assert_eq!(said(&session.call_tool(call("echo")).await.unwrap()), "hello");
         assert_eq!(said(&session.call_tool(call("ask")).await.unwrap()), "2 roots");
         // Another session may share the client, and with it the connections.
-        let other = HttpClient::with_client(own, "http://mcp.invalid/mcp").unwrap();
+        let other = HttpClient::with_connections(own, "http://mcp.invalid/mcp").unwrap();
         let (other, _) = ready(other).await.unwrap();
         assert_eq!(said(&other.call_tool(call("echo")).await.unwrap()), "hello");
         assert_eq!(desk.server.sessions(), 2);

@@ -16,7 +16,9 @@ mod pieces;
 pub mod server;
 
 #[cfg(feature = "http-client")]
-pub use client::{ClientOptions, HttpClient, HttpClientError, HttpError, SessionProvider};
+pub use client::{
+    ClientOptions, HeaderProvider, HttpClient, HttpClientError, HttpConnections, HttpError, SessionProvider,
+};
 #[cfg(feature = "http-server")]
 pub use server::{Allowed, HttpServer, HttpSession, Identify, ListenOptions, ServerOptions};
 

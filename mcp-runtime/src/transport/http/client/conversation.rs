@@ -9,16 +9,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use reqwest::Method;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, RequestBuilder, Response};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::error::HttpError;
 use super::message::Message;
 use super::options::ClientOptions;
-use super::provider::AnyProvider;
+use super::provider::{AnyHeaderProvider, AnyProvider};
 use super::renewal::Beginning;
 use super::running::{Over, Requests};
 use super::{HttpClient, posting};
@@ -76,6 +77,7 @@ pub(super) struct Conversation {
     pub(super) client: reqwest::Client,
     url: reqwest::Url,
     headers: HeaderMap,
+    header_provider: Option<Arc<dyn AnyHeaderProvider>>,
     pub(super) options: ClientOptions,
     pub(super) provider: Option<Arc<dyn AnyProvider>>,
     pub(super) endpoint: Arc<dyn Endpoint>,
@@ -103,7 +105,7 @@ impl std::fmt::Debug for Conversation {
 
 impl Conversation {
     pub(super) fn new(client: HttpClient, endpoint: Arc<dyn Endpoint>) -> Arc<Conversation> {
-        let HttpClient { client, url, headers, options, provider } = client;
+        let HttpClient { client, url, headers, header_provider, options, provider } = client;
         let version = options.protocol_version.clone().or_else(|| endpoint.agreed_version());
         let version = version.and_then(|text| HeaderValue::from_str(&text).ok());
         let opened = provider.is_some();
@@ -112,6 +114,7 @@ impl Conversation {
             client,
             url,
             headers,
+            header_provider,
             options,
             provider,
             endpoint,
@@ -143,13 +146,28 @@ impl Conversation {
         tasks.spawn_on(task, &self.runtime);
     }
 
-    /// A request with its head, which names the session.
-    pub(super) fn request(&self, method: Method, identity: &Identity) -> reqwest::RequestBuilder {
+    /// Sends a request whose head names the session, with what `add` adds to it.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        identity: &Identity,
+        add: impl FnOnce(RequestBuilder) -> RequestBuilder + Send,
+    ) -> Result<Response, HttpError> {
+        let provided = match &self.header_provider {
+            Some(provider) => provider.provide().await.map_err(HttpError::Headers)?,
+            None => HeaderMap::new(),
+        };
+        Ok(add(self.request(method, identity, provided)).send().await?)
+    }
+
+    fn request(&self, method: Method, identity: &Identity, provided: HeaderMap) -> RequestBuilder {
         let accepts = if method == Method::GET { EVENT_STREAM } else { EITHER };
         let posts = method == Method::POST;
         let mut request = reqwest::Request::new(method, self.url.clone());
         let headers = request.headers_mut();
         headers.clone_from(&self.headers);
+        headers.extend(provided);
+        headers.values_mut().for_each(|value| value.set_sensitive(true));
         headers.insert(ACCEPT, HeaderValue::from_static(accepts));
         if posts {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
@@ -160,7 +178,7 @@ impl Conversation {
         if let Some(version) = &identity.version {
             headers.insert(VERSION, version.clone());
         }
-        reqwest::RequestBuilder::from_parts(self.client.clone(), request)
+        RequestBuilder::from_parts(self.client.clone(), request)
     }
 
     /// The session, as it is to be named in the next request. That a message is made in it counts from this call on.
@@ -321,13 +339,11 @@ impl Conversation {
     /// Tells the server that a session is over.
     async fn delete(&self, identity: Option<Identity>) {
         let Some(identity) = identity else { return };
-        let request = self.request(Method::DELETE, &identity);
+        let deleting = self.send(Method::DELETE, &identity, |request| request);
         // A server may not permit this, or be gone; either way there is nothing more to be done.
-        match tokio::time::timeout(self.options.delete_within, request.send()).await {
+        match tokio::time::timeout(self.options.delete_within, deleting).await {
             Ok(Ok(response)) => tracing::debug!(status = %response.status(), "the session was deleted"),
-            Ok(Err(error)) => {
-                tracing::debug!(error = %error.without_url(), "the session was not deleted");
-            }
+            Ok(Err(error)) => tracing::debug!(%error, "the session was not deleted"),
             Err(_) => tracing::debug!("the session was not deleted in time"),
         }
     }

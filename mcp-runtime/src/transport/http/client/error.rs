@@ -5,6 +5,7 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
 
 use reqwest::header::WWW_AUTHENTICATE;
 use reqwest::{Response, StatusCode};
@@ -23,6 +24,9 @@ pub enum HttpError {
     /// The request failed.
     #[error("{}: {}", if .0.is_connect() { "the server cannot be reached" } else { "the request failed" }, innermost(.0))]
     Request(#[source] reqwest::Error),
+    /// The program's [`HeaderProvider`](super::HeaderProvider) has no headers for the request.
+    #[error("there are no headers for the request: {0}")]
+    Headers(#[source] Arc<dyn StdError + Send + Sync>),
     /// The address begins with `https://`, and nothing that was compiled in can speak that.
     #[error("the server cannot be reached: `https` needs the feature `http-client-tls` of `mcp-runtime`")]
     NoTls(#[source] reqwest::Error),

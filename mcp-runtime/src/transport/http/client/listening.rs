@@ -43,13 +43,13 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
             // Another session knows nothing of this one's events.
             (last, opened) = (None, false);
         }
-        let mut request = conversation.request(Method::GET, &identity);
-        if let Some(last) = &last {
-            request = request.header(LAST_EVENT_ID, last);
-        }
+        let opening = conversation.send(Method::GET, &identity, |request| match &last {
+            Some(last) => request.header(LAST_EVENT_ID, last),
+            None => request,
+        });
         let mut generations = conversation.generations.subscribe();
         let answer = tokio::select! {
-            answer = request.send() => answer,
+            answer = opening => answer,
             // Some servers begin an answer with its first event only.
             _ = generations.wait_for(|now| *now > identity.generation) => continue,
         };

@@ -9,11 +9,13 @@
 //! forgets the session later, the beginning is said once more, without the program's doing, as long as there is only
 //! one way to say it. Or a [`SessionProvider`] names it, because the session belongs to somebody else.
 //!
-//! - `options.rs`, `provider.rs`, `error.rs`: settings; who names sessions; what can go wrong.
+//! - `options.rs`, `connections.rs`, `provider.rs`, `error.rs`: settings; what requests go over; who names sessions and
+//!   adds headers; what can go wrong.
 //! - `conversation.rs`, `message.rs`: what the requests of a session share; what is posted. `posting.rs`: POST.
 //!   `sending.rs`: a long message. `running.rs`: what ends a request before its answer does. `listening.rs`: GET.
 //!   `renewal.rs`: sessions that the server has lost. `events.rs`: streams of events. `ends.rs`: how it ends.
 
+mod connections;
 mod conversation;
 mod ends;
 mod error;
@@ -34,13 +36,14 @@ use std::sync::Arc;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
+pub use connections::HttpConnections;
 pub use error::HttpError;
 pub use options::ClientOptions;
-pub use provider::SessionProvider;
+pub use provider::{HeaderProvider, SessionProvider};
 
 use conversation::{Conversation, Way, server};
 use ends::{Closing, Silence};
-use provider::AnyProvider;
+use provider::{AnyHeaderProvider, AnyProvider};
 
 use crate::driver::{Endpoint, Limits, run};
 use crate::error::Reason;
@@ -78,6 +81,7 @@ pub struct HttpClient {
     client: reqwest::Client,
     url: reqwest::Url,
     headers: HeaderMap,
+    header_provider: Option<Arc<dyn AnyHeaderProvider>>,
     options: ClientOptions,
     provider: Option<Arc<dyn AnyProvider>>,
 }
@@ -91,32 +95,27 @@ impl fmt::Debug for HttpClient {
 }
 
 impl HttpClient {
-    /// A transport to the server at that address, over a new `reqwest::Client`, which keeps its connections and sets
-    /// `TCP_NODELAY`.
+    /// A transport to the server at that address, over connections of its own.
     ///
     /// # Errors
     /// If the address is none, or reqwest cannot be set up.
     pub fn new(url: &str) -> Result<HttpClient, HttpClientError> {
-        // To follow a redirect would send the session's id, and its messages, to wherever the answer says.
-        let client = reqwest::Client::builder()
-            .tcp_nodelay(true)
-            .redirect(reqwest::redirect::Policy::none())
-            .build()?;
-        HttpClient::with_client(client, url)
+        HttpClient::with_connections(HttpConnections::new()?, url)
     }
 
-    /// The same over a client of the program's own, which may share its connections among sessions, and knows about
-    /// proxies and certificates. Give it no timeout: streams are open for as long as a session is.
+    /// The same over connections that sessions share, or that go through proxies, for instance. Redirects are not
+    /// followed.
     ///
     /// # Errors
     /// If the address is none.
-    pub fn with_client(client: reqwest::Client, url: &str) -> Result<HttpClient, HttpClientError> {
+    pub fn with_connections(connections: HttpConnections, url: &str) -> Result<HttpClient, HttpClientError> {
         let parsed = reqwest::Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let url = parsed.ok_or_else(|| HttpClientError::Address(url.to_owned()))?;
         Ok(HttpClient {
-            client,
+            client: connections.into_client(),
             url,
             headers: HeaderMap::new(),
+            header_provider: None,
             options: ClientOptions::default(),
             provider: None,
         })
@@ -141,6 +140,14 @@ impl HttpClient {
         value.set_sensitive(true);
         self.headers.insert(name, value);
         Ok(self)
+    }
+
+    /// Asks `provider` for headers before each request, for instance for a token that is renewed from time to time. They
+    /// replace those of [`header`](Self::header) that have their names.
+    #[must_use]
+    pub fn headers_from(mut self, provider: impl HeaderProvider) -> HttpClient {
+        self.header_provider = Some(Arc::new(provider));
+        self
     }
 
     /// Continues sessions that somebody else has begun: `provider` names the session of each request.

@@ -119,8 +119,8 @@ async fn post(
         // What it is about was asked in a session that is lost; in this one its id means nothing, or something else.
         return Err(Over::Renewed.into());
     }
-    let response = conversation.request(Method::POST, &identity).body(body).send().await;
-    Ok((identity, response.map_err(|error| not_delivered(HttpError::from(error)))?))
+    let response = conversation.send(Method::POST, &identity, |request| request.body(body)).await;
+    Ok((identity, response.map_err(not_delivered)?))
 }
 
 /// Says once that a message is no longer on its way, at the latest when nobody delivers it any more.
@@ -315,8 +315,9 @@ async fn stream(
         tokio::time::sleep(conversation.pause(retry, failures)).await;
         failures += 1;
         // Event ids mean something in the session that they came in only.
-        let request = conversation.request(Method::GET, identity);
-        match request.header(LAST_EVENT_ID, last).send().await {
+        let resuming =
+            conversation.send(Method::GET, identity, |request| request.header(LAST_EVENT_ID, last));
+        match resuming.await {
             Ok(resumed) if resumed.status().is_success() && has_form(&resumed, EVENT_STREAM) => {
                 response = Some(resumed);
             }
@@ -336,7 +337,7 @@ async fn stream(
                 }
                 outcome = Err(failure);
             }
-            Err(error) => outcome = Err(error.into()),
+            Err(error) => outcome = Err(error),
         }
     }
 }

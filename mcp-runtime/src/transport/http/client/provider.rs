@@ -9,6 +9,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use reqwest::header::HeaderMap;
+
 /// Names the session for each request. The session belongs to somebody else: the client neither begins it nor renews
 /// it nor ends it.
 pub trait SessionProvider: Send + Sync + 'static {
@@ -35,6 +37,50 @@ impl<P: SessionProvider> AnyProvider for P {
         Box::pin(async move {
             let named = self.session_id().await;
             named.map_err(|error| Arc::new(error) as Arc<dyn StdError + Send + Sync>)
+        })
+    }
+}
+
+/// Headers for each request, such as a token that is renewed from time to time.
+///
+/// ```
+/// use mcp_runtime::transport::http::HeaderProvider;
+/// use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, InvalidHeaderValue};
+///
+/// struct Token(tokio::sync::watch::Receiver<String>);
+///
+/// impl HeaderProvider for Token {
+///     type Error = InvalidHeaderValue;
+///
+///     async fn headers(&self) -> Result<HeaderMap, InvalidHeaderValue> {
+///         let value = HeaderValue::try_from(format!("Bearer {}", *self.0.borrow()))?;
+///         Ok(HeaderMap::from_iter([(AUTHORIZATION, value)]))
+///     }
+/// }
+/// ```
+pub trait HeaderProvider: Send + Sync + 'static {
+    /// What can go wrong. The message is then not sent, and its caller finds this in
+    /// [`HttpError::Headers`](super::HttpError::Headers).
+    type Error: StdError + Send + Sync + 'static;
+
+    /// Returns the headers. Asked before each request: each message, each attempt to open or resume a stream, and the
+    /// deletion of the session.
+    fn headers(&self) -> impl Future<Output = Result<HeaderMap, Self::Error>> + Send;
+}
+
+type Provided<'a> =
+    Pin<Box<dyn Future<Output = Result<HeaderMap, Arc<dyn StdError + Send + Sync>>> + Send + 'a>>;
+
+/// A provider of headers of any type.
+pub(super) trait AnyHeaderProvider: Send + Sync {
+    fn provide(&self) -> Provided<'_>;
+}
+
+impl<P: HeaderProvider> AnyHeaderProvider for P {
+    fn provide(&self) -> Provided<'_> {
+        Box::pin(async move {
+            let headers = self.headers().await;
+            headers.map_err(|error| Arc::new(error) as Arc<dyn StdError + Send + Sync>)
         })
     }
 }

@@ -110,9 +110,9 @@ async fn begin(
     let mut identity = Identity::default();
     let mut renewed: Option<(Message, Bytes)> = None;
     for message in said {
-        let request = conversation.request(Method::POST, &identity);
-        let response = request.body(message.text.clone()).send().await;
-        let response = response.map_err(|error| undelivered(error.into()))?;
+        let said = message.text.clone();
+        let response = conversation.send(Method::POST, &identity, |request| request.body(said)).await;
+        let response = response.map_err(undelivered)?;
         let status = response.status();
         if identity.id.is_some() && conversation.options.unknown_session.contains(&status.as_u16()) {
             return Err(Renewal::LostAgain);
@@ -186,9 +186,9 @@ async fn reply(
             return Ok(reply);
         }
         for answer in answers {
-            let request = conversation.request(Method::POST, identity);
-            if let Err(error) = request.body(answer).send().await {
-                tracing::debug!(error = %error.without_url(), "an answer was not delivered");
+            let sent = conversation.send(Method::POST, identity, |request| request.body(answer)).await;
+            if let Err(error) = sent {
+                tracing::debug!(%error, "an answer was not delivered");
             }
         }
     }
