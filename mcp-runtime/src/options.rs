@@ -108,6 +108,7 @@ pub struct Options {
     /// what is not meant for the peer. Default: no.
     pub reveal_panics: bool,
     required: Vec<Text>,
+    tolerated: Vec<Text>,
     accepted: Accepted,
     revisions: Arc<[Revision]>,
     on_report: Option<OnReport>,
@@ -143,6 +144,7 @@ impl Default for Options {
             cancel_reason: true,
             reveal_panics: false,
             required: Vec::new(),
+            tolerated: Vec::new(),
             accepted: Accepted::Own,
             revisions: Arc::default(),
             on_report: None,
@@ -181,6 +183,31 @@ impl Options {
 
     pub(crate) fn required(&self) -> &[Text] {
         &self.required
+    }
+
+    /// Accepts what the peer sends that needs one of these capabilities although it was not announced, and reports each
+    /// such message as [`Report::Tolerated`](crate::Report::Tolerated). Everything else that needs a capability which was
+    /// not announced is refused. What this side sends needs its capabilities as before. Adds to what was tolerated
+    /// before.
+    ///
+    /// ```
+    /// # use mcp_runtime::Options;
+    /// // Many servers send log messages without announcing `logging`.
+    /// let options = Options::new().tolerate(["logging"]);
+    /// ```
+    #[must_use]
+    pub fn tolerate<C: AsRef<str>>(mut self, capabilities: impl IntoIterator<Item = C>) -> Options {
+        for capability in capabilities {
+            let capability = Text::Owned(capability.as_ref().to_owned());
+            if !self.tolerated.contains(&capability) {
+                self.tolerated.push(capability);
+            }
+        }
+        self
+    }
+
+    pub(crate) fn tolerated(&self) -> &[Text] {
+        &self.tolerated
     }
 
     /// Sets [`max_message_bytes`](Self::max_message_bytes).
@@ -372,7 +399,7 @@ impl Options {
 
     pub(crate) fn report(&self, report: &Report) {
         match report {
-            Report::Advice(_) | Report::Dropped { .. } | Report::Early { .. } => {
+            Report::Advice(_) | Report::Tolerated(_) | Report::Dropped { .. } | Report::Early { .. } => {
                 tracing::debug!(%report, "session report")
             }
             _ => tracing::warn!(%report, "session report"),
@@ -417,6 +444,7 @@ impl fmt::Debug for Options {
             .field("cancel_reason", &self.cancel_reason)
             .field("reveal_panics", &self.reveal_panics)
             .field("required", &self.required)
+            .field("tolerated", &self.tolerated)
             .field("accepted", &self.accepted)
             .field("revisions", &self.revisions)
             .finish_non_exhaustive()

@@ -20,6 +20,9 @@ pub enum Report {
     Violation(Violation),
     /// The peer sent what the protocol permits and advises against.
     Advice(Violation),
+    /// The peer sent what needs a capability that was not announced, and this side
+    /// [tolerates](crate::Options::tolerate) that: the message was accepted.
+    Tolerated(Violation),
     /// The peer sent a message before a step of this side that it has to wait for. It is held, and judged when this side
     /// has taken the step; see [`Options::max_early`](crate::Options::max_early).
     Early {
@@ -107,6 +110,7 @@ impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Report::Violation(violation) | Report::Advice(violation) => violation.fmt(formatter),
+            Report::Tolerated(violation) => write!(formatter, "tolerated: {violation}"),
             Report::Early { message } => {
                 write!(
                     formatter,

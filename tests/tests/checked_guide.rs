@@ -277,3 +277,9 @@ fn every_example_of_the_page_is_here() {
     }
     assert!(lines >= 50, "only {lines} lines of examples were found");
 }
+
+#[test]
+fn what_may_come_without_its_capability() {
+    let options = Options::new().tolerate([capabilities::LOGGING]);
+    assert!(format!("{options:?}").contains(r#"tolerated: ["logging"]"#));
+}

@@ -158,12 +158,40 @@ impl Checker {
             .map_err(|kind| self.violation(direction, message, None, kind))
     }
 
-    /// The first gate of a message that is closed: not announced, or not in `within`.
+    /// The first gate of a message that is closed: neither announced nor tolerated, or not in `within`.
     pub(super) fn gates(
         &self,
         direction: Direction,
         message: MessageIndex,
         within: &Capabilities,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<(), ViolationKind> {
+        self.gates_with(direction, message, within, &self.tolerated, applies)
+    }
+
+    /// A message of the peer that is accepted only because what it needs is tolerated: what would be wrong with it
+    /// otherwise.
+    pub fn tolerated(
+        &self,
+        message: MessageIndex,
+        applies: impl Fn(&Condition) -> bool,
+    ) -> Option<Violation> {
+        if self.tolerated.is_none() {
+            return None;
+        }
+        let (within, none) = (Capabilities::unknown(), Capabilities::none());
+        let kind = self.gates_with(Direction::Receive, message, &within, &none, &applies).err()?;
+        let mut details = self.violation(Direction::Receive, message, None, kind).into_details();
+        details.answerable = false;
+        Some(Violation::new(details))
+    }
+
+    fn gates_with(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        within: &Capabilities,
+        tolerated: &Capabilities,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<(), ViolationKind> {
         let Some(table) = self.protocol.message(message) else { return Ok(()) };
@@ -176,7 +204,8 @@ impl Checker {
                 continue;
             }
             let holder = self.holder(direction, requirement.holder);
-            let announced = self.capabilities(holder).grants(requirement.gate);
+            let announced = self.capabilities(holder).grants(requirement.gate)
+                || (direction == Direction::Receive && tolerated.grants(requirement.gate));
             if announced && within.grants(requirement.gate) {
                 continue;
             }

@@ -54,6 +54,8 @@ pub struct Checker {
     left: Vec<RequestId>,
     client: Capabilities,
     server: Capabilities,
+    /// What the peer may use though it was not announced.
+    tolerated: Capabilities,
     limits: Limits,
     closed: bool,
     /// The tables are those of another revision than the one that the session is written against.
@@ -179,6 +181,7 @@ impl Checker {
             left: Vec::new(),
             client: Capabilities::none(),
             server: Capabilities::none(),
+            tolerated: Capabilities::none(),
             limits: Limits::default(),
             closed: false,
             governed: false,
@@ -319,6 +322,12 @@ impl Checker {
             Side::Client => self.client = capabilities,
             Side::Server => self.server = capabilities,
         }
+    }
+
+    /// Accepts messages of the peer that need these capabilities although they were not announced. What the followed role
+    /// sends needs them as before.
+    pub fn tolerate(&mut self, capabilities: Capabilities) {
+        self.tolerated = capabilities;
     }
 
     /// Another revision of the protocol governs from here on, as [`Protocol::governed_by`] gives it: the states and all

@@ -343,12 +343,12 @@ impl CheckedSession {
     }
 
     fn payload(&self, message: MessageIndex, came: Option<Box<str>>) -> Payload {
-        match self.protocol().message(message) {
-            Some(table) if matches!(table.kind, Kind::Request | Kind::Notification) => {
-                came.map_or_else(|| Payload("null".into()), Payload)
+        // What came is shown as it came; only what is not there at all may have something that stands for it.
+        came.map(Payload).unwrap_or_else(|| match self.protocol().message(message) {
+            Some(table) if matches!(table.kind, Kind::Reply { .. }) => {
+                Payload(to_be_read(table, None).into())
             }
-            Some(table) => Payload(to_be_read(table, came.as_deref()).into()),
-            None => Payload("null".into()),
-        }
+            _ => Payload("null".into()),
+        })
     }
 }

@@ -13,6 +13,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::RpcError;
+use super::error::error_problem;
 use super::id::parse_id;
 use super::path::Name;
 use super::recognise::members;
@@ -27,8 +28,8 @@ pub(crate) enum Envelope<'a> {
     Notification { method: Cow<'a, str>, params: Option<&'a str> },
     /// Has an id and a result.
     Result { id: RequestId, result: &'a str },
-    /// Has an id and an error.
-    Error { id: RequestId, error: RpcError },
+    /// Has an id and an error, which may have a problem that does not keep it from being read.
+    Error { id: RequestId, error: RpcError, problem: Option<String> },
     /// An error that belongs to no request: the peer could not read what it was sent.
     Complaint { error: RpcError },
 }
@@ -243,11 +244,12 @@ impl<'a> Parts<'a> {
                 None => Err(self.malformed(None, "the `id` of the reply is no id".to_owned())),
             },
             (None, Some(error)) => {
+                let problem = error_problem(error);
                 let error = serde_json::from_str(error).unwrap_or_else(|_| {
                     RpcError::internal_error(format!("the peer sent {} as its error", shortened(error)))
                 });
                 match (id, self.id) {
-                    (Some(id), _) => Ok(Envelope::Error { id, error }),
+                    (Some(id), _) => Ok(Envelope::Error { id, error, problem }),
                     (None, None | Some("null")) => Ok(Envelope::Complaint { error }),
                     (None, Some(_)) => Err(self.malformed(None, "the `id` of the reply is no id".to_owned())),
                 }

@@ -98,6 +98,18 @@ impl fmt::Display for RpcError {
 
 impl std::error::Error for RpcError {}
 
+/// What is wrong with an error object, which is [read](RpcError) all the same.
+pub(crate) fn error_problem(raw: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only whether they can be read matters")]
+    struct Strict {
+        code: i64,
+        message: String,
+    }
+    let problem = serde_json::from_str::<Strict>(raw).err()?;
+    Some(format!("the `error` of a reply is not an error object: {problem}"))
+}
+
 /// Read leniently, so that the error of a sloppy peer still tells something.
 impl<'de> Deserialize<'de> for RpcError {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RpcError, D::Error> {
@@ -153,6 +165,16 @@ mod tests {
         assert_eq!(read(r#"{"code":1.5,"message":7}"#).unwrap().message, "7");
         assert_eq!(read(r#""broken""#).unwrap().message, "broken");
         assert!(read("7").is_err());
+    }
+
+    #[test]
+    fn sloppy_errors_are_told_from_good_ones() {
+        assert_eq!(error_problem(r#"{"code":-1,"message":"no","data":null,"more":1}"#), None);
+        for sloppy in
+            [r#"{"message":"no"}"#, r#"{"code":1.5,"message":"m"}"#, r#"{"code":1}"#, "\"broken\"", "7", "{}"]
+        {
+            assert!(error_problem(sloppy).is_some(), "{sloppy}");
+        }
     }
 
     #[test]

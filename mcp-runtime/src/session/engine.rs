@@ -10,13 +10,14 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use mcp_protocol_machine::protocol::{
-    Direction, Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text,
+    Direction, Gate, GateIndex, Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text,
 };
 use mcp_protocol_machine::{
-    Awaiting, Checker, CopyNumber, Expected, IdTable, Limits, ProtocolRef, RequestId, Step, TableError,
-    Token, Violation, ViolationKind,
+    Awaiting, Capabilities, Checker, CopyNumber, Expected, IdTable, Limits, ProtocolRef, RequestId, Step,
+    TableError, Token, Violation, ViolationKind,
 };
 
+use super::alternatives::applies;
 use super::arrivals::{Arrived, LinearInput};
 use super::batches::{BatchKey, Batches, ReplyTo};
 use super::beginnings::Renewals;
@@ -210,7 +211,11 @@ impl Engine {
         Ok(Engine::with(protocol, side, options, checker))
     }
 
-    fn with(protocol: ProtocolRef, side: Side, options: Arc<Options>, checker: Checker) -> Engine {
+    fn with(protocol: ProtocolRef, side: Side, options: Arc<Options>, mut checker: Checker) -> Engine {
+        let gates = (0..=u16::MAX).map(GateIndex).zip(protocol.gates.iter());
+        let is_tolerated = |gate: &Gate| options.tolerated().iter().any(|name| gate.to_string() == **name);
+        let tolerated = gates.filter(|(_, gate)| is_tolerated(gate)).map(|(index, _)| index);
+        checker.tolerate(Capabilities::from_gates(tolerated));
         let own = Budget::new(Holder::Session, "max_input_bytes", options.max_input_bytes);
         let input = Account::of([own]);
         Engine {
@@ -453,6 +458,13 @@ impl Engine {
                 self.look_for_required(announcement, payload, &capabilities);
             }
             self.checker.announce(announcement.side, capabilities);
+        }
+    }
+
+    /// A message of the peer was accepted: reports it if that is only because what it needs is tolerated.
+    pub(super) fn report_tolerated(&mut self, message: MessageIndex, payload: Option<&str>) {
+        if let Some(violation) = self.checker.tolerated(message, applies(payload)) {
+            self.report(Report::Tolerated(violation));
         }
     }
 

@@ -70,7 +70,13 @@ impl Engine {
             Ok(Envelope::Request { id, method, params }) => self.request_came(id, &method, params, now),
             Ok(Envelope::Notification { method, params }) => self.notification_came(&method, params, now),
             Ok(Envelope::Result { id, result }) => self.reply_came(&id, Ok(result)),
-            Ok(Envelope::Error { id, error }) => self.reply_came(&id, Err(error)),
+            Ok(Envelope::Error { id, error, problem }) => {
+                if let Some(problem) = problem {
+                    let error = RpcError::invalid_request(problem);
+                    self.report(Report::Malformed { error, id: Some(id.clone()) });
+                }
+                self.reply_came(&id, Err(error));
+            }
             Ok(Envelope::Complaint { error }) => self.report(Report::Complaint { error }),
             Err(malformed) => self.malformed_came(malformed),
         }
@@ -150,6 +156,7 @@ impl Engine {
         if step.kind.is_dropped() {
             return;
         }
+        self.report_tolerated(message, params);
         let linear = matches!(step.kind, StepKind::Linear { .. });
         let batch = self.batches.join();
         let owed = Owed {
@@ -249,6 +256,7 @@ impl Engine {
         if step.kind.is_dropped() {
             return;
         }
+        self.report_tolerated(message, params);
         if let Some(id) = cancelled {
             self.cancel_came(&id);
             if let (Some(copy), StepKind::Copy { ended: true }) = (step.copy, step.kind) {
@@ -332,9 +340,12 @@ impl Engine {
             && self.calls.contains_key(number)
         {
             let unfit = self.unfit.take();
+            // A session without types shows what came; a type is read from what stands for it.
+            let is_typed = self.calls.get(number).is_some_and(|pending| pending.face.is_none());
+            let table = self.message(message).filter(|_| is_typed);
             let read = outcome.map(|result| Answer {
                 message,
-                text: self.message(message).map_or(result, |table| to_be_read(table, Some(result))).into(),
+                text: table.map_or(result, |table| to_be_read(table, Some(result))).into(),
             });
             let read = unfit.map_or_else(|| read.map_err(Error::Refused), |error| Err(*error));
             self.complete(*number, read);

@@ -72,6 +72,22 @@ async fn a_reply_that_is_rejected_fails_its_request_and_ends_the_session_if_it_w
 }
 
 #[tokio::test]
+async fn what_came_is_shown_as_it_came() {
+    let (wire, mut peer) = raw();
+    let mut visitor = CheckedSession::start(wire, &desk::PROTOCOL, Side::Client, Options::default());
+    let shown = async |visitor: &mut CheckedSession| match next(visitor).await {
+        Event::Reply { result, .. } => result.as_str().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    visitor.request("hello", &json!({})).await.unwrap();
+    peer.say(json!({"jsonrpc":"2.0","id":0,"result":{}})).await;
+    assert_eq!(shown(&mut visitor).await, "{}");
+    visitor.request("ping", &()).await.unwrap();
+    peer.say(json!({"jsonrpc":"2.0","id":1,"result":{}})).await;
+    assert_eq!(shown(&mut visitor).await, "{}");
+}
+
+#[tokio::test]
 async fn events_come_in_the_order_of_the_wire_whatever_queue_they_are_of() {
     let (mut visitor, mut clerk) = open().await;
     // Beside the channel, on it, beside it, and on it again.

@@ -66,6 +66,7 @@ fn a_broken_reply_ends_the_call_too() {
         let id = client.call(LOOK, "null");
         client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},{broken}"#));
         assert!(matches!(client.outcome(id), Some(Err(_))), "{broken}");
+        assert_eq!(client.reports().len(), 1, "{broken}");
     }
 }
 

@@ -173,6 +173,32 @@ fn a_capability_that_was_not_announced_closes_the_gate() {
 }
 
 #[test]
+fn what_needs_a_tolerated_capability_is_accepted_and_reported() {
+    let client = End::new(Side::Client, Options::default().tolerate(["approval", "no such capability"]));
+    client.link.with(|engine| engine.attend());
+    let hello = |server: &str| {
+        client.link.with(|engine| engine.request(super::desk::messages::HELLO, "{}", false, false)).unwrap();
+        client.feed(server);
+    };
+    hello(r#"{"jsonrpc":"2.0","id":0,"result":{"capabilities":{}}}"#);
+    client.said();
+    // The client has not announced that it approves of anything.
+    client.feed(r#"{"jsonrpc":"2.0","id":1,"method":"approve","params":"?"}"#);
+    let arrived = client.incoming().unwrap();
+    assert_eq!(arrived.message, super::desk::messages::APPROVE);
+    let report = "tolerated: `approve` needs the capability `approval`, which the client has not announced";
+    assert_eq!(client.reports(), [report]);
+    // What this side sends needs what it needs.
+    let refused = client.link.with(|engine| engine.request(super::desk::messages::ASK, "\"?\"", false, true));
+    assert!(refused.unwrap_err().to_string().contains("`questions`"));
+    let server = End::ready_server(Options::default().tolerate(["approval"]));
+    server.reports();
+    let refused =
+        server.link.with(|engine| engine.request(super::desk::messages::APPROVE, "\"x\"", false, true));
+    assert!(refused.is_ok(), "it was announced");
+}
+
+#[test]
 fn a_full_queue_refuses_requests_and_drops_notifications() {
     let server = End::ready_server(Options::default().max_incoming(2));
     for id in 0..4 {
