@@ -8,7 +8,7 @@ use mcp_runtime::{RpcError, transport};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tower_mcp_types::protocol::{CallToolParams, CallToolResult, InitializeParams, InitializeResult};
+use mcp_protocols::types::{CallToolParams, CallToolResult, InitializeParams, InitializeResult};
 
 use crate::contest::{Contestant, Done, InProcess, Plan, drive, itself};
 use crate::http::OverHttp;

@@ -6,7 +6,7 @@
 //!
 //! ```no_run
 //! use mcp_protocols::mcp_2025_03_26::{McpClient, McpError};
-//! # async fn example(params: tower_mcp_types::protocol::InitializeParams) -> Result<(), McpError> {
+//! # async fn example(params: mcp_protocols::types::InitializeParams) -> Result<(), McpError> {
 //! let (near, _far) = mcp_runtime::transport::duplex();
 //! let client = McpClient::new(near);
 //! let (_result, client) = client.initialize(params).await?;
@@ -27,7 +27,7 @@
 //! ```ignore
 //! use mcp_protocols::{REVISIONS, VERSIONS, mcp_2025_11_25::{McpError, McpServer}};
 //! use mcp_runtime::{Options, answer_version};
-//! # use tower_mcp_types::protocol::InitializeResult;
+//! # use mcp_protocols::types::InitializeResult;
 //! # async fn example(mut result: InitializeResult) -> Result<(), McpError> {
 //! # let (_near, far) = mcp_runtime::transport::duplex();
 //! let server = McpServer::with_options(far, Options::new().revisions(REVISIONS));
@@ -44,9 +44,10 @@ mod related;
 
 pub use related::{RELATED_TASK, related, related_task};
 
-/// The payloads of all revisions, from the crate `tower-mcp-types`: one model, in which what a revision does not have is
-/// left out.
-pub use tower_mcp_types::protocol as types;
+// The `.session` files name their payload types by the path that they have for programs.
+extern crate self as mcp_protocols;
+
+pub mod types;
 
 /// Revision 2024-11-05, from `mcp-2024-11-05.session`.
 pub mod mcp_2024_11_05 {

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpError, McpServer, server};
+use mcp_protocols::types::*;
 use mcp_runtime::transport::{Transport, duplex};
 use mcp_runtime::{Endless, Error, Options, Overdue, Rate, ReplyProblem, RpcError};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use tower_mcp_types::protocol::*;
 
 fn read<T: DeserializeOwned>(json: Value) -> T {
     serde_json::from_value(json).unwrap()

@@ -9,6 +9,7 @@
 use mcp_protocols::mcp_2025_03_26::{
     Active, AwaitingNotif, McpClient, McpServer, PROTOCOL, Uninit, capabilities, messages, server,
 };
+use mcp_protocols::types::*;
 use mcp_runtime::transport::{Transport, duplex};
 use mcp_runtime::typed::Side;
 use mcp_runtime::{
@@ -16,7 +17,6 @@ use mcp_runtime::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tower_mcp_types::protocol::*;
 
 type Failure = Box<dyn std::error::Error>;
 

@@ -43,11 +43,11 @@ mod lamp {
 use std::sync::{Arc, Mutex};
 
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpError, Uninit, client};
+use mcp_protocols::types::*;
 use mcp_runtime::transport::http::{ClientOptions, HttpClient};
 use mcp_runtime::{Options, RpcError};
 use serde_json::{Value, json};
 use std::time::Duration;
-use tower_mcp_types::protocol::*;
 
 /// What a session has reported.
 type Reports = Arc<Mutex<Vec<String>>>;

@@ -18,12 +18,12 @@ use std::time::Duration;
 
 use desk::{Desk, Entry};
 use mcp_protocols::mcp_2025_03_26::messages;
+use mcp_protocols::types::InitializeParams;
 use mcp_runtime::driver::Means;
 use mcp_runtime::{Error, Outcome, Report, StepError, ViolationKind};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tap::Line;
-use tower_mcp_types::protocol::InitializeParams;
 
 /// A payload written as JSON.
 fn read<T: DeserializeOwned>(json: Value) -> T {

@@ -49,12 +49,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_2025_11_25::{Active, McpClient, McpServer};
+use mcp_protocols::types::{InitializeParams, InitializeResult};
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Options, Report, answer_version};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tower_mcp_types::protocol::{InitializeParams, InitializeResult};
 
 /// A payload written as JSON.
 fn read<T: DeserializeOwned>(json: Value) -> T {

@@ -25,12 +25,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpServer, Uninit};
+use mcp_protocols::types::{InitializeParams, InitializeResult};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Options, Report};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tap::{Line, Window, tap};
-use tower_mcp_types::protocol::{InitializeParams, InitializeResult};
 
 /// A payload written as JSON.
 fn read<T: DeserializeOwned>(json: Value) -> T {

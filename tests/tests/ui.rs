@@ -12,9 +12,9 @@ use std::{env, fs};
 
 use mcp_protocol_compiler::{compile, generate};
 use mcp_protocols::mcp_2025_03_26::{McpServer, server};
+use mcp_protocols::types::{CallToolParams, CallToolResult, ReadResourceParams, ReadResourceResult};
 use mcp_runtime::{RpcError, transport};
 use serde_json::json;
-use tower_mcp_types::protocol::{CallToolParams, CallToolResult, ReadResourceParams, ReadResourceResult};
 
 #[path = "../ui/pass/correct_usage.rs"]
 mod correct_usage;

@@ -1,9 +1,9 @@
 //! The user, as far as the server is concerned: whoever answers what it asks.
 
 use mcp_protocols::mcp_2025_11_25::client::{Context, Handler};
+use mcp_protocols::types::ElicitResult;
 use mcp_runtime::RpcError;
 use serde_json::{Map, Value, json};
-use tower_mcp_types::protocol::ElicitResult;
 
 use crate::read;
 

@@ -1,6 +1,6 @@
 //! Completions: suggestions for what the user begins to type.
 
-use tower_mcp_types::protocol::{CompleteParams, CompleteResult};
+use mcp_protocols::types::{CompleteParams, CompleteResult};
 
 const WORDS: [&str; 6] = ["paper", "pencil", "ruler", "tea", "test", "text"];
 

@@ -1,10 +1,10 @@
 //! Everything that a client may ask, in one place: a method for each request, each answered by the file of its subject.
 
 use mcp_protocols::mcp_2025_11_25::{Subscribing, server};
+use mcp_protocols::types::*;
 use mcp_runtime::RpcError;
 use serde_json::Value;
 use server::Context;
-use tower_mcp_types::protocol::*;
 
 use crate::logging::Log;
 use crate::resources::Watched;

@@ -3,8 +3,8 @@
 //! The forms are JSON, for the crate's types lose some of what a form may say: titles of choices, lists of several.
 
 use mcp_protocols::mcp_2025_11_25::server::Context;
+use mcp_protocols::types::CallToolResult;
 use serde_json::{Value, json};
-use tower_mcp_types::protocol::CallToolResult;
 
 /// Shows a form and says what came of it. A client that has not announced forms is not asked: the call fails here, before
 /// anything is sent.

@@ -3,9 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use mcp_protocols::mcp_2025_11_25::{McpError, server};
+use mcp_protocols::types::{LogLevel, LoggingMessageParams, SetLogLevelParams};
 use mcp_runtime::RpcError;
 use serde_json::Value;
-use tower_mcp_types::protocol::{LogLevel, LoggingMessageParams, SetLogLevelParams};
 
 /// What the client wants to hear.
 #[derive(Default)]

@@ -19,12 +19,12 @@ use std::error::Error;
 use std::time::Duration;
 
 use mcp_protocols::mcp_2025_11_25::{Active, McpError, McpServer, Uninit};
+use mcp_protocols::types::InitializeResult;
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::transport::http::{HttpServer, ServerOptions};
 use mcp_runtime::{Options, answer_version};
 use serde_json::json;
 use tokio::net::TcpListener;
-use tower_mcp_types::protocol::InitializeResult;
 
 use content::read;
 use desk::Desk;

@@ -1,8 +1,8 @@
 //! Prompts: messages for a model, with places to fill in.
 
+use mcp_protocols::types::{GetPromptParams, GetPromptResult, ListPromptsResult};
 use mcp_runtime::RpcError;
 use serde_json::{Value, json};
-use tower_mcp_types::protocol::{GetPromptParams, GetPromptResult, ListPromptsResult};
 
 use crate::content::{embedded, image, read, text, unknown};
 

@@ -2,10 +2,10 @@
 
 use mcp_protocols::mcp_2025_11_25::server::WatchedNext;
 use mcp_protocols::mcp_2025_11_25::{McpError, Subscribing, server};
+use mcp_protocols::types::{ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult};
 use mcp_runtime::RpcError;
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tower_mcp_types::protocol::{ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult};
 
 use crate::content::{PIXEL, read};
 

@@ -2,9 +2,9 @@
 
 use mcp_protocols::mcp_2025_11_25::McpError;
 use mcp_protocols::mcp_2025_11_25::server::Context;
+use mcp_protocols::types::{CallToolParams, CallToolResult, ListToolsResult};
 use mcp_runtime::RpcError;
 use serde_json::{Value, json};
-use tower_mcp_types::protocol::{CallToolParams, CallToolResult, ListToolsResult};
 
 use crate::content::{audio, embedded, image, read, text, unknown};
 use crate::desk::Desk;

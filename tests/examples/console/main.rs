@@ -12,11 +12,11 @@ use std::io::BufRead;
 use std::process::Command;
 
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpError, McpServer, PROTOCOL, messages, server};
+use mcp_protocols::types::{CallToolParams, CallToolResult, ListToolsParams, ListToolsResult};
 use mcp_runtime::transport::{Child, duplex};
 use mcp_runtime::typed::Side;
 use mcp_runtime::{CheckedSession, Error, Event, Options, RequestId, RpcError, Transport};
 use serde_json::{Value, json};
-use tower_mcp_types::protocol::{CallToolParams, CallToolResult, ListToolsParams, ListToolsResult};
 
 const HELP: &str = "\
 hello                    shakes hands

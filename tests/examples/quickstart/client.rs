@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpError, client};
+use mcp_protocols::types::*;
 use mcp_runtime::{RpcError, StepError, transport::Child};
 use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::sync::Notify;
-use tower_mcp_types::protocol::*;
 
 use crate::screen;
 

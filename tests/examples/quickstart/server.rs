@@ -1,9 +1,9 @@
 //! A small MCP server, typed: three tools, a resource and a prompt.
 
 use mcp_protocols::mcp_2025_03_26::{Active, McpError, McpServer, Uninit, server};
+use mcp_protocols::types::*;
 use mcp_runtime::{RpcError, transport};
 use serde_json::{Value, json};
-use tower_mcp_types::protocol::*;
 
 /// Serves one session over this process's standard streams.
 pub(crate) async fn serve() -> Result<(), McpError> {

@@ -1,10 +1,10 @@
 //! One server for every revision: it is written against the latest, and governed by the one that is agreed on.
 
+use mcp_protocols::types::*;
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::{Options, RpcError, Transport, answer_version};
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tower_mcp_types::protocol::*;
 
 use latest::server::{self, WatchedNext};
 use latest::{Active, McpError, McpServer, Subscribing, Uninit};

@@ -34,7 +34,7 @@ async fn a_whole_session() {
         desk.gates.hold.add_permits(2);
         let (told, mut heard) = mpsc::unbounded_channel();
         let talk = session.call_tool(call("talk")).on_progress(move |progress| {
-            let progress: tower_mcp_types::protocol::ProgressParams = progress;
+            let progress: mcp_protocols::types::ProgressParams = progress;
             told.send(progress.progress).unwrap();
         });
         assert_eq!(said(&talk.await.unwrap()), "talked");
@@ -95,7 +95,7 @@ async fn an_answer_that_is_cut_is_taken_up_where_it_was() {
         let (session, _) = ready(transport(&proxy.url())).await.unwrap();
         let (told, mut heard) = mpsc::unbounded_channel();
         let talk = session.call_tool(call("talk")).on_progress(move |progress| {
-            let progress: tower_mcp_types::protocol::ProgressParams = progress;
+            let progress: mcp_protocols::types::ProgressParams = progress;
             told.send(progress.progress).unwrap();
         });
         let cutting = async {

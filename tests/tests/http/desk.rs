@@ -13,6 +13,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use mcp_protocols::mcp_2025_03_26::{McpError, McpServer, server};
+use mcp_protocols::types::*;
 use mcp_runtime::transport::http::{HttpServer, HttpSession, ListenOptions, ServerOptions};
 use mcp_runtime::{Options, RpcError, batch};
 use serde::de::DeserializeOwned;
@@ -20,7 +21,6 @@ use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tower_mcp_types::protocol::*;
 
 use super::wire::{Answer, Ask, Wire};
 

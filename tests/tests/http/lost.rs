@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use mcp_protocols::mcp_2025_03_26::{McpError, client};
+use mcp_protocols::types::{ListRootsParams, ListRootsResult};
 use mcp_runtime::transport::http::{ClientOptions, HttpClient, ListenOptions, ServerOptions};
 use mcp_runtime::{Error, Reason, Renewal, RpcError};
 use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
-use tower_mcp_types::protocol::{ListRootsParams, ListRootsResult};
 
 use super::desk::{Desk, guarded};
 use super::fake::{self, Asked, Fake, until};

@@ -3,11 +3,11 @@
 use std::process::Stdio;
 
 use mcp_protocols::VERSIONS;
+use mcp_protocols::types::ProgressParams;
 use mcp_runtime::transport::http::HttpClient;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
-use tower_mcp_types::protocol::ProgressParams;
 
 use super::session::{begin, call, names};
 use super::{Reports, guarded, script};

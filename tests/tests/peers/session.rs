@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use mcp_protocols::REVISIONS;
+use mcp_protocols::types::*;
 use mcp_runtime::{Error, Options, Outcome, RpcError, Transport};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tower_mcp_types::protocol::*;
 
 use super::Reports;
 use super::desk::latest::{Active, McpClient, client};

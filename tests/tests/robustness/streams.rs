@@ -9,11 +9,11 @@ use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use mcp_protocols::mcp_2025_03_26::{McpServer, server};
+use mcp_protocols::types::{CallToolParams, CallToolResult};
 use mcp_runtime::RpcError;
 use mcp_runtime::transport::http::{HttpServer, HttpSession, ServerOptions};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
-use tower_mcp_types::protocol::{CallToolParams, CallToolResult};
 
 use crate::choices::Choices;
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_protocols::mcp_2025_03_26::client;
+use mcp_protocols::types::*;
 use mcp_runtime::RpcError;
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tower_mcp_types::protocol::*;
 
 use super::read;
 

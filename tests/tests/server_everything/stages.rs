@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient};
+use mcp_protocols::types::*;
 use mcp_runtime::{Error, RpcError};
 use serde_json::{Value, json};
-use tower_mcp_types::protocol::*;
 
 use super::desk::{Desk, Entry, logged};
 use super::read;

@@ -2,11 +2,11 @@
 
 use crate::mcp_2025_11_25;
 use crate::mcp_2025_11_25::server;
+use mcp_protocols::types::*;
 use mcp_protocols::{REVISIONS, VERSIONS, mcp_2025_03_26};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, Options, RpcError, batch};
 use serde_json::{Value, json};
-use tower_mcp_types::protocol::*;
 
 use super::peer::{Raw, raw};
 use super::tap::{Line, tap};

@@ -1,10 +1,10 @@
 //! Asking the user: forms, addresses, and what the client must have announced for either.
 
 use crate::mcp_2025_11_25::{McpClient, capabilities, client, messages};
+use mcp_protocols::types::*;
 use mcp_runtime::{Error, RpcError, ViolationKind};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tower_mcp_types::protocol::*;
 
 use super::peer::raw;
 use super::{Reports, active_in, everything, guarded, hello, read, welcome};

@@ -3,10 +3,10 @@
 use crate::mcp_2025_11_25 as latest;
 use crate::mcp_2025_11_25::{McpClient, client};
 use mcp_protocols::VERSIONS;
+use mcp_protocols::types::*;
 use mcp_runtime::{Error, RpcError, ViolationKind};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tower_mcp_types::protocol::*;
 
 use super::{Reports, everything, everything_peer, guarded, hello, read};
 

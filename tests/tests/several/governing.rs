@@ -1,11 +1,11 @@
 //! The announced version governs: what each revision has goes, what it does not have is refused on both sides.
 
 use crate::mcp_2025_11_25::{Active, McpClient, McpServer, PROTOCOL};
+use mcp_protocols::types::*;
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, Options, Resumed, RpcError, StepError, ViolationKind, answer_version, batch};
 use serde_json::{Value, json};
-use tower_mcp_types::protocol::*;
 
 use super::peer::raw;
 use super::{Reports, active_in, everything, guarded, hello, read, welcome};

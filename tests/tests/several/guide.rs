@@ -1,11 +1,11 @@
 //! The examples of `docs/revisions.md`, which run here.
 
 use crate::mcp_2025_11_25::{BeforeToolsTaskCreated, McpClient, McpError, McpServer, client, server};
+use mcp_protocols::types::*;
 use mcp_protocols::{REVISIONS, VERSIONS, related, related_task};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Options, answer_version, batch};
 use serde_json::{Value, json};
-use tower_mcp_types::protocol::*;
 
 use super::{active_in, everything, guarded, hello, read, welcome};
 

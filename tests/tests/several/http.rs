@@ -6,12 +6,12 @@ use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
+use mcp_protocols::types::*;
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::transport::http::{HttpClient, HttpServer, HttpSession, ServerOptions};
 use mcp_runtime::{Error, Options, RpcError, answer_version, batch};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
-use tower_mcp_types::protocol::*;
 
 use crate::mcp_2025_11_25::{Active, McpClient, McpServer, client, server};
 

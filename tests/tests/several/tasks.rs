@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::mcp_2025_11_25::{BeforeElicitTaskCreated, BeforeToolsTaskCreated, Working, client, server};
+use mcp_protocols::types::*;
 use mcp_protocols::{RELATED_TASK, related, related_task};
 use mcp_runtime::{Error, RpcError};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
-use tower_mcp_types::protocol::*;
 
 use super::{active_in, everything, guarded, read};
 

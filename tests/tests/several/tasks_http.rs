@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::mcp_2025_11_25::{BeforeToolsTaskCreated, McpClient, client, server};
+use mcp_protocols::types::*;
 use mcp_protocols::{related, related_task};
 use mcp_runtime::transport::http::{HttpClient, ServerOptions};
 use mcp_runtime::{Error, RpcError};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc, watch};
-use tower_mcp_types::protocol::*;
 
 use super::fake::{self, Fake};
 use super::http::Endpoint;

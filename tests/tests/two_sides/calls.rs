@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use mcp_protocols::mcp_2025_03_26::{client, server};
+use mcp_protocols::types::{CallToolResult, CancelledParams};
 use mcp_runtime::{Error, RpcError};
 use serde_json::json;
-use tower_mcp_types::protocol::{CallToolResult, CancelledParams};
 
 use super::desk::{Model, Tools, call, question};
 use super::tap::Line;

@@ -3,10 +3,10 @@
 use std::sync::Mutex;
 
 use mcp_protocols::mcp_2025_03_26::{client, server};
+use mcp_protocols::types::*;
 use mcp_runtime::RpcError;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
-use tower_mcp_types::protocol::*;
 
 use super::read;
 

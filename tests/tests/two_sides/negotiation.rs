@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::Side;
 use mcp_protocols::mcp_2025_03_26::{AwaitingNotif, McpClient, McpServer, PROTOCOL, capabilities};
+use mcp_protocols::types::{InitializeParams, InitializeResult};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{
     AnnouncedVersion, CheckedSession, Error, Event, Mismatch, Options, Report, RpcError, StepError,
     ViolationKind, answer_version,
 };
 use serde_json::{Value, json};
-use tower_mcp_types::protocol::{InitializeParams, InitializeResult};
 
 use super::tap::tap;
 use super::{guarded, hello, read, welcome};

@@ -2,7 +2,7 @@
 
 use mcp_protocols::mcp_2025_03_26::{McpClient, McpError};
 use mcp_runtime::Transport;
-use tower_mcp_types::protocol::CallToolParams;
+use mcp_protocols::types::CallToolParams;
 
 pub async fn premature(transport: impl Transport, params: CallToolParams) -> Result<(), McpError> {
     let client = McpClient::new(transport);

@@ -2,7 +2,7 @@
 
 use mcp_protocols::mcp_2025_03_26::McpError;
 use mcp_runtime::typed::Responder;
-use tower_mcp_types::protocol::CallToolResult;
+use mcp_protocols::types::CallToolResult;
 
 pub fn twice(responder: Responder<CallToolResult>, result: CallToolResult) -> Result<(), McpError> {
     responder.respond(&result)?;

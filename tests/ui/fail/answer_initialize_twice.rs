@@ -2,7 +2,7 @@
 
 use mcp_protocols::mcp_2025_03_26::{AwaitingResult, McpError, McpServer};
 use mcp_runtime::RpcError;
-use tower_mcp_types::protocol::InitializeResult;
+use mcp_protocols::types::InitializeResult;
 
 pub async fn twice(server: McpServer<AwaitingResult>, result: InitializeResult) -> Result<(), McpError> {
     let answered = server.send_initialize_result(result).await?;

@@ -2,7 +2,7 @@
 
 use mcp_protocols::mcp_2025_03_26::{McpClient, McpError};
 use mcp_runtime::Transport;
-use tower_mcp_types::protocol::InitializeParams;
+use mcp_protocols::types::InitializeParams;
 
 pub async fn twice(transport: impl Transport, params: InitializeParams) -> Result<(), McpError> {
     let client = McpClient::new(transport);

@@ -2,7 +2,7 @@
 
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, Uninit};
 use mcp_runtime::batch;
-use tower_mcp_types::protocol::InitializeParams;
+use mcp_protocols::types::InitializeParams;
 
 pub async fn first(client: McpClient<Uninit>, other: McpClient<Active>, params: InitializeParams) {
     let _ = batch((client.initialize(params), other.ping())).await;

@@ -1,7 +1,7 @@
 //! `initialize` cannot be taken back: neither form of it gives a canceller.
 
 use mcp_protocols::mcp_2025_03_26::{McpClient, Uninit};
-use tower_mcp_types::protocol::InitializeParams;
+use mcp_protocols::types::InitializeParams;
 
 pub fn in_steps(client: McpClient<Uninit>, params: InitializeParams) {
     client.send_initialize(params).canceller();

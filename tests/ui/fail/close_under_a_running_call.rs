@@ -1,7 +1,7 @@
 //! The session is closed while a call that borrows it runs.
 
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpError};
-use tower_mcp_types::protocol::CallToolParams;
+use mcp_protocols::types::CallToolParams;
 
 pub async fn interrupted(client: McpClient<Active>, params: CallToolParams) -> Result<(), McpError> {
     let call = client.call_tool(params);

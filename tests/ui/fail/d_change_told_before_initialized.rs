@@ -1,7 +1,7 @@
 //! Violation D: a server tells of changed tools before the client has said `initialized`.
 
 use mcp_protocols::mcp_2025_03_26::{AwaitingResult, McpError, McpServer};
-use tower_mcp_types::protocol::InitializeResult;
+use mcp_protocols::types::InitializeResult;
 
 pub async fn hasty(server: McpServer<AwaitingResult>, result: InitializeResult) -> Result<(), McpError> {
     let server = server.send_initialize_result(result).await?;

@@ -1,11 +1,11 @@
 //! The flow of the design note's sketch: the same names in the same order, and `?` throughout.
 
 use mcp_protocols::mcp_2025_03_26::{McpClient, McpError};
-use mcp_runtime::Transport;
-use tower_mcp_types::protocol::{
+use mcp_protocols::types::{
     CallToolParams, CallToolResult, InitializeParams, InitializeResult, ReadResourceParams,
     ReadResourceResult,
 };
+use mcp_runtime::Transport;
 
 /// What the server said on the way.
 pub(crate) type Said = (InitializeResult, CallToolResult, ReadResourceResult);

@@ -3,12 +3,12 @@
 use mcp_protocols::mcp_2025_03_26::{
     Active, AwaitingNotif, AwaitingResult, McpClient, McpError, McpServer, Uninit, client, server,
 };
+use mcp_protocols::types::{
+    CallToolParams, CallToolResult, InitializeParams, InitializeResult, ReadResourceParams,
+};
 use mcp_runtime::transport::Duplex;
 use mcp_runtime::typed::{Canceller, Closing, Responder};
 use mcp_runtime::{Error, RpcError, StepError};
-use tower_mcp_types::protocol::{
-    CallToolParams, CallToolResult, InitializeParams, InitializeResult, ReadResourceParams,
-};
 
 /// May go to another task.
 fn goes_to_a_task(_: &(impl Send + 'static)) {}

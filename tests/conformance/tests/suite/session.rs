@@ -2,12 +2,12 @@
 
 use mcp_protocols::REVISIONS;
 use mcp_protocols::mcp_2025_11_25::{Active, McpClient, client};
+use mcp_protocols::types::{CallToolResult, LoggingMessageParams};
 use mcp_runtime::transport::http::HttpClient;
 use mcp_runtime::{Error, Options};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tower_mcp_types::protocol::{CallToolResult, LoggingMessageParams};
 
 use crate::running::{Server, guarded};
 
