@@ -497,3 +497,16 @@ fn shapes_that_grow() {
         }
     }
 }
+
+/// Pairs of places with many channels each are large themselves.
+#[test]
+fn many_channels_against_one() {
+    let _alone = alone();
+    let lines = |line: fn(usize) -> String| (0..700).map(line).collect::<Vec<_>>();
+    let client = lines(|index| format!("rec x . ( !A{index} . !B{index} . x )")).join(", ");
+    let server = lines(|index| format!("?A{index} . S & ?B{index} . S")).join(" & ");
+    bounded("S0504", format!("client C compatible\nserver S\nC = ( {client} )\nS = {server}\n"));
+    // Channels that the roles group alike may be as many as there are.
+    let channels = Shape::named("channels").unwrap();
+    assert!(of(channels.text(1_100, Variant::Dual).unwrap()).compiled);
+}

@@ -1,5 +1,7 @@
 //! The graph of session types that lowering makes and exploring walks: places in the text and how they lead on.
 
+use std::rc::Rc;
+
 use mcp_protocol_machine::protocol::{Direction, Level};
 
 use crate::ast::{Name, Operator};
@@ -51,7 +53,7 @@ pub(super) enum Branch {
 #[derive(Clone)]
 pub(super) struct ActionNode {
     pub(super) direction: Direction,
-    pub(super) message: Name,
+    pub(super) message: Rc<Name>,
     pub(super) level: Option<Level>,
     pub(super) span: Span,
     pub(super) next: NodeId,

@@ -4,6 +4,7 @@
 //! `( , )` and `*`, and two operators at one level; what a message name means is left to exploring.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::rc::Rc;
 
 use mcp_protocol_machine::protocol::{Direction, Side};
 
@@ -197,7 +198,7 @@ impl<'a> Lowering<'a> {
                 true => Direction::Send,
                 false => Direction::Receive,
             },
-            message: action.message.clone(),
+            message: Rc::new(action.message.clone()),
             level: action.levels.first().map(level),
             span: action.span,
             next,

@@ -16,10 +16,10 @@ use super::machine::{Event, Locations, Machine, Move};
 use crate::hash::{Map, Set};
 
 /// How many pairs with several channels at once are looked at.
-pub(super) const PRODUCT_LIMIT: usize = 100_000;
+const PRODUCT_LIMIT: usize = 100_000;
 
-/// How many channels may be side by side; more come only from a channel that forks within itself.
-const CHANNEL_LIMIT: usize = 1_000;
+/// How many channels the pairs with several of them may have in all.
+const CHANNELS_LIMIT: usize = 4_000_000;
 
 /// How many pairs are looked at in all.
 const PAIR_LIMIT: usize = 4_000_000;
@@ -70,6 +70,8 @@ type Group = (Vec<StateIndex>, Vec<StateIndex>);
 /// There are too many pairs; the one that was one too many.
 #[derive(Clone, Debug)]
 pub(super) struct TooMany {
+    /// How many pairs with several channels at once there were before it.
+    pub(super) products: usize,
     pub(super) client: Locations,
     pub(super) server: Locations,
 }
@@ -143,6 +145,8 @@ pub(super) struct Walk<'a, 'b> {
     next: usize,
     seen: Seen,
     products: usize,
+    /// How many channels the pairs with several of them have.
+    channels: usize,
     grouping: Grouping,
 }
 
@@ -189,6 +193,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             next: 0,
             seen,
             products: 0,
+            channels: 0,
             grouping,
         };
         let settled = Rc::new(BTreeSet::new());
@@ -366,10 +371,14 @@ impl<'a, 'b> Walk<'a, 'b> {
         if !new {
             return Ok(());
         }
-        self.products += usize::from(product);
-        let channels = locations.len().max(others.len());
-        if self.products > PRODUCT_LIMIT || self.nodes.len() >= PAIR_LIMIT || channels > CHANNEL_LIMIT {
-            return Err(TooMany { client: locations, server: others });
+        if product {
+            self.products += 1;
+            self.channels += locations.len() + others.len();
+        }
+        let products = self.products > PRODUCT_LIMIT || self.channels > CHANNELS_LIMIT;
+        if products || self.nodes.len() >= PAIR_LIMIT {
+            let products = self.products.saturating_sub(1);
+            return Err(TooMany { products, client: locations, server: others });
         }
         self.nodes.push(Node { client, server, parent, split });
         Ok(())

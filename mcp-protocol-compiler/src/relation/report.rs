@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::{Kind, Side};
 
 use super::disagreement::Disagreement;
 use super::machine::{Event, Machine};
-use super::product::{PRODUCT_LIMIT, TooMany};
+use super::product::TooMany;
 use super::roles::{Roles, span};
 use super::{Found, NOT_COMPATIBLE, NOT_DUAL, TOO_MANY, Wanted, remedy, words};
 use crate::diagnostic::{Code, Diagnostic};
@@ -208,8 +208,9 @@ pub(super) fn too_many(client: &Machine<'_>, server: &Machine<'_>, limit: &TooMa
         TOO_MANY,
         span(client, &limit.client),
         format!(
-            "the roles group their messages in channels so differently that more than {PRODUCT_LIMIT} \
-             combinations of places would have to be compared"
+            "the roles group their messages in channels so differently that more than {} \
+             combinations of places would have to be compared",
+            limit.products
         ),
     )
     .label(format!("the client was in {}", words::place(client, &limit.client)))
