@@ -19,6 +19,7 @@ mod capability;
 mod checker;
 mod condition;
 mod copies;
+mod excerpt;
 mod exchange;
 mod hash;
 mod lookup;
@@ -31,6 +32,7 @@ mod violation;
 pub use capability::{Capabilities, Capability, Said};
 pub use checker::{About, Awaiting, Checker, Step, StepKind};
 pub use copies::{CopyNumber, KeyValue, Meant, Ties};
+pub use excerpt::Excerpt;
 pub use exchange::{Limits, RequestId, Token};
 #[doc(hidden)]
 pub use hash::IdTable;

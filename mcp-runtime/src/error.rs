@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_protocol_machine::protocol::{Side, Text};
-use mcp_protocol_machine::{RequestId, Violation};
+use mcp_protocol_machine::{Excerpt, RequestId, Violation};
 
 pub use self::mismatch::Mismatch;
 pub use self::reason::{Reason, Renewal};
@@ -61,7 +61,7 @@ pub enum Error {
     #[error("{0}")]
     NotPermitted(#[from] Violation),
     /// A payload does not have the type that it is declared with.
-    #[error("the payload of `{message}` does not have its type: {source}")]
+    #[error("the payload of `{message}` does not have its type: {}", Excerpt(&source.to_string()))]
     Payload {
         /// The message, by its name in the `.session` file.
         message: Text,
@@ -124,6 +124,12 @@ pub enum Error {
         /// The revision that governs.
         version: Option<Text>,
     },
+    /// The replies to a batch of the peer would take more bytes than this, half of
+    /// [`Options::output_limit`](crate::Options::output_limit). The request was refused in place of this reply.
+    #[error(
+        "the replies to a batch take more than {0} bytes: the request was refused; see `Options::output_limit`"
+    )]
+    BatchFull(usize),
     /// Messages of several sessions were to be sent in one batch. Nothing was written.
     #[error("the messages of a batch belong to several sessions")]
     OtherSession,

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use mcp_protocol_machine::protocol::Text;
-use mcp_protocol_machine::{RequestId, Violation};
+use mcp_protocol_machine::{Excerpt, RequestId, Violation};
 
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
@@ -131,7 +131,7 @@ impl fmt::Display for Report {
                 formatter.write_str("the peer had lost the session, which was begun anew")
             }
             Report::Undecodable { message, problem } => {
-                write!(formatter, "the payload of `{message}` does not have its type: {problem}")
+                write!(formatter, "the payload of `{message}` does not have its type: {}", Excerpt(problem))
             }
             Report::Panicked { message, text: None } => {
                 write!(formatter, "the handler of `{message}` panicked")

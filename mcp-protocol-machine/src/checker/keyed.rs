@@ -257,9 +257,8 @@ impl Checker {
             }
             Later::Copy { copy, from, to } => {
                 let id = request.as_ref().map(|(id, _)| *id);
-                let mut advice = self.advice(direction, message, from, id);
+                let advice = self.advice(direction, message, from, id);
                 if let Some((id, token)) = request {
-                    advice = advice.or_else(|| self.token_advice(direction, message, id, token.as_ref()));
                     self.asked_mut(direction).open_exchange(id, message, Place::Keyed(copy), token, &limits);
                     self.copies.asked(copy, direction, id);
                 }

@@ -241,15 +241,19 @@ impl Checker {
                 return Err(violation);
             }
         };
+        if let Some(violation) = self.token_in_use(direction, message, id, token.as_ref()) {
+            let limits = self.limits;
+            // The token stays with the request that holds it.
+            self.asked_mut(direction).refuse(id, None, &limits);
+            return Err(violation);
+        }
         let found = match found {
             Judged::Found(found) => found,
             Judged::Later(later) => {
                 return Ok(self.step_later(later, direction, message, Some((id, token)), ties));
             }
         };
-        let advice = self
-            .advice(direction, message, found.state, Some(id))
-            .or_else(|| self.token_advice(direction, message, id, token.as_ref()));
+        let advice = self.advice(direction, message, found.state, Some(id));
         let limits = self.limits;
         let mut copy = None;
         let kind = match found.action {

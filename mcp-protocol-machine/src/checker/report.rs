@@ -159,8 +159,8 @@ impl Checker {
         Some(Violation::new(details))
     }
 
-    /// What is to be said of a request that was accepted with a token which another one holds.
-    pub(super) fn token_advice(
+    /// What is wrong with a request whose token belongs to a request that is still running.
+    pub(super) fn token_in_use(
         &self,
         direction: Direction,
         message: MessageIndex,
@@ -169,9 +169,7 @@ impl Checker {
     ) -> Option<Violation> {
         let token = token.filter(|token| self.asked(direction).token(token).1.is_some())?.clone();
         let kind = ViolationKind::TokenInUse { token };
-        let mut details = self.details(&[], direction, self.got(message, Some(id)), kind);
-        details.answerable = false;
-        Some(Violation::new(details))
+        Some(Violation::new(self.details(&[], direction, self.got(message, Some(id)), kind)))
     }
 
     fn got(&self, message: MessageIndex, id: Option<&RequestId>) -> Got {

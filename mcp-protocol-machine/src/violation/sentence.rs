@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::{Details, Expected, Got, Violation, ViolationKind};
+use crate::excerpt::Excerpt;
 use crate::exchange::RequestId;
 use crate::protocol::{Condition, Kind, Side, Strictness, Text};
 
@@ -105,7 +106,10 @@ impl Details {
                 write!(formatter, "{got} carries the token {token}, but no request of the {other} carried it")
             }
             ViolationKind::TokenInUse { token } => {
-                write!(formatter, "{got} carries the token {token}, which a request carries that is not over")
+                write!(
+                    formatter,
+                    "{got} carries the token {token}, which belongs to a request that is still running"
+                )
             }
             ViolationKind::Untied => write!(formatter, "{got} does not say which request it is about"),
             ViolationKind::UnknownKey { key, value } => {
@@ -127,7 +131,11 @@ impl Details {
                 )
             }
             ViolationKind::NothingRunning => {
-                write!(formatter, "{got} answers nothing: no `{}` of the {other} is running", got.method)
+                write!(
+                    formatter,
+                    "{got} answers nothing: no `{}` of the {other} is running",
+                    Excerpt(&got.method)
+                )
             }
             ViolationKind::NotRunning => {
                 write!(formatter, "{got} names the id {id}, but the {sender} has sent no request with it")
@@ -198,9 +206,9 @@ fn describe(
     condition: Option<&Condition>,
 ) -> fmt::Result {
     match kind {
-        Some(Kind::Reply { .. }) => write!(formatter, "the result of `{method}`"),
-        Some(Kind::Refusal { .. }) => write!(formatter, "the error for `{method}`"),
-        _ => write!(formatter, "`{method}`"),
+        Some(Kind::Reply { .. }) => write!(formatter, "the result of `{}`", Excerpt(method)),
+        Some(Kind::Refusal { .. }) => write!(formatter, "the error for `{}`", Excerpt(method)),
+        _ => write!(formatter, "`{}`", Excerpt(method)),
     }?;
     match condition {
         Some(condition) => write!(formatter, " (`{condition}`)"),

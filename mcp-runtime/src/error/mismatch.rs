@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use mcp_protocol_machine::Excerpt;
+
 use mcp_protocol_machine::protocol::{Condition, Text};
 
 use super::{AnnouncedVersion, OTHERS, either};
@@ -58,7 +60,9 @@ impl fmt::Display for Mismatch {
             }
             Mismatch::Version { announced, versions } => {
                 match announced {
-                    AnnouncedVersion::Named(version) => write!(formatter, "announces version `{version}`")?,
+                    AnnouncedVersion::Named(version) => {
+                        write!(formatter, "announces version `{}`", Excerpt(version))?
+                    }
                     AnnouncedVersion::NotAString(json) => {
                         write!(formatter, "announces the version `{json}`, which is not a string")?;
                     }
@@ -69,7 +73,8 @@ impl fmt::Display for Mismatch {
             Mismatch::Asks { version, accepted } => {
                 write!(
                     formatter,
-                    "asks for version `{version}`, and this side accepts {}{OTHERS}",
+                    "asks for version `{}`, and this side accepts {}{OTHERS}",
+                    Excerpt(version),
                     either(accepted)
                 )
             }

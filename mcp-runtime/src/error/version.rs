@@ -1,5 +1,7 @@
 //! What stands where a message announces a version of the protocol.
 
+use mcp_protocol_machine::Excerpt;
+
 /// What stands where a message announces the version of the protocol that its sender speaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnnouncedVersion {
@@ -32,9 +34,9 @@ impl AnnouncedVersion {
     /// What a peer does that announces this.
     pub(super) fn speaks(&self) -> String {
         match self {
-            AnnouncedVersion::Named(version) => format!("speaks version `{version}`"),
+            AnnouncedVersion::Named(version) => format!("speaks version `{}`", Excerpt(version)),
             AnnouncedVersion::NotAString(json) => {
-                format!("announces the version `{json}`, which is not a string")
+                format!("announces the version `{}`, which is not a string", Excerpt(json))
             }
             AnnouncedVersion::Missing => "does not say which version it speaks".to_owned(),
         }

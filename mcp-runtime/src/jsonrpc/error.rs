@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use mcp_protocol_machine::Excerpt;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -90,9 +91,10 @@ impl RpcError {
     }
 }
 
+/// The message is what a peer said, so it is escaped and cut; the field `message` has it as it came.
 impl fmt::Display for RpcError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} (code {})", self.message, self.code)
+        write!(formatter, "{} (code {})", Excerpt(&self.message), self.code)
     }
 }
 

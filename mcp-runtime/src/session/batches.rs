@@ -7,11 +7,12 @@
 //! Refuses a request that is a step of a linear channel, such as the handshake's: its reply is a step, too, and a
 //! step has its place in the order of the session, while a reply in a batch waits for those beside it. The session
 //! lives on in its state, and the request may be sent again on a line of its own. Refuses, as well, to hold back
-//! replies without end: they count as output that waits to be written.
+//! replies without end: they count as output that waits to be written, and results beyond half of what may wait are
+//! replaced by errors.
 //!
 //! What this side says in one line is written at once, so nothing of what others say gets between.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use mcp_protocol_machine::RequestId;
@@ -30,7 +31,7 @@ pub(super) type BatchKey = u64;
 /// The batches that have not been answered.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
-    open: HashMap<BatchKey, Batch>,
+    open: BTreeMap<BatchKey, Batch>,
     next: BatchKey,
     /// The one whose messages are being judged.
     current: Option<BatchKey>,
@@ -74,6 +75,12 @@ impl Batches {
     /// The batch that the message at hand came in.
     pub(super) fn current(&self) -> Option<BatchKey> {
         self.current
+    }
+
+    /// Whether a result of that many bytes may wait in its batch with what waits already. If none may, it is refused: one
+    /// that is asked for on its own needs not wait.
+    pub(super) fn has_room(&self, to: ReplyTo, bytes: usize, most: usize) -> bool {
+        to.batch.is_none() || self.bytes.saturating_add(bytes) <= most
     }
 
     /// Writes a reply into its batch; `false` if there is none, and the reply goes straight to the peer.

@@ -325,6 +325,14 @@ impl Engine {
         message: Option<MessageIndex>,
         written: &str,
     ) -> Result<(), Error> {
+        let most = self.options.output_limit / 2;
+        if !self.batches.has_room(to, written.len(), most) {
+            let error = RpcError::busy(format!(
+                "the replies to the batch take more than {most} bytes: send the request on its own"
+            ));
+            self.error_to(to, id, &error)?;
+            return Err(Error::BatchFull(most));
+        }
         let protocol = self.protocol.clone();
         let Some(request) = self.settle(id)? else { return Ok(()) };
         let message = message.or_else(|| self.names.reply(&protocol, request, written));

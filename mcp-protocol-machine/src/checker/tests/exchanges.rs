@@ -167,22 +167,23 @@ fn reports_follow_their_token() {
 }
 
 #[test]
-fn a_token_that_is_used_again_belongs_to_the_newer_request() {
+fn a_token_of_a_running_request_is_not_used_again() {
     let (small, mut checker) = active();
-    let mut call =
-        |number| accepted(checker.request(Send, small.call.request, &id(number), Some(id(9)), never)).advice;
-    assert!(call(0).is_none());
-    let advice = call(1).unwrap();
-    assert_eq!(advice.kind, ViolationKind::TokenInUse { token: id(9) });
+    let call = |checker: &mut Checker, number| {
+        checker.request(Send, small.call.request, &id(number), Some(id(9)), never)
+    };
+    assert!(call(&mut checker, 0).is_ok());
+    let violation = call(&mut checker, 1).unwrap_err();
+    assert_eq!(violation.kind, ViolationKind::TokenInUse { token: id(9) });
     assert_eq!(
-        advice.to_string(),
-        "`tools/call` carries the token 9, which a request carries that is not over"
+        violation.to_string(),
+        "`tools/call` carries the token 9, which belongs to a request that is still running"
     );
-    assert_eq!(checker.reported(Receive, &id(9)), Some(&id(1)));
-    checker.answer(Receive, 0, small.call.reply).unwrap();
+    assert_eq!(checker.reported(Receive, &id(9)), Some(&id(0)), "it stays with the request that has it");
     assert_eq!(checker.report_on(Receive, small.progress, 9).unwrap(), StepKind::Reported);
-    checker.answer(Receive, 1, small.call.reply).unwrap();
+    checker.answer(Receive, 0, small.call.reply).unwrap();
     assert_eq!(checker.report_on(Receive, small.progress, 9).unwrap(), StepKind::Swallowed);
+    assert!(call(&mut checker, 2).is_ok(), "once the request is over its token is free");
 }
 
 /// `*( !Work . rec α . ( ?Progress . ?Progress . α & ?WorkResult . rec β . ( ?Progress . End ) ) )`: every later step

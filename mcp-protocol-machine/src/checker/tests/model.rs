@@ -179,7 +179,16 @@ impl Model {
         if self.closed {
             return Ok(StepKind::Closed);
         }
-        let judged = self.judge_request(direction, message, id, applies);
+        let judged = self.judge_request(direction, message, id, applies).and_then(|taker| {
+            let holds = |(asker, held, id): &(Direction, RequestId, RequestId)| {
+                (*asker, Some(held)) == (direction, token)
+                    && self.running.iter().any(|run| run.asker == direction && run.id == *id)
+            };
+            match self.holders.iter().find(|holder| holds(holder)) {
+                Some((_, token, _)) => Err(ViolationKind::TokenInUse { token: token.clone() }),
+                None => Ok(taker),
+            }
+        });
         if let Some(token) = token {
             self.tokens.push((direction, token.clone()));
         }

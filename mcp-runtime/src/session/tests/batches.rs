@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::desk;
 use super::pair::End;
 use crate::driver::{End as InputEnd, Endpoint, Output};
+use crate::error::Error;
 use crate::options::Options;
 use mcp_protocol_machine::protocol::Side;
 use std::task::Poll;
@@ -197,6 +198,32 @@ fn held_back_replies_count_as_output() {
     }
     assert!(server.link.with(|engine| engine.closed()).is_some(), "the first of each pair is never answered");
     assert!(server.output().0.is_empty());
+}
+
+#[test]
+fn a_batch_of_large_replies_ends_no_session() {
+    let server = server_with(Options::default().output_limit(4000));
+    let requests: Vec<String> =
+        (0..4).map(|id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"look"}}"#)).collect();
+    server.feed(&format!("[{}]", requests.join(",")));
+    let large = format!("\"{}\"", "x".repeat(1500));
+    for number in 0..4 {
+        let id = server.incoming().unwrap().id.unwrap();
+        let answered = server.link.with(|engine| engine.reply_result(&id, &large));
+        match number {
+            0 => answered.unwrap(),
+            _ => assert!(matches!(answered, Err(Error::BatchFull(2000))), "{answered:?}"),
+        }
+    }
+    let answers = server.said();
+    let codes = ids_and_codes(&answers[0]);
+    let busy = Some(crate::RpcError::BUSY);
+    assert_eq!(codes, [(json!(0), None), (json!(1), busy), (json!(2), busy), (json!(3), busy)]);
+    assert!(server.link.with(|engine| engine.closed()).is_none());
+    // On its own the same reply goes out.
+    server.feed(r#"{"jsonrpc":"2.0","id":9,"method":"look"}"#);
+    answer(&server, &large);
+    assert_eq!(server.said()[0]["id"], 9);
 }
 
 #[test]

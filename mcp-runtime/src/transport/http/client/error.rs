@@ -7,6 +7,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
+use mcp_protocol_machine::Excerpt;
 use reqwest::header::WWW_AUTHENTICATE;
 use reqwest::{Response, StatusCode};
 
@@ -158,10 +159,10 @@ impl fmt::Display for Refused<'_> {
             write!(formatter, ": {advice}")?;
         }
         let said = self.error.map_or(self.body, |error| &error.message);
-        let mut words = said.split_whitespace().peekable();
-        if words.peek().is_some() {
-            formatter.write_str(if advice.is_some() { "; it said:" } else { ":" })?;
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        if !said.is_empty() {
+            write!(formatter, "{} {}", if advice.is_some() { "; it said:" } else { ":" }, Excerpt(&said))?;
         }
-        words.try_for_each(|word| write!(formatter, " {word}"))
+        Ok(())
     }
 }
