@@ -1,7 +1,7 @@
 //! What was probably meant: the nearest of some words.
 //!
 //! In: a word and the words that would have been right. Out: the one to suggest, if one is near enough. Refuses to
-//! guess far: a third of the letters may differ, not more.
+//! guess far: a third of the letters may differ, not more, unless the word is a part of a longer name.
 
 /// Longer words are not compared, so that a hostile file costs no time.
 const LONGEST_WORD: usize = 64;
@@ -16,8 +16,12 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     }
     let small = lowercase(&word);
     let mut best: Option<(usize, &str)> = None;
+    let mut longer: Option<(usize, &str)> = None;
     for candidate in candidates {
         let letters: Vec<char> = candidate.chars().take(LONGEST_WORD + 1).collect();
+        if is_part(&word, &letters) && longer.is_none_or(|(least, _)| letters.len() < least) {
+            longer = Some((letters.len(), candidate));
+        }
         let allowed = (word.len().max(letters.len()) / 3).max(1);
         if letters.len().abs_diff(word.len()) > allowed || letters.len() > LONGEST_WORD || letters == word {
             continue;
@@ -29,7 +33,27 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             best = Some((distance, candidate));
         }
     }
-    best.map(|(_, candidate)| candidate)
+    // A slip of the fingers comes first, then a name of which a part was left out, then what is merely alike.
+    let slip = best.filter(|(distance, _)| *distance <= SLIP);
+    slip.or(longer).or(best).map(|(_, candidate)| candidate)
+}
+
+/// So many letters are wrong where a word is misspelt and nothing else.
+const SLIP: usize = 2;
+
+/// The shortest word that is looked for in longer ones.
+const SHORTEST_PART: usize = 4;
+
+/// Whether a word is the beginning or the end of a longer name: one or more of the words that it is made of.
+fn is_part(word: &[char], name: &[char]) -> bool {
+    if word.len() < SHORTEST_PART || name.len() <= word.len() || name.len() > LONGEST_WORD {
+        return false;
+    }
+    let alike = |part: &[char]| lowercase(part) == lowercase(word);
+    let starts = |letter: Option<&char>| letter.is_some_and(|letter| letter.is_uppercase() || *letter == '_');
+    let (head, rest) = name.split_at(word.len());
+    let (front, tail) = name.split_at(name.len() - word.len());
+    alike(head) && starts(rest.first()) || alike(tail) && (starts(tail.first()) || front.last() == Some(&'_'))
 }
 
 fn lowercase(letters: &[char]) -> Vec<char> {
@@ -93,6 +117,55 @@ mod tests {
         assert_eq!(nearest("a", ["b"]), None);
         assert_eq!(nearest("", words), None);
         assert_eq!(nearest(&"r".repeat(1_000_000), words), None);
+    }
+
+    #[test]
+    fn plausible_mistakes() {
+        let names = [
+            "NewSessionError",
+            "RequestPermissionError",
+            "PromptError",
+            "NewSession",
+            "RequestPermission",
+            "SessionUpdate",
+            "Prompt",
+            "PromptResult",
+            "ToolsList",
+            "ToolsListChanged",
+            "ResourcesList",
+            "ResourcesUpdated",
+            "Initialize",
+            "Initialized",
+            "InitializeResult",
+            "did_open",
+            "did_close",
+        ];
+        for (typed, meant) in [
+            ("PermissionError", Some("RequestPermissionError")),
+            ("Permission", Some("RequestPermission")),
+            ("permission", Some("RequestPermission")),
+            ("RequestPermision", Some("RequestPermission")),
+            ("Update", Some("SessionUpdate")),
+            ("NewSesion", Some("NewSession")),
+            ("NewSesionError", Some("NewSessionError")),
+            ("ToolList", Some("ToolsList")),
+            ("ListChanged", Some("ToolsListChanged")),
+            ("ToolsListChange", Some("ToolsListChanged")),
+            ("ResourceList", Some("ResourcesList")),
+            ("Resources", Some("ResourcesList")),
+            ("Initialised", Some("Initialized")),
+            ("Initalize", Some("Initialize")),
+            ("Initilaize", Some("Initialize")),
+            ("InitializeReslt", Some("InitializeResult")),
+            ("Promt", Some("Prompt")),
+            ("PromtError", Some("PromptError")),
+            ("open", Some("did_open")),
+            ("didopen", Some("did_open")),
+            ("Shutdown", None),
+            ("Tool", None),
+        ] {
+            assert_eq!(nearest(typed, names), meant, "{typed}");
+        }
     }
 
     #[test]

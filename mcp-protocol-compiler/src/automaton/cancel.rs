@@ -76,8 +76,8 @@ pub(super) fn add(
                 &request_name,
                 &answer(declarations, direction, request),
                 written.map(|edge| of(edge)).as_deref(),
-                declared.span,
-                first.span,
+                (declared.span, first.span),
+                place.body.is_some(),
             ));
         }
         place.edges.append(&mut added);

@@ -46,6 +46,8 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnosti
     let mut known = None;
     let mut opened = None;
     let mut seen: BTreeSet<Span> = BTreeSet::new();
+    // The untied steps of each copy, for one key mends all of them.
+    let mut untied: Vec<Untied<'_>> = Vec::new();
     for (state, place) in states.iter().enumerate().filter(|(_, place)| place.body.is_some()) {
         if (place.may_close || place.peer_may_close) && seen.insert(place.span) {
             diagnostics.push(channels::body_may_stop(place.span));
@@ -73,7 +75,12 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnosti
                     known.into_iter().flatten().map(|key| declarations.key_name(*key)).collect();
                 let opened = opened.get_or_insert_with(|| opened_by(states)).get(&state);
                 let first = opened.map(|opener| (declarations.message_name(opener.message), opener.span));
-                diagnostics.push(channels::untied_step(edge.span, &action, &known, first));
+                let keys: Vec<String> = known.into_iter().map(str::to_owned).collect();
+                let copy = (first.map(|(_, span)| span), keys);
+                match untied.iter_mut().find(|(other, ..)| *other == copy) {
+                    Some((_, _, steps)) => steps.push((edge.span, action)),
+                    None => untied.push((copy, first, vec![(edge.span, action)])),
+                }
                 continue;
             }
             let open = alone::is_open(declarations, edge.message);
@@ -89,7 +96,17 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnosti
             }
         }
     }
+    for ((_, keys), first, mut steps) in untied {
+        steps.sort();
+        let known: Vec<&str> = keys.iter().map(String::as_str).collect();
+        if let Some(((span, action), others)) = steps.split_first() {
+            diagnostics.push(channels::untied_step((*span, action), others, &known, first));
+        }
+    }
 }
+
+/// What opens a copy and the keys that it has, how that is written, and the steps that nothing ties.
+type Untied<'a> = ((Option<Span>, Vec<String>), Option<(&'a str, Span)>, Vec<(Span, String)>);
 
 /// The first edge that opens a copy in which each state is.
 fn opened_by(states: &[RawState]) -> HashMap<usize, &RawEdge> {

@@ -1,15 +1,17 @@
 //! Gates: what a message requires, somebody must announce; and what is announced by default, a message must require.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
-use mcp_protocol_machine::protocol::{Direction, Gate, Holder, Path, Side};
+use mcp_protocol_machine::protocol::{
+    Action, Direction, Gate, Holder, Kind, Path, Payload, Side, StateIndex,
+};
 
 use crate::Compiled;
 use crate::ast::JsonPath;
 use crate::automaton::Automaton;
 use crate::checks::declarations::side_word;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::resolve::{Declarations, Message, path};
+use crate::resolve::{Message, path};
 use crate::suggest::nearest;
 
 /// A capability of a side that announces none.
@@ -76,7 +78,8 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
     for (message, holder, gate) in missing {
         let path = declarations.gates.get(usize::from(gate.0)).map(ToString::to_string).unwrap_or_default();
         if let Some(message) = declarations.message(message) {
-            diagnostics.push(never_announced(message, holder, &path, declarations));
+            let likely = likely(compiled, holder);
+            diagnostics.push(never_announced(message, holder, &path, likely));
         }
     }
     diagnostics
@@ -95,17 +98,8 @@ pub(super) fn holder(automaton: &Automaton, direction: Direction, holder: Holder
     }
 }
 
-fn never_announced(message: &Message, holder: Side, path: &str, declarations: &Declarations) -> Diagnostic {
+fn never_announced(message: &Message, holder: Side, path: &str, likely: Option<&str>) -> Diagnostic {
     let word = side_word(holder);
-    // The handshake is where such things are said; its first reply or request is the likely place.
-    let likely = declarations.messages.iter().find(|message| {
-        let kind = message.table.kind;
-        match holder {
-            Side::Client => kind == mcp_protocol_machine::protocol::Kind::Request,
-            Side::Server => matches!(kind, mcp_protocol_machine::protocol::Kind::Reply { .. }),
-        }
-    });
-    let likely = likely.map_or("Message", |message| message.table.name.as_ref());
     Diagnostic::error(
         NEVER_ANNOUNCED,
         message.span,
@@ -115,9 +109,44 @@ fn never_announced(message: &Message, holder: Side, path: &str, declarations: &D
         ),
     )
     .label("this gate would stay closed for ever")
-    .help(format!(
-        "say where the {word} announces it, for instance `capabilities {word} = {likely}.capabilities`"
-    ))
+    .help(match likely {
+        Some(likely) => format!(
+            "say where the {word} announces it, for instance `capabilities {word} = {likely}.capabilities`"
+        ),
+        None => format!(
+            "have the {word} send a message that announces it before, and say where: `capabilities {word} = \
+             Message.capabilities`"
+        ),
+    })
+}
+
+/// The first message with a payload that a side sends in a session whose gates are all closed.
+fn likely(compiled: &Compiled, holder: Side) -> Option<&str> {
+    let declarations = &compiled.declarations;
+    let machine = compiled.client.as_ref().or(compiled.server.as_ref())?;
+    let mut seen = BTreeSet::new();
+    let mut waiting = VecDeque::from([StateIndex(0)]);
+    while let Some(index) = waiting.pop_front() {
+        let state = machine.states.get(usize::try_from(index.0).ok()?).filter(|_| seen.insert(index));
+        let Some(state) = state else { continue };
+        waiting.extend(&state.parts);
+        for edge in &state.edges {
+            let Some(message) = declarations.message(edge.message) else { continue };
+            let answers = matches!(message.table.kind, Kind::Reply { .. } | Kind::Refusal { .. });
+            if !answers && message.table.requires.iter().any(|gate| gate.condition.is_none()) {
+                continue;
+            }
+            let sends = (edge.direction == Direction::Send) == (machine.side == holder);
+            let refuses = matches!(message.table.kind, Kind::Refusal { .. });
+            if sends && !refuses && message.table.payload != Payload::None {
+                return Some(&message.table.name);
+            }
+            waiting.push_back(match edge.action {
+                Action::Step(to) | Action::Spawn(to) => to,
+            });
+        }
+    }
+    None
 }
 
 /// A path as it is written.

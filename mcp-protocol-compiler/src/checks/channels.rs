@@ -72,10 +72,26 @@ pub fn body_may_stop(span: Span) -> Diagnostic {
 /// `*( !A . ?reply . ?B . End )` where B carries no key that A or its reply carries, too.
 ///
 /// `first` is the message that opens the copy, and where.
-pub fn untied_step(span: Span, action: &str, held: &[&str], first: Option<(&str, Span)>) -> Diagnostic {
-    let name = action.trim_start_matches(['!', '?']);
+///
+/// `others` are further steps of the copy that nothing ties, for one key has to be declared with all of them.
+pub fn untied_step(
+    (span, action): (Span, &str),
+    others: &[(Span, String)],
+    held: &[&str],
+    first: Option<(&str, Span)>,
+) -> Diagnostic {
+    let mut names = vec![action.trim_start_matches(['!', '?'])];
+    for (_, other) in others {
+        let other = other.trim_start_matches(['!', '?']);
+        if !names.contains(&other) {
+            names.push(other);
+        }
+    }
     let mut found = Diagnostic::error(UNTIED_STEP, span, format!("nothing ties `{action}` to its copy"))
         .label("which of the running copies is it for?");
+    for (other, action) in others {
+        found = found.also(*other, format!("the same of `{action}`"));
+    }
     if let Some((opener, place)) = first {
         found = found.also(place, format!("`{opener}` opens the copy"));
     }
@@ -84,10 +100,14 @@ pub fn untied_step(span: Span, action: &str, held: &[&str], first: Option<(&str,
     );
     match held {
         [] => found.help(format!(
-            "declare a key that the first step and this one carry: `key name = {}.path | {name}.path`",
-            first.map_or("First", |(opener, _)| opener)
+            "declare a key that the first step and the later ones carry: `key name = {}.path | {}.path`",
+            first.map_or("First", |(opener, _)| opener),
+            names.join(".path | ")
         )),
-        [first, ..] => found.help(format!("say where it carries the key: `key {first} = … | {name}.path`")),
+        [first, ..] => found.help(format!(
+            "say where it carries the key: `key {first} = … | {}.path`",
+            names.join(".path | ")
+        )),
     }
 }
 

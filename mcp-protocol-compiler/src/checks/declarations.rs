@@ -177,6 +177,21 @@ pub fn second_role(name: &Name, first: &Role) -> Diagnostic {
         .help(format!("keep one `{word}` item; a protocol has one client and one server"))
 }
 
+/// `client Guest` and `server Guest`. `free` is a name for the second; `defined` says that a session type stands behind it.
+pub fn one_name_for_both_roles(name: &Name, first: &Role, free: Option<&str>, defined: bool) -> Diagnostic {
+    let (word, text) = (side_word(first.side.other()), &name.text);
+    let found = Diagnostic::error(DECLARED_TWICE, name.span, format!("both roles are called `{text}`"))
+        .label(format!("the {word} would have the session type of the {}", side_word(first.side)))
+        .also(first.name.span, "first declared here");
+    let written = match (free, defined) {
+        (None, _) => return found.help(format!("give the {word} a name of its own")),
+        (Some(free), true) => free.to_owned(),
+        (Some(free), false) => format!("{free} = dual {text}"),
+    };
+    let help = format!("give the {word} a name of its own, for instance `{word} {written}`");
+    found.suggest(help, [Edit::replace(name.span, written)])
+}
+
 /// A role whose session type is nowhere.
 pub fn role_without_type(role: &Role, other: Option<&Role>, unused: &[&Name]) -> Diagnostic {
     let name = &role.name.text;

@@ -2,7 +2,7 @@
 
 use crate::ast::{Name, Operator};
 use crate::checks::choices;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 
 /// A loop or definition that comes back to itself without a message.
@@ -76,7 +76,7 @@ pub fn across(name: &Name, bound: Span, barrier: Barrier, at: Span, chooser: Opt
         Barrier::Parallel => diagnostic
             .help(choices::in_place_of_comma(chooser))
             .help(format!("if both are to happen, {}", barrier.repeat())),
-        Barrier::Replicated => diagnostic.help(barrier.repeat()),
+        Barrier::Replicated => diagnostic.suggest(barrier.repeat(), [Edit::replace(name.span, "End")]),
     }
 }
 

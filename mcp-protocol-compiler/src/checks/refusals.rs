@@ -54,8 +54,8 @@ pub fn states_could_part(
     request: &str,
     reply: &str,
     refusal: Option<&str>,
-    declared: Span,
-    used: Span,
+    (declared, used): (Span, Span),
+    in_sub_session: bool,
 ) -> Diagnostic {
     let name = request.trim_start_matches(['!', '?']);
     let diagnostic = Diagnostic::error(
@@ -68,6 +68,10 @@ pub fn states_could_part(
     match refusal {
         Some(refusal) => diagnostic
             .help(format!("remove `cancellable`, or let `{reply}` and `{refusal}` lead to the same state")),
+        None if in_sub_session => diagnostic.help(
+            "remove `cancellable`, or let the reply lead back to before the request: in a sub-session only the \
+             request that opens it may change the state and be cancelled",
+        ),
         None => diagnostic.help(format!(
             "remove `cancellable`, or let the reply lead back to before the request: \
              `( rec again . {request} . {reply} . again )` or `*( {request} . {reply} . End )`"

@@ -1,7 +1,7 @@
 //! Reply discipline: every request is answered, every reply has its request.
 
 use crate::checks::declarations::list;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::lexer::quote;
 use crate::source::Span;
 
@@ -28,7 +28,17 @@ pub struct Before {
     pub notification: Option<String>,
 }
 
-/// `?reply` or `?Result` with no request open.
+/// The reply that would fit where another one stands.
+pub struct Fits {
+    /// Where the sign and the name of the other one stand.
+    pub place: Span,
+    /// As it is written, `?R`.
+    pub reply: String,
+    /// The request that is open, `!M`.
+    pub asked: String,
+}
+
+/// `?reply` or `?Result` with no request open. `fits` is the reply of the one request that is open in that direction.
 ///
 /// `before` is the action that leads here, and where it stands.
 pub fn without_request(
@@ -37,6 +47,7 @@ pub fn without_request(
     request: Option<&str>,
     other_way: bool,
     before: Option<Before>,
+    fits: Option<Fits>,
 ) -> Diagnostic {
     let error = |message: String| Diagnostic::error(WITHOUT_REQUEST, span, message);
     if let (Some(request), true) = (request, other_way) {
@@ -44,7 +55,21 @@ pub fn without_request(
         let answers = if request.starts_with('!') { "the peer" } else { "this role" };
         return error(format!("the reply `{action}` goes the wrong way"))
             .label(format!("`{request}` is answered by {answers}"))
-            .help(format!("write `{sign}{}`", action.trim_start_matches(['!', '?'])));
+            .suggest(
+                format!("write `{sign}{}`", action.trim_start_matches(['!', '?'])),
+                [Edit::replace(Span { end: span.start + 1, ..span }, sign.to_string())],
+            );
+    }
+    if let Some(Fits { place, reply, asked }) = fits {
+        let mut found = error(format!("the reply `{action}` is not the reply to `{asked}`"))
+            .label("no request waits for this reply here");
+        if let Some(before) = before {
+            found = found.also(before.span, format!("`{}` leads here", before.action));
+        }
+        return found.suggest(
+            format!("write `{reply}`, the reply to `{asked}`"),
+            [Edit::replace(place, reply.as_str())],
+        );
     }
     if let (None, Some(Before { action: told, span: place, group, notification: Some(method) })) =
         (request, &before)
@@ -62,7 +87,7 @@ pub fn without_request(
             None => error(format!("`{action}` cannot answer `{name}`, a notification"))
                 .also(*place, "a notification is not answered")
                 .help(format!(
-                    "delete `{action} .`, or declare `request {name} {} -> {name}Result`",
+                    "delete `{action} .`, or declare `{name}` as a request: `request {name} {} … -> {name}Result`",
                     quote(method)
                 )),
         }

@@ -360,7 +360,9 @@ impl Parser<'_> {
         let (index, comma) = (self.index(), self.span());
         let start = first.span;
         let mut parts = vec![first];
-        while self.eat(Kind::Comma).is_some() {
+        let mut commas = Vec::new();
+        while self.kind() == Kind::Comma {
+            commas.push(self.bump());
             if self.kind() != Kind::EndOfFile && !self.at_item() {
                 parts.push(self.choice());
             }
@@ -374,8 +376,33 @@ impl Parser<'_> {
         } else {
             "…, …".to_owned()
         };
+        let unended: Vec<Edit> = parts
+            .iter()
+            .flat_map(|part| &part.branches)
+            .filter(|branch| !branch.actions.is_empty() && matches!(branch.tail, Tail::Missing(_)))
+            .map(|branch| Edit::after(branch.span, " . End"))
+            .collect();
+        let steps: Option<Vec<&Sequence>> = parts
+            .iter()
+            .map(|part| match part.branches.as_slice() {
+                [only] if part.operators.is_empty() => Some(only),
+                _ => None,
+            })
+            .collect();
+        // Actions without an end between commas are steps of one sequence.
+        let finding = match steps.as_deref().and_then(<[_]>::split_last) {
+            Some((last, steps)) if steps.iter().all(|step| matches!(step.tail, Tail::Missing(_))) => {
+                let ends = matches!(last.tail, Tail::Missing(_)) && !last.actions.is_empty();
+                let dots = commas.iter().map(|comma| Edit::replace(*comma, " ."));
+                let end = ends.then(|| Edit::after(last.span, " . End"));
+                finding.suggest("write `.` in place of `,` if one follows the other", dots.chain(end))
+            }
+            _ => finding,
+        };
         let help = format!("write `{} = ({written})`", shorten(&name.text));
-        self.report_at(index, finding.help(help).help(choose));
+        let mut edits = unended;
+        edits.extend([Edit::before(all, "("), Edit::after(all, ")")]);
+        self.report_at(index, finding.suggest(help, edits).help(choose));
         missing(all)
     }
 }

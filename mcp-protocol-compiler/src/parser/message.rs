@@ -23,6 +23,7 @@ impl Parser<'_> {
         let payload = self.payload();
         let mut replies = Vec::new();
         // Where the replies belong if they are forgotten; what cannot be read behind an arrow is another mistake.
+        let written = self.sources.slice(name.span.to(self.previous()));
         let mut reply_at = Some(self.previous());
         if self.arrow() {
             reply_at = None;
@@ -38,7 +39,7 @@ impl Parser<'_> {
             )
             .label("JSON-RPC answers every request")
             .suggest(
-                format!("write `request {shown} \"{}\" -> {shown}Result`", shorten(&method.text)),
+                format!("write `request {} -> {shown}Result`", shorten(written)),
                 reply_at.map(|place| Edit::after(place, format!(" -> {}Result", name.text))),
             )
             .help("or, if none is ever sent, declare a `notification`");

@@ -240,7 +240,9 @@ impl Parser<'_> {
             return false;
         }
         if self.at_end_of_term() {
-            if !self.lenient {
+            // Outside of parentheses a comma is the mistake, whatever it was to mean.
+            let comma = self.kind() == Kind::Comma && self.parentheses == 0;
+            if !self.lenient && !comma {
                 let finding = Diagnostic::error(
                     MISSING_CONTINUATION,
                     action.span,
@@ -333,7 +335,15 @@ impl Parser<'_> {
                         .label("a definition says itself how it goes on")
                         .help(format!("write what follows into `{shown}`, in place of its `End`"))
                 } else {
-                    finding.help(format!("write `!{shown}` to send the message, `?{shown}` to receive it"))
+                    finding
+                        .suggest(
+                            format!("write `!{shown}` if this role sends the message"),
+                            [Edit::before(name.span, "!")],
+                        )
+                        .suggest(
+                            format!("write `?{shown}` if the peer sends it"),
+                            [Edit::before(name.span, "?")],
+                        )
                 }
             }
             Tail::End(_) => Diagnostic::error(NOTHING_FOLLOWS, span, "something follows `End`")

@@ -4,7 +4,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use mcp_protocol_machine::protocol::{Action, Direction, Side, StateKind};
+use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Side, StateKind};
 
 use super::diamond::{COUNTED, Shared};
 use super::disagreement::matched;
@@ -61,6 +61,23 @@ pub(super) fn also(others: &[Race], messages: &[Message]) -> Option<String> {
             named.join("; ")
         )),
     }
+}
+
+/// The request that an event answers.
+fn answers(messages: &[Message], event: Event) -> Option<MessageIndex> {
+    match messages.get(usize::from(event.message.0))?.table.kind {
+        Kind::Reply { request } | Kind::Refusal { request } => Some(request),
+        Kind::Request | Kind::Notification => None,
+    }
+}
+
+/// Whether a round of events can be a channel: each reply in it has its request in front of it.
+fn stands_alone(messages: &[Message], round: &[Event]) -> bool {
+    let mut asked: Vec<(Side, MessageIndex)> = Vec::new();
+    round.iter().all(|event| {
+        asked.push((event.sender, event.message));
+        answers(messages, *event).is_none_or(|request| asked.contains(&(event.sender.other(), request)))
+    })
 }
 
 impl Race {
@@ -150,15 +167,32 @@ impl Race {
         if other.is_loop() && !one.is_loop() {
             return accept(walk, messages, one, other, &self.after_client);
         }
-        if let (Some(first), Some(second)) = (self.round(walk, one), self.round(walk, other)) {
+        // A sub-session is one channel, and what answers a request belongs where the request is.
+        if let (Some(first), Some(second)) = (self.round(walk, one), self.round(walk, other))
+            && !self.in_sub_session(walk)
+            && [&first, &second].iter().all(|round| stands_alone(messages, round))
+        {
             return self.channels(walk, messages, &first, &second);
         }
         let (first, second) =
             (words::name(messages, one.event().message), words::name(messages, other.event().message));
+        if answers(messages, other.event()).is_some() {
+            return Remedy::one(format!("have the client send `{first}` only after `{second}` has come"));
+        }
+        if answers(messages, one.event()).is_some() {
+            return Remedy::one(format!("have the server send `{second}` only after `{first}` has come"));
+        }
         Remedy::one(format!(
             "let one of them wait for the other: have the server send `{second}` only when the client asked for it, \
              or have `{first}` acknowledged and `{second}` sent after that"
         ))
+    }
+
+    /// Whether the race is inside a sub-session.
+    fn in_sub_session(&self, walk: &Walk<'_, '_>) -> bool {
+        let mut states =
+            self.pair.client.locations.iter().filter_map(|&location| walk.client.state(location));
+        states.any(|state| state.body)
     }
 
     /// Where one of the two opens a sub-session, and another one behind the other message: that one, as the author of

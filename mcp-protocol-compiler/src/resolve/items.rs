@@ -252,6 +252,22 @@ pub(super) fn define(
                     diagnostics.push(check::second_role(name, first));
                     continue;
                 }
+                if let Some(other) = resolution.role_named(&name.text) {
+                    let free = |name: &&&str| {
+                        let taken = items.iter().any(|placed| match &placed.item.kind {
+                            ItemKind::Definition { name: other, .. } => other.text == **name,
+                            _ => false,
+                        });
+                        !taken && !resolution.names.contains_key(**name)
+                    };
+                    let names = match side {
+                        Side::Client => ["Client", "TheClient"],
+                        Side::Server => ["Server", "TheServer"],
+                    };
+                    let free = names.iter().find(free).copied();
+                    diagnostics.push(check::one_name_for_both_roles(name, other, free, body.is_some()));
+                    continue;
+                }
                 resolution.roles.push(Role { side, name: name.clone(), compatible: *compatible });
                 if let Some(body) = body {
                     resolution.definitions.push(Definition {

@@ -35,6 +35,7 @@ impl Explorer<'_> {
                         other.as_deref(),
                         other.is_some(),
                         before,
+                        None,
                     ));
                     None
                 }
@@ -78,6 +79,7 @@ impl Explorer<'_> {
                         None,
                         false,
                         before,
+                        self.fits(action, open),
                     ));
                     return None;
                 }
@@ -135,12 +137,25 @@ impl Explorer<'_> {
                         Some(&request),
                         other_way,
                         before,
+                        self.fits(action, open),
                     ));
                     return None;
                 }
                 Some(self.open_sets.without(open, opened))
             }
         }
+    }
+
+    /// The reply that an action could be instead: that of the one request which is open in its direction.
+    fn fits(&self, action: &ActionNode, open: OpenSet) -> Option<replies::Fits> {
+        let asker = action.direction.flip();
+        let mut asked = self.open_sets.asked(open, asker);
+        let (Some(request), None) = (asked.next(), asked.next()) else { return None };
+        Some(replies::Fits {
+            place: action.head(),
+            reply: self.answer(asker, request),
+            asked: self.action(asker, request),
+        })
     }
 
     /// Whether an action names a reply or a refusal.
