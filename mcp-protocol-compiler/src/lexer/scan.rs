@@ -338,6 +338,8 @@ impl<'s> Scanner<'s> {
                 diagnostic = diagnostic.help(advice);
             } else if let Some((before, whole)) = self.around(character) {
                 return self.unquoted(diagnostic, before, &whole);
+            } else if character == '-' && self.lacks_an_arrow() {
+                diagnostic = diagnostic.suggest("write `->`", [Edit::replace(self.span(length), "->")]);
             } else if character == '-' && self.is_first_of_line() {
                 diagnostic = diagnostic
                     .suggest("a comment starts with `--`", [Edit::replace(self.span(length), "--")]);
@@ -348,6 +350,13 @@ impl<'s> Scanner<'s> {
         }
         self.token(Kind::Unknown, length);
         self.run = Some((self.at, character));
+    }
+
+    /// Whether this place is in the declaration of a request, and no `->` stands before it.
+    fn lacks_an_arrow(&self) -> bool {
+        let before = self.text.get(..self.at).unwrap_or("");
+        let line = before.rsplit('\n').next().unwrap_or("").trim_start();
+        line.starts_with("request ") && !line.contains("->") && line.contains('"')
     }
 
     /// Whether nothing but spaces stands before this place in its line.

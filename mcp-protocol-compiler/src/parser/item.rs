@@ -376,12 +376,14 @@ impl Parser<'_> {
         } else {
             "…, …".to_owned()
         };
-        let unended: Vec<Edit> = parts
-            .iter()
-            .flat_map(|part| &part.branches)
-            .filter(|branch| !branch.actions.is_empty() && matches!(branch.tail, Tail::Missing(_)))
-            .map(|branch| Edit::after(branch.span, " . End"))
-            .collect();
+        // Behind a dot something else is missing.
+        let unended = |branch: &Sequence| {
+            matches!(branch.tail, Tail::Missing(_))
+                && branch.actions.last().is_some_and(|last| last.span.end == branch.span.end)
+        };
+        let ended = parts.iter().flat_map(|part| &part.branches);
+        let mut edits: Vec<Edit> =
+            ended.filter(|branch| unended(branch)).map(|branch| Edit::after(branch.span, " . End")).collect();
         let steps: Option<Vec<&Sequence>> = parts
             .iter()
             .map(|part| match part.branches.as_slice() {
@@ -391,16 +393,14 @@ impl Parser<'_> {
             .collect();
         // Actions without an end between commas are steps of one sequence.
         let finding = match steps.as_deref().and_then(<[_]>::split_last) {
-            Some((last, steps)) if steps.iter().all(|step| matches!(step.tail, Tail::Missing(_))) => {
-                let ends = matches!(last.tail, Tail::Missing(_)) && !last.actions.is_empty();
+            Some((last, steps)) if steps.iter().all(|step| unended(step)) => {
                 let dots = commas.iter().map(|comma| Edit::replace(*comma, " ."));
-                let end = ends.then(|| Edit::after(last.span, " . End"));
+                let end = unended(last).then(|| Edit::after(last.span, " . End"));
                 finding.suggest("write `.` in place of `,` if one follows the other", dots.chain(end))
             }
             _ => finding,
         };
         let help = format!("write `{} = ({written})`", shorten(&name.text));
-        let mut edits = unended;
         edits.extend([Edit::before(all, "("), Edit::after(all, ")")]);
         self.report_at(index, finding.suggest(help, edits).help(choose));
         missing(all)

@@ -31,6 +31,8 @@ impl Parser<'_> {
         }
         let modifiers = self.modifiers(&mut replies, true);
         if replies.is_empty() {
+            // What else stands in the line may be what was meant for one.
+            reply_at = reply_at.filter(|_| self.token().starts_line || self.kind() == Kind::EndOfFile);
             let shown = shorten(&name.text);
             let finding = Diagnostic::error(
                 MALFORMED_DECLARATION,

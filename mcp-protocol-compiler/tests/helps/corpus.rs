@@ -69,6 +69,13 @@ impl Program {
                         && !known.contains(&identity(other))
                         && stage(other) <= stage(finding)
                 });
+                // The parser says one thing of a place; what stands behind it is read when that is mended.
+                let worse = worse.filter(|other| {
+                    let errors = |all: &[Diagnostic]| {
+                        all.iter().filter(|one| one.severity == Severity::Error && stage(one) == 0).count()
+                    };
+                    stage(other) > 0 || errors(&after.diagnostics) > errors(&compilation.diagnostics)
+                });
                 if left || worse.is_some() {
                     let text = String::from_utf8_lossy(&mended.files[Path::new(&mended.first)]).into_owned();
                     failures.push(format!(
