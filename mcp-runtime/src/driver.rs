@@ -27,7 +27,7 @@ use crate::report::Report;
 
 pub use input::Input;
 pub use limits::SharedLimits;
-pub use outlet::{MessageKind, Origin, Outgoing, Outlet, Place, Received};
+pub use outlet::{Extension, MessageKind, Origin, Outgoing, Outlet, Place, Received};
 pub use pump::{Limits, Pump, PumpEvent, run};
 pub(crate) use pump::{after, duplicate};
 

@@ -226,6 +226,13 @@ impl Generator<'_> {
                 pub fn hang_up(&self) {
                     self.context.hang_up()
                 }
+
+                /// What the transport knows of the message, if that is of this type: over HTTP, the head of its request.
+                pub fn extension<T: ::std::any::Any + Send + Sync>(
+                    &self,
+                ) -> Option<::std::sync::Arc<T>> {
+                    self.context.extension()
+                }
             }
         }
     }

@@ -5,13 +5,18 @@
 //! that. Refuses nothing: a message that is handed over is the transport's to deliver, and what it holds back counts
 //! as unwritten.
 
+use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 use std::task::Waker;
 
 /// A name that a transport gives to a message, or batch, that came in. What the session says about it carries the
 /// name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Origin(pub u64);
+
+/// What a transport knows of a message that came in, such as the head of its HTTP request, for whoever handles it.
+pub type Extension = Arc<dyn Any + Send + Sync>;
 
 /// One message that the session says.
 #[derive(Clone, Copy, Debug)]
@@ -131,6 +136,12 @@ pub trait Outlet: Send + fmt::Debug {
     /// awaited: the answer is still a while, and the peer can come back for it. Nothing is done about it where there is
     /// no such connection.
     fn hang_up(&mut self, origin: Origin) -> Option<Waker> {
+        let _ = origin;
+        None
+    }
+
+    /// What handlers may know of the message that came in under this name.
+    fn extension(&self, origin: Origin) -> Option<Extension> {
         let _ = origin;
         None
     }

@@ -12,6 +12,7 @@ use mcp_protocol_machine::{CopyNumber, RequestId, Token};
 use super::engine::{Engine, Phase};
 use super::wakers::Waiter;
 use crate::budget::{Exhausted, Permit};
+use crate::driver::Extension;
 use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
 use crate::report::{Cause, Report};
@@ -29,6 +30,8 @@ pub(crate) struct Arrived {
     pub(crate) payload: Option<Box<str>>,
     /// What it holds of the budgets for input, until it has been worked on.
     pub(crate) permit: Permit,
+    /// What the transport knows of it.
+    pub(crate) extension: Option<Extension>,
     pub(super) at: Instant,
     /// The number of the message.
     pub(super) came: u64,

@@ -10,7 +10,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, Edge, Origin as Author};
 use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
 
 use super::engine::{Engine, Phase};
-use crate::driver::{MessageKind, Origin, Outgoing, Outlet, Place, Received};
+use crate::driver::{Extension, MessageKind, Origin, Outgoing, Outlet, Place, Received};
 use crate::jsonrpc::{Line, Scanner};
 
 /// What a session keeps for a transport that carries messages.
@@ -82,6 +82,11 @@ impl Messages {
     /// What the message at hand came in.
     pub(super) fn current(&self) -> Option<Origin> {
         self.current
+    }
+
+    /// What the transport knows of the message at hand.
+    pub(super) fn extension(&self) -> Option<Extension> {
+        self.outlet.as_ref()?.extension(self.current?)
     }
 
     /// What whoever speaks is working on.

@@ -3,6 +3,10 @@
 //! In: the request that is worked on. Out: calls back to the peer, reports, and whether the answer is still wanted.
 //! Refuses to answer; that is the responder's.
 
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
 use mcp_protocol_machine::protocol::MessageIndex;
 use mcp_protocol_machine::{RequestId, Token};
 use serde::Serialize;
@@ -10,17 +14,25 @@ use serde::Serialize;
 use super::Handle;
 use super::call::{Within, written};
 use super::timer::room;
+use crate::driver::Extension;
 use crate::error::Error;
 use crate::session::Link;
 
 /// What a handler knows besides the message.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Context {
     pub(super) link: Link,
     pub(super) id: Option<RequestId>,
     pub(super) token: Option<Token>,
     /// What the session is restricted to that the message came to, if it is.
     pub(super) within: Within,
+    pub(super) extension: Option<Extension>,
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Context").field("id", &self.id).finish_non_exhaustive()
+    }
 }
 
 impl Context {
@@ -65,6 +77,12 @@ impl Context {
         if let Some(id) = &self.id {
             self.link.with(|engine| engine.hang_up(id));
         }
+    }
+
+    /// Returns what the transport knows of the message, if that is of this type: over HTTP, its
+    /// [`RequestHead`](crate::transport::http::RequestHead).
+    pub fn extension<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.extension.clone().and_then(|extension| extension.downcast().ok())
     }
 
     /// The id of the request on the wire; a notification has none.

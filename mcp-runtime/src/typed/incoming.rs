@@ -243,18 +243,22 @@ impl Arrival {
             id: arrived.and_then(|arrived| arrived.id.clone()),
             token: arrived.and_then(|arrived| arrived.token.clone()),
             within: self.within.clone(),
+            extension: arrived.and_then(|arrived| arrived.extension.clone()),
         }
     }
 
     /// Reads a request.
     pub fn request<P: DeserializeOwned, R>(mut self) -> Result<(P, Responder<R>), Unread> {
-        let Some(Arrived { message, id: Some(id), token, payload, permit, .. }) = self.arrived.take() else {
+        let Some(Arrived { message, id: Some(id), token, payload, permit, extension, .. }) =
+            self.arrived.take()
+        else {
             return Err(Unread::skipped());
         };
         match read(&self.link, message, payload.as_deref()) {
             Ok(params) => {
                 let within = self.within.clone();
-                Ok((params, Responder::new(self.link.clone(), message, id, token, within, permit)))
+                let context = Context { link: self.link.clone(), id: None, token, within, extension };
+                Ok((params, Responder::new(context, message, id, permit)))
             }
             Err(error) => {
                 let method = self.link.with(|engine| engine.method(message));

@@ -13,6 +13,7 @@ use super::call::Within;
 use super::reply::Written;
 use super::{Context, WriteReply};
 use crate::budget::Permit;
+use crate::driver::Extension;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
 use crate::session::Link;
@@ -30,6 +31,7 @@ pub struct Responder<R> {
     id: Option<RequestId>,
     token: Option<Token>,
     within: Within,
+    extension: Option<Extension>,
     /// What the request holds of the budgets for input, until it is answered.
     _permit: Permit,
     marker: PhantomData<fn(R)>,
@@ -37,14 +39,14 @@ pub struct Responder<R> {
 
 impl<R> Responder<R> {
     pub(super) fn new(
-        link: Link,
+        context: Context,
         message: MessageIndex,
         id: RequestId,
-        token: Option<Token>,
-        within: Within,
         permit: Permit,
     ) -> Responder<R> {
-        Responder { link, message, id: Some(id), token, within, _permit: permit, marker: PhantomData }
+        let Context { link, token, within, extension, .. } = context;
+        let (id, marker) = (Some(id), PhantomData);
+        Responder { link, message, id, token, within, extension, _permit: permit, marker }
     }
 
     /// Answers with a result. Fails if the session is over, and if the result cannot be written or would be read as
@@ -91,7 +93,8 @@ impl<R> Responder<R> {
     /// What else is known of the request: whether it was taken back, how to report on it, how to call back.
     pub fn context(&self) -> Context {
         let (id, token) = (self.id.clone(), self.token.clone());
-        Context { link: self.link.clone(), id, token, within: self.within.clone() }
+        let (within, extension) = (self.within.clone(), self.extension.clone());
+        Context { link: self.link.clone(), id, token, within, extension }
     }
 }
 

@@ -14,7 +14,7 @@ use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use mcp_protocols::mcp_2025_03_26::{McpError, McpServer, server};
 use mcp_protocols::types::*;
-use mcp_runtime::transport::http::{HttpServer, HttpSession, ListenOptions, ServerOptions};
+use mcp_runtime::transport::http::{HttpServer, HttpSession, ListenOptions, RequestHead, ServerOptions};
 use mcp_runtime::{Options, RpcError, batch};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -350,6 +350,12 @@ impl server::Handler for Tools {
                 let _alive = Alive::new(&self.gates.alive);
                 self.gates.hold.acquire().await.unwrap().forget();
                 Ok(CallToolResult::text("held"))
+            }
+            // Whose request it is, as far as its head says.
+            "who" => {
+                let head = context.extension::<RequestHead>().unwrap();
+                let user = head.headers().get("x-user").map_or("", |user| user.to_str().unwrap());
+                Ok(CallToolResult::text(format!("{user} at {:?}", head.address())))
             }
             "large" => Ok(CallToolResult::text("x".repeat(message.parse().unwrap()))),
             // Tells something about the call, waits, and tells more.

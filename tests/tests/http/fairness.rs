@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Extension;
 use axum::extract::ConnectInfo;
 use mcp_runtime::Rate;
-use mcp_runtime::transport::http::{ListenOptions, ServerOptions};
+use mcp_runtime::transport::http::{HttpServer, ListenOptions, ServerOptions};
 
 use super::desk::{Desk, call, connect, guarded, initialize, initialized, list, settle};
 use super::recorder::Recorder;
@@ -105,6 +105,31 @@ async fn a_session_belongs_to_the_principal_that_began_it() {
         assert_eq!(desk.ask(&own(Ask::post(initialized()))).await.head.status, 202);
         assert!(desk.ask(&own(Ask::post(list(1)))).await.json()["result"].is_object());
         assert_eq!(desk.ask(&own(Ask::method("DELETE"))).await.head.status, 204);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn handlers_and_the_code_of_a_session_see_who_asks() {
+    guarded(async {
+        let desk = Desk::start();
+        let id = desk.ready().await;
+        for user in ["ada", "bob"] {
+            let ask = Ask::post(call(user.len() as i64 + i64::from(user == "bob"), "who")).session(&id);
+            let answer = from(&desk, "10.0.0.1").ask(&ask.with("x-user", user)).await;
+            let text = answer.json()["result"]["content"][0]["text"].take();
+            assert_eq!(text, format!("{user} at Some(10.0.0.1)"));
+        }
+        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let server = HttpServer::new(named(ServerOptions::default()), move |transport| {
+            let head = transport.request();
+            let said = head.headers()["x-user"].to_str().unwrap() == head.principal().unwrap();
+            tell.send((said, head.principal().map(str::to_owned))).unwrap();
+            async {}
+        });
+        let router = axum::Router::new().route("/mcp", server.method_router());
+        connect(&router).ask(&Ask::post(initialize(0)).with("x-user", "ada")).await;
+        assert_eq!(told.recv().await.unwrap(), (true, Some("ada".to_owned())));
     })
     .await;
 }

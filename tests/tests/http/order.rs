@@ -147,7 +147,13 @@ async fn another_client_s_session_cannot_be_guessed() {
         for guess in [&*near, "x", "", &other, "ÿ", &"0".repeat(20_000)] {
             let mut wire = desk.wire().await;
             let answer = wire.ask(&Ask::post(list(1)).session(guess)).await;
-            answers.push(format!("{answer:?}"));
+            // All but the time of day.
+            answers.push(format!(
+                "{} {:?} {}",
+                answer.head.status,
+                answer.head.get("content-type"),
+                answer.body
+            ));
         }
         answers.dedup();
         assert_eq!(answers.len(), 1, "{answers:?}");

@@ -20,7 +20,7 @@ pub use client::{
     ClientOptions, HeaderProvider, HttpClient, HttpClientError, HttpConnections, HttpError, SessionProvider,
 };
 #[cfg(feature = "http-server")]
-pub use server::{Allowed, HttpServer, HttpSession, Identify, ListenOptions, ServerOptions};
+pub use server::{Allowed, HttpServer, HttpSession, Identify, ListenOptions, RequestHead, ServerOptions};
 
 /// The header that names the session.
 pub const SESSION_ID: &str = "mcp-session-id";

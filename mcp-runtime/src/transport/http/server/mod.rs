@@ -19,7 +19,7 @@
 //! ```
 //!
 //! - `options.rs`: the settings. `guard.rs`: what is looked at first. `requests.rs`: POST, GET and DELETE.
-//! - `identity.rs`: who makes a request. `quotas.rs`: what all sessions hold, and each client's share. `clients.rs`: what is
+//! - `head.rs`, `identity.rs`: the head of a request, and who makes it. `quotas.rs`: what all sessions hold, and each client's share. `clients.rs`: what is
 //!   kept of each client. `log_limit.rs`: log lines that clients can bring about.
 //! - `session.rs`: one session as HTTP sees it. `streams.rs`, `stream.rs`: its streams, and one of them. `body.rs`: the
 //!   bodies of answers.
@@ -28,6 +28,7 @@
 mod body;
 mod clients;
 mod guard;
+mod head;
 mod identity;
 mod listen;
 mod log_limit;
@@ -52,8 +53,8 @@ use axum::http::StatusCode;
 use axum::routing::MethodRouter;
 
 use guard::{Refused, refused};
+pub use head::RequestHead;
 pub use identity::Identify;
-use identity::Identity;
 pub use listen::ListenOptions;
 use log_limit::LogLimit;
 pub use options::{Allowed, ServerOptions};
@@ -177,7 +178,7 @@ impl HttpServer {
 
 impl Server {
     /// A new session, whose code runs.
-    fn open(self: &Arc<Server>, caller: &Caller, identity: &Identity) -> Result<Arc<Shared>, Refused> {
+    fn open(self: &Arc<Server>, caller: &Caller, head: &Arc<RequestHead>) -> Result<Arc<Shared>, Refused> {
         let unavailable = |problem| refused(StatusCode::SERVICE_UNAVAILABLE, problem);
         if self.closing.load(Ordering::Acquire) {
             return Err(unavailable("the server is shutting down"));
@@ -188,7 +189,7 @@ impl Server {
             id.clone(),
             Arc::clone(&self.options),
             caller.session_quotas(&self.options),
-            identity.principal.clone(),
+            Arc::clone(head),
             Arc::downgrade(&self.sessions),
         ));
         self.sessions.lock().insert(id, Arc::clone(&shared));

@@ -21,6 +21,7 @@ use super::body::{Events, LongBody, event_id, short};
 use super::guard::{
     Refused, check_accepts_both, check_accepts_stream, check_content, check_source, only, refused, text,
 };
+use super::head::{self, RequestHead};
 use super::identity::Identity;
 use super::quotas::Caller;
 use super::session::Shared;
@@ -50,25 +51,30 @@ const UNREAD: &[u8] = br#"{"jsonrpc":"2.0","id":null,"#;
 impl Server {
     pub(super) async fn answer(self: &Arc<Server>, request: Request) -> Response {
         let (parts, mut body) = request.into_parts();
-        let answered = self.serve(&parts, &mut body).await;
+        let expects = parts.headers.contains_key(EXPECT);
+        let answered = self.serve(parts, &mut body).await;
         answered.unwrap_or_else(|refused| {
             self.log(&refused);
-            if refused.status != StatusCode::REQUEST_TIMEOUT && !parts.headers.contains_key(EXPECT) {
+            if refused.status != StatusCode::REQUEST_TIMEOUT && !expects {
                 drain(body, self.options.drain_bytes, self.options.body_within);
             }
             refusal(&refused)
         })
     }
 
-    async fn serve(self: &Arc<Server>, parts: &Parts, body: &mut Body) -> Result<Response, Refused> {
-        check_source(parts, &self.options)?;
-        let identity = Identity::of(parts, &self.options);
+    async fn serve(self: &Arc<Server>, parts: Parts, body: &mut Body) -> Result<Response, Refused> {
+        check_source(&parts, &self.options)?;
+        let identity = Identity::of(&parts, &self.options);
         let caller = self.quotas.caller(identity.clients());
         caller.request()?;
         match parts.method {
-            Method::POST => self.post(parts, body, &identity, &caller).await,
-            Method::GET => self.get(parts, &identity),
-            Method::DELETE => self.delete(parts, &identity),
+            Method::POST => {
+                let permit = caller.bytes().take(head::length(&parts).saturating_sub(head::UNCOUNTED))?;
+                let head = Arc::new(RequestHead { parts, identity, _permit: permit });
+                self.post(&head, body, &caller).await
+            }
+            Method::GET => self.get(&parts, &identity),
+            Method::DELETE => self.delete(&parts, &identity),
             _ => Err(refused(StatusCode::METHOD_NOT_ALLOWED, "only POST, GET and DELETE are served here")),
         }
     }
@@ -98,7 +104,7 @@ impl Server {
         let Some(id) = only(headers, &SESSION)? else { return Ok(None) };
         let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
         // To anyone but its owner it is as if it were not there.
-        let session = session.filter(|session| session.principal == identity.principal);
+        let session = session.filter(|session| session.head.identity.principal == identity.principal);
         let Some(session) = session else {
             return Err(refused(StatusCode::NOT_FOUND, "there is no such session: begin another"));
         };
@@ -114,27 +120,27 @@ impl Server {
 
     async fn post(
         self: &Arc<Server>,
-        parts: &Parts,
+        head: &Arc<RequestHead>,
         body: &mut Body,
-        identity: &Identity,
         caller: &Caller,
     ) -> Result<Response, Refused> {
+        let RequestHead { parts, identity, .. } = &**head;
         check_accepts_both(&parts.headers)?;
         check_content(&parts.headers)?;
         if let Some(session) = self.named(&parts.headers, identity)? {
             let message = self.read(body, session.quotas.bytes()).await?;
-            return self.deliver(&session, message, &parts.headers).await.map(|(answer, _)| answer);
+            return self.deliver(&session, message, head).await.map(|(answer, _)| answer);
         }
         let message = self.read(body, &caller.bytes()).await?;
         self.check_opens(&message.0).map_err(|refused| refused.about(&message.0))?;
-        let session = self.open(caller, identity).map_err(|refused| refused.about(&message.0))?;
+        let session = self.open(caller, head).map_err(|refused| refused.about(&message.0))?;
         // Nobody else knows the session, so it goes with whoever waits for it.
         let mut orphan = Orphan { session: &session, known: false };
         let attached = poll_fn(|context| session.poll_attached(context));
         if !tokio::time::timeout(self.options.opening_within, attached).await.unwrap_or(false) {
             return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "the session was not taken on"));
         }
-        let (mut answer, opened) = self.deliver(&session, message, &parts.headers).await?;
+        let (mut answer, opened) = self.deliver(&session, message, head).await?;
         if opened && let Ok(id) = HeaderValue::from_str(&session.id) {
             orphan.known = true;
             answer.headers_mut().insert(SESSION, id);
@@ -190,11 +196,11 @@ impl Server {
         &self,
         session: &Arc<Shared>,
         (message, permit): (Bytes, Permit),
-        headers: &HeaderMap,
+        head: &Arc<RequestHead>,
     ) -> Result<(Response, bool), Refused> {
-        let primed = primed(session, headers);
+        let primed = primed(session, head.headers());
         let opens = session.streams().came == 0;
-        let number = session.streams().post(primed);
+        let number = session.streams().post(primed, head);
         let number = number.ok_or_else(|| too_many(session).about(&message))?;
         let mut waiting = Waiting { session, number, left: false };
         let received = session.receive(&message, number);

@@ -13,11 +13,12 @@ use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
 use super::Sessions;
+use super::head::RequestHead;
 use super::options::ServerOptions;
 use super::quotas::SessionQuotas;
 use super::streams::{Ending, Streams};
 use crate::driver::{
-    Endpoint, Limits, MessageKind, Origin, Outcome, Outgoing, Outlet, Received, SharedLimits, run,
+    Endpoint, Extension, Limits, MessageKind, Origin, Outcome, Outgoing, Outlet, Received, SharedLimits, run,
 };
 use crate::error::{Error, Reason};
 use crate::jsonrpc::path;
@@ -42,8 +43,8 @@ pub(super) struct Shared {
     attaching: Mutex<Vec<Waker>>,
     /// What it may hold.
     pub(super) quotas: SessionQuotas,
-    /// Whose it is, if the program has a name for that.
-    pub(super) principal: Option<Arc<str>>,
+    /// The head of the request that began it.
+    pub(super) head: Arc<RequestHead>,
     sessions: Weak<Sessions>,
 }
 
@@ -61,7 +62,7 @@ impl Shared {
         id: String,
         options: Arc<ServerOptions>,
         quotas: SessionQuotas,
-        principal: Option<Arc<str>>,
+        head: Arc<RequestHead>,
         sessions: Weak<Sessions>,
     ) -> Shared {
         let streams = Streams::new(quotas.streams(&options), Instant::now().into_std());
@@ -73,7 +74,7 @@ impl Shared {
             streams: Mutex::new(streams),
             attaching: Mutex::new(Vec::new()),
             quotas,
-            principal,
+            head,
             sessions,
         }
     }
@@ -202,6 +203,11 @@ impl HttpSession {
         HttpSession { shared }
     }
 
+    /// Returns the head of the request that began the session: who asks.
+    pub fn request(&self) -> &RequestHead {
+        &self.shared.head
+    }
+
     /// The id of the session. Whoever knows it can speak in the session, so keep it from logs.
     pub fn id(&self) -> &str {
         &self.shared.id
@@ -254,6 +260,10 @@ impl Outlet for Way {
 
     fn hang_up(&mut self, origin: Origin) -> Option<Waker> {
         self.0.streams().hang_up(origin)
+    }
+
+    fn extension(&self, origin: Origin) -> Option<Extension> {
+        self.0.streams().head(origin).map(|head| head as Extension)
     }
 
     fn waiting(&self) -> usize {

@@ -9,11 +9,13 @@ mod kept;
 mod reading;
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use axum::body::Bytes;
 
+use super::head::RequestHead;
 use super::stream::{Event, LongAnswer, Next, Place, Stream};
 use crate::budget::{Account, Permit};
 use crate::driver::{MessageKind, Origin, Outgoing};
@@ -139,8 +141,17 @@ impl Streams {
     }
 
     /// Opens the stream of a POST; `None` if there are too many.
-    pub(super) fn post(&mut self, primed: bool) -> Option<u64> {
-        self.open(false, primed).map(|place| place.stream)
+    pub(super) fn post(&mut self, primed: bool, head: &Arc<RequestHead>) -> Option<u64> {
+        let number = self.open(false, primed)?.stream;
+        if let Some(stream) = self.streams.get_mut(&number) {
+            stream.head = Some(Arc::clone(head));
+        }
+        Some(number)
+    }
+
+    /// The head of a POST that is being answered.
+    pub(super) fn head(&self, Origin(number): Origin) -> Option<Arc<RequestHead>> {
+        self.streams.get(&number).and_then(|stream| stream.head.clone())
     }
 
     /// Opens a stream for a GET, with what has been waiting for one.
