@@ -232,7 +232,12 @@ impl Session<'_> {
         }
         if !matches!(table.kind, Kind::Refusal { .. }) {
             for key in table.keys.iter().map(|key| key.key) {
-                let other = if alone { self.other_value(random, who, key) } else { None };
+                let held = copy.and_then(|copy| self.held.get(&copy)).into_iter().flatten();
+                let other = match held.clone().any(|(known, _)| *known == key) {
+                    true => None,
+                    false if alone => self.other_value(random, who, key),
+                    false => self.value_again(random, who, key),
+                };
                 let value = match other {
                     Some(value) => value,
                     None => self.value(random, copy, key),
@@ -288,6 +293,17 @@ impl Session<'_> {
         if !held.contains(value) {
             held.push(value.clone());
         }
+    }
+
+    /// The value of a copy that is over for whoever opens another one, even if the other side does not know that yet.
+    fn value_again(&self, random: &mut Random, who: usize, key: KeyIndex) -> Option<(KeyIndex, RequestId)> {
+        let copies = &self.parties[who].copies;
+        let over = |number: &usize| copies.get(number).is_some_and(|copy| copy.program.is_none());
+        let (over, other): (Vec<_>, Vec<_>) = self.held.iter().partition(|(number, _)| over(number));
+        let other = |value: &(KeyIndex, RequestId)| other.iter().any(|(_, held)| held.contains(value));
+        let held = over.into_iter().flat_map(|(_, held)| held);
+        let held: Vec<_> = held.filter(|value| value.0 == key && !other(value)).cloned().collect();
+        random.one(&held).cloned().filter(|_| random.percent(60))
     }
 
     /// The value of a copy that one side has not heard of yet, or that is over for it and perhaps not for the other.

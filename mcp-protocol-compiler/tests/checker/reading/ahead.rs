@@ -103,6 +103,12 @@ impl Reading<'_> {
         if let Some(known) = self.behind.borrow().get(&of) {
             return known.contains(&place);
         }
+        // What runs beside all channels may come anywhere but where copies rest.
+        let beside = self.first_steps(&self.beside());
+        let alone = self.alone_beside(&beside);
+        if beside.iter().chain(&alone).any(|(_, step)| (step.direction, step.message) == of) {
+            return true;
+        }
         let mut waiting: Vec<Place> = Vec::new();
         for (at, node) in self.nodes.iter().enumerate() {
             let Node::Choice(..) = node else { continue };
@@ -145,6 +151,19 @@ impl Reading<'_> {
         let is_behind = behind.contains(&place);
         self.behind.borrow_mut().insert(of, behind);
         is_behind
+    }
+
+    /// The bodies of each `*` that is a channel.
+    fn beside(&self) -> Vec<Place> {
+        let parts = self.nodes.iter().filter_map(|node| match node {
+            Node::Parallel(parts) => Some(parts),
+            _ => None,
+        });
+        let stars = parts.flatten().filter_map(|part| match &self.nodes[self.settle(*part)] {
+            Node::Star(body) => Some(self.settle(*body)),
+            _ => None,
+        });
+        stars.collect()
     }
 
     /// Whether a name in the text may stand for a message.

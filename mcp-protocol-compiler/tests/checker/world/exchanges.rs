@@ -197,13 +197,13 @@ impl World<'_> {
             self.copies[number].configs = after;
         }
         if opener {
-            let taken = |key: &&(KeyIndex, RequestId)| {
-                self.copies.iter().all(|other| {
-                    !self.reading.shares_keys(other.body, self.copies[number].body)
-                        || !other.keys.contains(key)
-                })
+            // What a copy had that is over since may be used again.
+            let own = self.copies[number].body;
+            let free = |key: &&(KeyIndex, RequestId)| {
+                let mut running = self.copies.iter().filter(|other| other.over.is_none());
+                !running.any(|other| self.reading.shares_keys(other.body, own) && other.keys.contains(key))
             };
-            let news: Vec<_> = event.keys.iter().filter(taken).cloned().collect();
+            let news: Vec<_> = event.keys.iter().filter(free).cloned().collect();
             self.copies[number].keys.extend(news);
         }
     }
