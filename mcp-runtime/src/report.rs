@@ -5,6 +5,7 @@
 //! goes to `tracing` only.
 
 use std::fmt;
+use std::time::Duration;
 
 use mcp_protocol_machine::protocol::Text;
 use mcp_protocol_machine::{Excerpt, RequestId, Violation};
@@ -70,7 +71,13 @@ pub enum Report {
         /// [`Error::Version`] or [`Error::MissingCapabilities`].
         error: Error,
     },
-    /// A message was not worked on, through no fault of its own.
+    /// The future of `incoming().serve(handler)` was not polled, though there was something to hand to the handler. Replies
+    /// and steps no longer wait for it, until it is polled again.
+    NotServed {
+        /// How long they have waited.
+        after: Duration,
+    },
+    /// A message was not worked on, or not sent, through no fault of its own.
     Dropped {
         /// The message, by its name in the `.session` file.
         message: Text,
@@ -97,6 +104,10 @@ pub enum Cause {
     Unattended,
     /// Whoever took it let go of it.
     Abandoned,
+    /// The session was closed, or ended, before anyone had taken it.
+    Closed,
+    /// The peer has said everything, and is sent nothing but the replies that it is owed.
+    PeerClosed,
 }
 
 impl Report {
@@ -140,6 +151,11 @@ impl fmt::Display for Report {
                 write!(formatter, "the handler of `{message}` panicked: {text}")
             }
             Report::Unfit { error } => error.fmt(formatter),
+            Report::NotServed { after } => write!(
+                formatter,
+                "`incoming().serve(handler)` was not polled for {after:?}, so replies no longer wait for it: spawn its \
+                 future, or poll it beside the calls"
+            ),
             Report::Dropped { message, cause } => {
                 write!(formatter, "`{message}` was dropped: ")?;
                 formatter.write_str(match cause {
@@ -150,6 +166,8 @@ impl fmt::Display for Report {
                     Cause::TooManyHandlers => "too many handlers are running",
                     Cause::Unattended => "nobody takes incoming messages: spawn `incoming().serve(handler)`",
                     Cause::Abandoned => "whoever took it let go of it",
+                    Cause::Closed => "the session was over before anyone had taken it",
+                    Cause::PeerClosed => "the peer has said everything, and is sent replies only",
                 })
             }
         }

@@ -44,6 +44,8 @@ mod keys;
 mod nesting;
 #[path = "typed/opening.rs"]
 mod opening;
+#[path = "typed/order.rs"]
+mod order;
 #[path = "typed/paging.rs"]
 mod paging;
 #[path = "typed/raw.rs"]

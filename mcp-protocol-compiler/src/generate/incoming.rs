@@ -142,9 +142,12 @@ impl Generator<'_> {
                 }
 
                 /// Gives every message to a handler until the session is over, requests side by side.
-                pub async fn serve(self, handler: impl Handler) {
+                pub fn serve(
+                    self,
+                    handler: impl Handler,
+                ) -> impl ::std::future::Future<Output = ()> + Send {
                     let handler = ::std::sync::Arc::new(handler);
-                    self.queue.serve(move |arrival| dispatch(handler.clone(), arrival)).await
+                    self.queue.serve(move |arrival| dispatch(handler.clone(), arrival))
                 }
             }
 

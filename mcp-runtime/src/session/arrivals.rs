@@ -3,13 +3,15 @@
 //! In: accepted messages. Out: the same, to whoever polls. Refuses to hold more than the settings say; what that
 //! means for the message is decided where it comes in.
 
+use std::collections::VecDeque;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
+use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 use mcp_protocol_machine::{CopyNumber, RequestId, Token};
 
 use super::engine::{Engine, Phase};
+use super::order::{DispatcherKey, Held};
 use super::wakers::Waiter;
 use crate::budget::{Exhausted, Permit};
 use crate::driver::Extension;
@@ -37,6 +39,13 @@ pub(crate) struct Arrived {
     pub(super) came: u64,
     /// The session that it came in, of those that were begun one after the other.
     pub(crate) session: u64,
+}
+
+impl Arrived {
+    /// Whether somebody would have to answer, or to go on with what it opens.
+    pub(super) fn is_asked(&self) -> bool {
+        self.id.is_some() || self.copy.is_some()
+    }
 }
 
 /// A linear input.
@@ -96,14 +105,20 @@ impl Engine {
         waiter: &mut Waiter,
         mut judge: impl FnMut(&LinearInput) -> Verdict,
     ) -> Poll<Result<Option<LinearInput>, Error>> {
-        for place in 0..self.linear.len() {
-            match self.linear.get(place).map(&mut judge) {
-                Some(Verdict::Take) => return Poll::Ready(Ok(self.linear.remove(place))),
-                Some(Verdict::Stop(error)) => return Poll::Ready(Err(error)),
-                Some(Verdict::Skip) | None => {}
+        let mut judged =
+            self.linear.iter().enumerate().map(|(place, input)| (place, input.came, judge(input)));
+        let wanted = judged.find(|(.., verdict)| !matches!(verdict, Verdict::Skip));
+        let mut held = false;
+        if let Some((place, came, verdict)) = wanted {
+            if self.held_back_for(context, &mut waiter.turns, Some((came, Held::Linear))) {
+                return Poll::Ready(match verdict {
+                    Verdict::Stop(error) => Err(error),
+                    Verdict::Take | Verdict::Skip => Ok(self.linear.remove(place)),
+                });
             }
+            held = true;
         }
-        if self.goes_on() {
+        if held || self.goes_on() {
             self.linear_waiting.register(context, waiter, &mut self.effects);
             return Poll::Pending;
         }
@@ -125,11 +140,14 @@ impl Engine {
         waiter: &mut Waiter,
         judge: impl FnMut(&LinearInput) -> Verdict,
     ) -> Poll<()> {
-        if self.linear.iter().map(judge).any(|verdict| !matches!(verdict, Verdict::Skip)) {
+        let mut judge = judge;
+        let wanted = self.linear.iter().find(|input| !matches!(judge(input), Verdict::Skip));
+        let held = wanted.map(|input| (input.came, Held::Linear));
+        if held.is_some() && self.held_back_for(context, &mut waiter.turns, held) {
             return Poll::Ready(());
         }
         match self.phase {
-            _ if self.goes_on() => {
+            _ if held.is_some() || self.goes_on() => {
                 self.linear_waiting.register(context, waiter, &mut self.effects);
                 Poll::Pending
             }
@@ -146,24 +164,20 @@ impl Engine {
         &mut self,
         context: &Context<'_>,
         waiter: &mut Waiter,
+        key: DispatcherKey,
         handlers: usize,
         notified: bool,
     ) -> Poll<Option<Arrived>> {
-        // Each request of this side that waits for its reply makes room for one more: the peer may have to ask
-        // something before it can answer.
-        let most = self.options.max_handlers.max(1).saturating_add(self.checker.running(Direction::Send));
-        let fits = |arrived: &Arrived| match (&arrived.id, &arrived.copy) {
-            (_, Some(_)) => true,
-            (Some(_), None) => handlers < most,
-            (None, None) => !notified,
-        };
-        if let Some(place) = self.incoming.iter().position(fits) {
-            return Poll::Ready(self.incoming.remove(place));
+        self.dispatcher_polled(key, handlers, notified);
+        let taken = self.next_for(key).and_then(|place| self.incoming.remove(place));
+        self.reached();
+        if taken.is_some() {
+            return Poll::Ready(taken);
         }
         match self.phase {
             _ if self.goes_on() => {
                 self.incoming_waiting.register(context, waiter, &mut self.effects);
-                if handlers >= most {
+                if handlers >= self.most_handlers() {
                     self.room_waiting.register(context, waiter, &mut self.effects);
                 }
                 Poll::Pending
@@ -176,7 +190,12 @@ impl Engine {
 
     /// Takes the next replicated input, if there is one.
     pub(crate) fn next_incoming(&mut self) -> Option<Arrived> {
-        self.incoming.pop_front()
+        if self.incoming.front().is_some_and(|arrived| self.is_behind_start(arrived)) {
+            return None;
+        }
+        let taken = self.incoming.pop_front();
+        self.reached();
+        taken
     }
 
     /// Takes the next replicated input; `None` when the session is over.
@@ -190,6 +209,10 @@ impl Engine {
         }
         match self.phase {
             _ if self.goes_on() => {
+                self.incoming_waiting.register(context, waiter, &mut self.effects);
+                Poll::Pending
+            }
+            _ if !self.incoming.is_empty() => {
                 self.incoming_waiting.register(context, waiter, &mut self.effects);
                 Poll::Pending
             }
@@ -209,8 +232,30 @@ impl Engine {
         // A session without types leaves what comes to whoever else attends.
         self.incoming_waiting.wake(&mut self.effects);
         if self.attendants == 0 && !self.incoming.is_empty() {
-            self.wake_driver();
+            if matches!(self.phase, Phase::Open | Phase::HalfClosed(_)) {
+                self.wake_driver();
+            } else {
+                self.drop_untaken();
+            }
         }
+    }
+
+    /// The session is over, and nobody will take what has come.
+    pub(super) fn drop_untaken(&mut self) {
+        self.drop_untaken_of(|_| true);
+    }
+
+    /// The same for some of it.
+    pub(super) fn drop_untaken_of(&mut self, which: impl Fn(&Arrived) -> bool) {
+        let (dropped, kept): (VecDeque<_>, _) =
+            std::mem::take(&mut self.incoming).into_iter().partition(which);
+        self.incoming = kept;
+        for arrived in dropped {
+            self.forget_owed(arrived.id.as_ref());
+            let message = self.name(arrived.message);
+            self.report(Report::Dropped { message, cause: Cause::Closed });
+        }
+        self.reached();
     }
 
     /// When what waits in `incoming` has waited long enough for somebody to attend.
@@ -228,6 +273,7 @@ impl Engine {
             let Some(arrived) = self.incoming.pop_front() else { return };
             self.refuse_arrived(&arrived, Cause::Unattended);
         }
+        self.reached();
     }
 
     /// An input that was accepted will not be worked on.
@@ -239,7 +285,9 @@ impl Engine {
             Cause::TooManyBytes => RpcError::busy("too many bytes are waiting: try again later"),
             Cause::TooManyHandlers => RpcError::busy("too many handlers are running: try again later"),
             Cause::Unattended => RpcError::method_not_found(&self.method(arrived.message)),
-            Cause::Abandoned => RpcError::internal_error("the request was dropped unanswered"),
+            Cause::Abandoned | Cause::Closed | Cause::PeerClosed => {
+                RpcError::internal_error("the request was dropped unanswered")
+            }
         };
         self.refuse_with(arrived, cause, &error);
     }

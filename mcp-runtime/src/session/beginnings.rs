@@ -207,6 +207,7 @@ impl Engine {
                 self.tell_face(face, Told::TakenBack(id));
             }
         }
+        self.reached();
         // Whoever has answered waits here to learn that nobody wants to know.
         self.closing_waiting.wake(&mut self.effects);
         unattended

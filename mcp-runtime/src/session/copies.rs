@@ -11,6 +11,7 @@ use mcp_protocol_machine::{About, CopyNumber, Meant, RequestId, Step, StepKind};
 
 use super::arrivals::{LinearInput, Verdict};
 use super::engine::{Engine, Phase};
+use super::order::Held;
 use super::wakers::{Listener, OnProgress, Waiter, Waiting};
 use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
@@ -114,7 +115,9 @@ impl Engine {
             Some(seat) if seat.over.is_none() && seat.inputs.len() < most && !full => {
                 seat.inputs.push_back(input);
                 self.copies.queued += 1;
-                seat.waiting.wake(&mut self.effects);
+                if self.may_wake(Held::Copy(copy)) {
+                    self.wake_copy(copy);
+                }
                 return;
             }
             Some(seat) => {
@@ -153,10 +156,16 @@ impl Engine {
     ) -> Poll<()> {
         let open = matches!(self.phase, Phase::Open);
         let Some(seat) = self.copies.seats.get_mut(&copy) else { return Poll::Ready(()) };
-        let there = seat.inputs.iter().map(judge).any(|verdict| !matches!(verdict, Verdict::Skip));
-        if there || seat.over.is_some() || !open {
+        let mut judge = judge;
+        let wanted = seat.inputs.iter().find(|input| !matches!(judge(input), Verdict::Skip));
+        let held = wanted.map(|input| (input.came, Held::Copy(copy)));
+        if held.is_none() && (seat.over.is_some() || !open) {
             return Poll::Ready(());
         }
+        if held.is_some() && self.held_back_for(context, &mut waiter.turns, held) {
+            return Poll::Ready(());
+        }
+        let Some(seat) = self.copies.seats.get_mut(&copy) else { return Poll::Ready(()) };
         seat.waiting.register(context, waiter, &mut self.effects);
         Poll::Pending
     }
@@ -192,7 +201,7 @@ impl Engine {
         let copy = self.checker.copy_of(Direction::Send, &RequestId::Number(id));
         let seat = copy.and_then(|copy| self.copies.seats.get(&copy));
         if let Some(listener) = seat.and_then(|seat| seat.listener.clone()) {
-            self.effects.tell(listener, report.into());
+            self.hear_in_order(listener, report.into());
         }
     }
 
@@ -251,18 +260,27 @@ impl Engine {
         copy: CopyNumber,
         mut judge: impl FnMut(&LinearInput) -> Verdict,
     ) -> Poll<Result<Option<LinearInput>, Error>> {
+        let Some(seat) = self.copies.seats.get(&copy) else {
+            return Poll::Ready(Err(self.closed().unwrap_or(Error::Closed)));
+        };
+        let mut judged =
+            seat.inputs.iter().enumerate().map(|(place, input)| (place, input.came, judge(input)));
+        let wanted = judged.find(|(.., verdict)| !matches!(verdict, Verdict::Skip));
+        let held = wanted.as_ref().map(|(_, came, _)| (*came, Held::Copy(copy)));
+        let free = held.is_some() && self.held_back_for(context, &mut waiter.turns, held);
         let Some(seat) = self.copies.seats.get_mut(&copy) else {
             return Poll::Ready(Err(self.closed().unwrap_or(Error::Closed)));
         };
-        for place in 0..seat.inputs.len() {
-            match seat.inputs.get(place).map(&mut judge) {
-                Some(Verdict::Take) => {
-                    self.copies.queued = self.copies.queued.saturating_sub(1);
-                    return Poll::Ready(Ok(seat.inputs.remove(place)));
-                }
-                Some(Verdict::Stop(error)) => return Poll::Ready(Err(error)),
-                Some(Verdict::Skip) | None => {}
+        if let Some((place, _, verdict)) = wanted {
+            if !free {
+                seat.waiting.register(context, waiter, &mut self.effects);
+                return Poll::Pending;
             }
+            if let Verdict::Stop(error) = verdict {
+                return Poll::Ready(Err(error));
+            }
+            self.copies.queued = self.copies.queued.saturating_sub(1);
+            return Poll::Ready(Ok(seat.inputs.remove(place)));
         }
         if let Some(error) = &seat.over {
             return Poll::Ready(Err(error.clone()));

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use mcp_protocol_machine::RequestId;
 
+use super::arrivals::Arrived;
 use super::engine::{Engine, Grace, Phase};
 use super::faces::Told;
 use super::wakers::{Waiter, keep};
@@ -24,16 +25,17 @@ impl Engine {
         if !matches!(self.phase, Phase::Open | Phase::HalfClosed(_)) {
             return;
         }
-        // What nobody has begun to work on, and what a value would have had to answer, is not waited for.
-        for arrived in std::mem::take(&mut self.incoming) {
-            self.forget_owed(arrived.id.as_ref());
+        // What a value would have had to answer is not waited for, nor a request that no handler will see. What the
+        // handlers of a dispatcher will see is handed out to them, and what was only told stays for whoever takes it.
+        if !self.is_served() {
+            self.drop_untaken_of(Arrived::is_asked);
         }
         let of_values = self.owed.iter().filter(|(_, owed)| owed.linear || owed.copy.is_some());
         let unattended: Vec<RequestId> = of_values.map(|(id, _)| id.clone()).collect();
         for id in unattended {
             self.forget_owed(Some(&id));
         }
-        if self.owed.is_empty() || self.options.close_grace.is_zero() {
+        if (self.owed.is_empty() && !self.is_handing_out()) || self.options.close_grace.is_zero() {
             return self.over(Phase::Closed);
         }
         self.phase = Phase::Closing(Grace::Unknown);
@@ -46,7 +48,7 @@ impl Engine {
     }
 
     /// A request will not be answered.
-    fn forget_owed(&mut self, id: Option<&RequestId>) {
+    pub(super) fn forget_owed(&mut self, id: Option<&RequestId>) {
         let Some(mut owed) = id.and_then(|id| self.owed.remove(id)) else { return };
         owed.waiting.wake(&mut self.effects);
         self.leave_batch(owed.batch);
@@ -154,7 +156,9 @@ impl Engine {
             // What the peer has told before its end still counts; what it has asked cannot be answered any more.
             self.incoming.retain(|arrived| arrived.id.is_none());
         } else {
-            self.incoming.clear();
+            // What the peer has told before its end still counts here, too.
+            let kept = matches!(self.phase, Phase::Closed) && self.attendants > 0;
+            self.drop_untaken_of(|arrived| !kept || arrived.is_asked());
             self.linear.clear();
         }
         self.end_copies(ended);
@@ -162,6 +166,7 @@ impl Engine {
         for (_, mut owed) in self.owed.drain() {
             owed.waiting.wake(&mut self.effects);
         }
+        self.reached();
         self.wake_everyone();
     }
 
@@ -268,6 +273,13 @@ impl Engine {
         context: &Context<'_>,
         waiter: &mut Waiter,
     ) -> Poll<Result<Outcome, Error>> {
+        if self.is_handing_out() && !matches!(self.phase, Phase::Open) {
+            let passed = self.held_back_for(context, &mut waiter.turns, None);
+            if !passed || self.outcome.is_none() {
+                self.closing_waiting.register(context, waiter, &mut self.effects);
+                return Poll::Pending;
+            }
+        }
         let Some(outcome) = &self.outcome else {
             self.closing_waiting.register(context, waiter, &mut self.effects);
             return Poll::Pending;
@@ -297,7 +309,7 @@ impl Engine {
                 self.phase = Phase::Abandoned(Grace::Over);
                 return Poll::Ready(Output::Abandoned);
             }
-            Phase::Closing(_) if self.owed.is_empty() => self.over(Phase::Closed),
+            Phase::Closing(_) if self.owed.is_empty() && !self.is_handing_out() => self.over(Phase::Closed),
             _ => {}
         }
         if self.finished {
@@ -378,8 +390,10 @@ impl Engine {
                 Some(deadline)
             }
             Phase::Closing(Grace::Over) => None,
-            Phase::Abandoned(Grace::Over) | Phase::Closed | Phase::Ended(_) => return None,
+            // What waits for a dispatcher waits for nothing else any more.
+            Phase::Abandoned(Grace::Over) | Phase::Closed | Phase::Ended(_) => return self.order_deadline(),
         };
+        let own = own.into_iter().chain(self.order_deadline()).min();
         let due = own.into_iter().chain(self.timers.first()).min();
         self.timers.promise(due)
     }
@@ -389,6 +403,7 @@ impl Engine {
         self.now = Some(now);
         self.timers.kept(now);
         self.ring(now);
+        self.lose_patience(now);
         match self.phase {
             Phase::Open => self.refuse_unattended(now),
             Phase::HalfClosed(_) => {
@@ -400,7 +415,12 @@ impl Engine {
                 self.phase = Phase::Closing(until.map_or(Grace::Over, Grace::Until));
                 self.wake_driver();
             }
-            Phase::Closing(Grace::Until(deadline)) if deadline <= now => self.over(Phase::Closed),
+            Phase::Closing(Grace::Until(deadline)) if deadline <= now => {
+                if self.is_served() {
+                    self.drop_untaken();
+                }
+                self.over(Phase::Closed);
+            }
             Phase::Abandoned(Grace::Unknown) => {
                 let until = now.checked_add(self.options.abandon_grace);
                 self.phase = Phase::Abandoned(until.map_or(Grace::Over, Grace::Until));

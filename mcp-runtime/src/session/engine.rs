@@ -26,6 +26,7 @@ use super::early::EarlyMessages;
 use super::faces::{FaceKey, Faces, Told};
 use super::messages::Messages;
 use super::names::{Names, announced};
+use super::order::{Held, Order, Turns};
 use super::outgoing::Answer;
 use super::rate::Bucket;
 use super::timers::{Clock, Timers};
@@ -94,6 +95,8 @@ pub(crate) struct Engine {
     pub(super) faces: Faces,
     /// How many messages have come; says which of two that wait came first.
     pub(super) came: u64,
+    /// Which of them have reached the program.
+    pub(super) order: Order,
     /// What the message at hand announces is not what the program can work with.
     pub(super) unfit: Option<Box<Error>>,
     /// The version that this side has asked for, if it has announced one.
@@ -164,8 +167,12 @@ pub(crate) struct Pending {
     pub(super) message: MessageIndex,
     pub(super) waker: Option<Waker>,
     pub(super) result: Option<Result<Answer, Error>>,
-    /// Progress that has come in and not been taken, if anyone wants it.
-    pub(super) progress: Option<VecDeque<(Box<str>, Permit)>>,
+    /// The number of the message that has brought the result; zero if it came from elsewhere.
+    pub(super) came: u64,
+    /// Progress that has come in and not been taken, if anyone wants it, with the numbers of the messages.
+    pub(super) progress: Option<VecDeque<(u64, Box<str>, Permit)>>,
+    /// How often it was polled while it was held back.
+    pub(super) turns: Turns,
     /// How long it may take, if there is an end to that.
     pub(super) clock: Option<Box<Clock>>,
     /// The session without types that waits for it, if one does.
@@ -248,6 +255,7 @@ impl Engine {
             copies: CopySeats::default(),
             faces: Faces::default(),
             came: 0,
+            order: Order::default(),
             unfit: None,
             requested: None,
             agreed: None,
@@ -501,17 +509,34 @@ impl Engine {
 
     /// Completes a call, unless it is complete.
     pub(super) fn complete(&mut self, id: i64, result: Result<Answer, Error>) {
-        if let Some(pending) = self.calls.get_mut(&id)
-            && pending.result.is_none()
-        {
-            pending.result = Some(result);
-            self.timers.stop(pending.clock.take());
-            if let Some(waker) = pending.waker.take() {
-                self.effects.wake(waker);
-            }
-            if let Some(face) = pending.face {
-                self.tell_face(face, Told::Answered(id));
-            }
+        self.complete_at(id, 0, result);
+    }
+
+    /// The same with what the message at hand says, behind what came before it.
+    pub(super) fn complete_in_order(&mut self, id: i64, result: Result<Answer, Error>) {
+        self.complete_at(id, self.came, result);
+    }
+
+    fn complete_at(&mut self, id: i64, came: u64, result: Result<Answer, Error>) {
+        let Some(pending) = self.calls.get_mut(&id).filter(|pending| pending.result.is_none()) else {
+            return;
+        };
+        pending.result = Some(result);
+        pending.came = came;
+        self.timers.stop(pending.clock.take());
+        let face = pending.face;
+        if came == 0 || self.may_wake(Held::Call(id)) {
+            self.wake_call(id);
+        }
+        if let Some(face) = face {
+            self.tell_face(face, Told::Answered(id));
+        }
+    }
+
+    /// Wakes whoever waits for a call.
+    pub(super) fn wake_call(&mut self, id: i64) {
+        if let Some(waker) = self.calls.get_mut(&id).and_then(|pending| pending.waker.take()) {
+            self.effects.wake(waker);
         }
     }
 }

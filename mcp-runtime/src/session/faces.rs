@@ -12,6 +12,7 @@ use mcp_protocol_machine::{Awaiting, RequestId};
 
 use super::arrivals::{LinearInput, Verdict};
 use super::engine::Engine;
+use super::order::{Held, Turns};
 use super::wakers::{Waiter, Waiting};
 use crate::jsonrpc::RpcError;
 
@@ -58,6 +59,8 @@ struct Face {
     told: VecDeque<(u64, Told)>,
     waiting: Waiting,
     waiter: Waiter,
+    /// How often it was polled while what it waits for was held back.
+    turns: Turns,
 }
 
 impl Faces {
@@ -72,7 +75,7 @@ impl Engine {
         let key = FaceKey(self.faces.next);
         self.faces.next = self.faces.next.wrapping_add(1);
         let (told, waiting, waiter) = (VecDeque::new(), Waiting::default(), Waiter::default());
-        self.faces.faces.push(Face { key, told, waiting, waiter });
+        self.faces.faces.push(Face { key, told, waiting, waiter, turns: Turns::default() });
         self.attend();
         key
     }
@@ -98,6 +101,15 @@ impl Engine {
         let came = self.came;
         if let Some(face) = self.faces.get_mut(key) {
             face.told.push_back((came, told));
+            if self.may_wake(Held::Face(key)) {
+                self.wake_face(key);
+            }
+        }
+    }
+
+    /// A session without types looks again.
+    pub(super) fn wake_face(&mut self, key: FaceKey) {
+        if let Some(face) = self.faces.get_mut(key) {
             face.waiting.wake(&mut self.effects);
         }
     }
@@ -172,12 +184,19 @@ impl Engine {
         let goes_on = self.goes_on();
         let Some(face) = self.faces.get_mut(key) else { return Poll::Ready(Turn::Over) };
         let told = face.told.front().map(|(came, _)| (*came, Turn::Told));
-        if let Some((_, turn)) = linear.into_iter().chain(replicated).chain(told).min() {
-            return Poll::Ready(turn);
-        }
-        if !goes_on {
+        if let Some((came, turn)) = linear.into_iter().chain(replicated).chain(told).min() {
+            let mut turns = face.turns;
+            let free = self.held_back_for(context, &mut turns, Some((came, Held::Face(key))));
+            if free {
+                return Poll::Ready(turn);
+            }
+            if let Some(face) = self.faces.get_mut(key) {
+                face.turns = turns;
+            }
+        } else if !goes_on {
             return Poll::Ready(Turn::Over);
         }
+        let Some(face) = self.faces.get_mut(key) else { return Poll::Ready(Turn::Over) };
         let Face { waiting, waiter, .. } = face;
         for waiting in [waiting, &mut self.linear_waiting, &mut self.incoming_waiting] {
             waiting.register(context, waiter, &mut self.effects);

@@ -15,6 +15,7 @@ use super::batches::ReplyTo;
 use super::engine::{Engine, Owed, Phase};
 use super::faces::Told;
 use super::names::{Names, id_at, to_be_read};
+use super::order::Held;
 use super::outgoing::Answer;
 use super::trace::Outcome;
 use crate::budget::Permit;
@@ -351,7 +352,7 @@ impl Engine {
                 text: table.map_or(result, |table| to_be_read(table, Some(result))).into(),
             });
             let read = unfit.map_or_else(|| read.map_err(Error::Refused), |error| Err(*error));
-            self.complete(*number, read);
+            self.complete_in_order(*number, read);
         } else if self.debt_paid(id) {
             // The request leads back to where it was sent, so nobody misses the reply.
         } else if matches!(step.kind, StepKind::Linear { .. }) {
@@ -428,7 +429,9 @@ impl Engine {
             self.peer_stepped();
         }
         self.linear.push_back(input);
-        self.linear_waiting.wake(&mut self.effects);
+        if self.may_wake(Held::Linear) {
+            self.linear_waiting.wake(&mut self.effects);
+        }
     }
 
     /// Counts a step's bytes, whether or not there is room for them if they are few: most steps cannot be left out.
@@ -494,6 +497,7 @@ impl Engine {
             if let Some((copy, _)) = removed.and_then(|arrived| arrived.copy) {
                 self.leave_copy(copy);
             }
+            self.reached();
         } else if let Some(owed) = self.owed.get_mut(id) {
             owed.cancelled = true;
             owed.waiting.wake(&mut self.effects);
@@ -519,11 +523,14 @@ impl Engine {
         };
         // Whoever is told of each report knows of this one already.
         let told = progress.len() >= most && progress.pop_front().is_some();
-        progress.push_back((params.unwrap_or("null").into(), permit));
-        if let Some(waker) = pending.waker.take() {
-            self.effects.wake(waker);
+        let first = progress.is_empty();
+        progress.push_back((self.came, params.unwrap_or("null").into(), permit));
+        let face = pending.face;
+        // Behind another report it is found with that.
+        if first && self.may_wake(Held::Call(id)) {
+            self.wake_call(id);
         }
-        if let Some(face) = pending.face.filter(|_| !told) {
+        if let Some(face) = face.filter(|_| !told) {
             self.tell_face(face, Told::Progress(id));
         }
     }

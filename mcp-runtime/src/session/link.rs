@@ -23,6 +23,7 @@ use crate::driver::{DirectOutput, End, Endpoint, Origin, Outcome, Outlet, Output
 use crate::error::{Error, Reason};
 use crate::options::Options;
 use crate::report::Report;
+use crate::typed::now;
 
 /// One session, shared by its values, calls, handlers and its transport.
 #[derive(Clone)]
@@ -112,6 +113,16 @@ impl Link {
     ) -> R {
         let mut waiter = Waiter::default();
         poll_fn(|context| self.with(|engine| poll(engine, context, &mut waiter))).await
+    }
+
+    /// Tells the time as long as something waits for a dispatcher. The transport does while it is there.
+    pub(crate) async fn settle(&self) {
+        while let Some(at) = self.with(Engine::order_deadline) {
+            tokio::select! {
+                () = self.wait(Engine::poll_settled) => return,
+                () = tokio::time::sleep_until(at.into()) => self.tick(now()),
+            }
+        }
     }
 
     /// Reports what was noticed outside of the engine.

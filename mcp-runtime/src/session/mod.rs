@@ -14,6 +14,7 @@
 //! - `outgoing.rs`: calls, notifications, replies, cancellations of this side.
 //! - `incoming.rs`: lines of the peer; `batches.rs`: several messages on one; `arrivals.rs`: what they become.
 //! - `rejected.rs`: replies that this side cannot accept.
+//! - `order.rs`: what has reached the program, and what waits for that.
 //! - `rate.rs`: how fast the peer may ask.
 //! - `trace.rs`: spans and events for whoever listens.
 //! - `timers.rs`: what waits for a time; `exchanges.rs`: linear requests that nobody waits for any more.
@@ -41,6 +42,7 @@ mod incoming;
 mod link;
 mod messages;
 mod names;
+mod order;
 mod outgoing;
 mod questions;
 mod rate;
@@ -57,6 +59,7 @@ pub(crate) use engine::Engine;
 pub(crate) use faces::{FaceKey, Told, Turn};
 pub(crate) use link::Link;
 pub(crate) use names::{id_at, to_be_read};
+pub(crate) use order::DispatcherKey;
 pub(crate) use outgoing::{Answer, Sent};
 #[cfg(feature = "http-server")]
 pub(crate) use rate::Bucket;

@@ -13,11 +13,13 @@ use super::alternatives::applies;
 use super::batches::ReplyTo;
 use super::engine::{Engine, Pending, Phase};
 use super::names::{Names, on_the_wire};
+use super::order::{Held, Turns};
 use super::trace::Outcome;
 use super::wakers::keep;
 use crate::driver::MessageKind;
 use crate::error::{Error, Mismatch};
 use crate::jsonrpc::{RpcError, path, write};
+use crate::report::{Cause, Report};
 
 /// The result of a call.
 #[derive(Debug)]
@@ -93,7 +95,17 @@ impl Engine {
             let bound = self.renewals.is_bound();
             self.calls.insert(
                 number,
-                Pending { message, waker: None, result: None, progress, clock: None, face: None, bound },
+                Pending {
+                    message,
+                    waker: None,
+                    result: None,
+                    came: 0,
+                    progress,
+                    turns: Turns::default(),
+                    clock: None,
+                    face: None,
+                    bound,
+                },
             );
         }
         self.trace_asked(Direction::Send, &id, message);
@@ -112,6 +124,13 @@ impl Engine {
         written: &str,
         about: About<'_>,
     ) -> Result<bool, Error> {
+        let half_closed = matches!(self.phase, Phase::HalfClosed(_)) && !self.messages.one_by_one();
+        if half_closed && !self.renewals.is_lost() {
+            // Nobody may read it any more, and some peers stumble over it. Replies are still owed.
+            let message = self.name(message);
+            self.report(Report::Dropped { message, cause: Cause::PeerClosed });
+            return Ok(false);
+        }
         self.tell(message, written, about, Meant::New).map(|step| !step.kind.is_dropped())
     }
 
@@ -123,9 +142,10 @@ impl Engine {
         about: About<'_>,
         meant: Meant,
     ) -> Result<Step, Error> {
-        // Once one side has said everything, replies may still be owed to the peer, and so may be reports on them.
+        // Once this side has said everything, replies may still be owed to the peer, and so may be reports on them.
+        // Where the input alone has ended, the peer still reads what it has asked for.
         let answering = match self.phase {
-            Phase::HalfClosed(_) => true,
+            Phase::HalfClosed(_) => self.messages.one_by_one(),
             Phase::Closing(_) => matches!(about, About::Token(_)),
             _ => false,
         };
@@ -195,31 +215,54 @@ impl Engine {
 
     /// Waits for the next report on a call; `None` once there is nothing but its result.
     pub(crate) fn poll_progress(&mut self, context: &Context<'_>, id: i64) -> Poll<Option<Box<str>>> {
-        let Some(pending) = self.calls.get_mut(&id) else { return Poll::Ready(None) };
-        if let Some((progress, _)) = pending.progress.as_mut().and_then(VecDeque::pop_front) {
-            return Poll::Ready(Some(progress));
+        match self.next_of_call(context, id) {
+            Some(Sent::Progress(progress)) => Poll::Ready(Some(progress)),
+            Some(Sent::Done(result)) => {
+                if let Some(pending) = self.calls.get_mut(&id) {
+                    pending.result = Some(result);
+                }
+                Poll::Ready(None)
+            }
+            None if self.calls.contains_key(&id) => Poll::Pending,
+            None => Poll::Ready(None),
         }
-        if pending.result.is_some() {
-            return Poll::Ready(None);
-        }
-        self.wait_for_call(context, id);
-        Poll::Pending
     }
 
     /// Waits for what a call brings.
     pub(crate) fn poll_call(&mut self, context: &Context<'_>, id: i64) -> Poll<Sent> {
-        let Some(pending) = self.calls.get_mut(&id) else {
-            return Poll::Ready(Sent::Done(Err(self.closed().unwrap_or(Error::Closed))));
-        };
-        if let Some((progress, _)) = pending.progress.as_mut().and_then(VecDeque::pop_front) {
-            return Poll::Ready(Sent::Progress(progress));
+        match self.next_of_call(context, id) {
+            Some(sent) => {
+                if matches!(sent, Sent::Done(_)) {
+                    self.calls.remove(&id);
+                }
+                Poll::Ready(sent)
+            }
+            None if self.calls.contains_key(&id) => Poll::Pending,
+            None => Poll::Ready(Sent::Done(Err(self.closed().unwrap_or(Error::Closed)))),
         }
-        if let Some(result) = pending.result.take() {
-            self.calls.remove(&id);
-            return Poll::Ready(Sent::Done(result));
+    }
+
+    /// Takes what a call has brought, in the order in which it came. `None`: nothing so far, or nothing that is not
+    /// behind something else; the task at hand is woken later.
+    fn next_of_call(&mut self, context: &Context<'_>, id: i64) -> Option<Sent> {
+        let pending = self.calls.get(&id)?;
+        let reported = pending.progress.as_ref().and_then(|progress| progress.front());
+        let came = reported.map(|(came, ..)| *came).or(pending.result.as_ref().map(|_| pending.came));
+        // A session without types has seen to the order already.
+        let (mut turns, seen_to) = (pending.turns, pending.face.is_some());
+        let free = came.is_some_and(|came| {
+            seen_to || came == 0 || self.held_back_for(context, &mut turns, Some((came, Held::Call(id))))
+        });
+        let pending = self.calls.get_mut(&id)?;
+        pending.turns = turns;
+        if !free {
+            self.wait_for_call(context, id);
+            return None;
         }
-        self.wait_for_call(context, id);
-        Poll::Pending
+        match pending.progress.as_mut().and_then(VecDeque::pop_front) {
+            Some((_, progress, _)) => Some(Sent::Progress(progress)),
+            None => pending.result.take().map(Sent::Done),
+        }
     }
 
     fn wait_for_call(&mut self, context: &Context<'_>, id: i64) {

@@ -70,7 +70,7 @@ impl Engine {
         self.end_awaiting();
         let RequestId::Number(number) = *id else { return };
         if self.calls.contains_key(&number) {
-            self.complete(number, Err(error));
+            self.complete_in_order(number, Err(error));
         } else if self.debt_paid(id) {
             // The request leads back to where it was sent, so no task misses the reply.
         } else if let Some((refusal, kind @ StepKind::Linear { .. })) = step {

@@ -29,6 +29,7 @@ mod ends;
 mod hostile;
 mod limits;
 mod messages;
+mod order;
 mod pair;
 mod races;
 mod renewals;

@@ -10,6 +10,7 @@ use std::task::{Context, Waker};
 use mcp_protocol_machine::protocol::Text;
 use tracing::Span;
 
+use super::order::Turns;
 use crate::options::Options;
 use crate::report::Report;
 use crate::typed::contained;
@@ -20,12 +21,16 @@ type Slot = Mutex<Option<Waker>>;
 /// The place of one waiting future among the tasks that wait. The future owns it and waits in no other: whatever it waits
 /// for, and however often it is polled, there is one waker of it, and none once it is dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Waiter(Option<Arc<Slot>>);
+pub(crate) struct Waiter {
+    slot: Option<Arc<Slot>>,
+    /// How often it was polled while what it waits for was held back.
+    pub(super) turns: Turns,
+}
 
 impl Waiter {
     /// Waits no longer; the waker is dropped unlocked.
     pub(super) fn leave(&mut self, effects: &mut Effects) {
-        let slot = self.0.take();
+        let slot = self.slot.take();
         if let Some(waker) = slot.and_then(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner).take())
         {
             effects.drop_waker(waker);
@@ -43,7 +48,7 @@ pub(crate) struct Waiting(Vec<Weak<Slot>>);
 impl Waiting {
     /// Adds the future at hand, with the waker of the task that polls it now.
     pub(crate) fn register(&mut self, context: &Context<'_>, waiter: &mut Waiter, effects: &mut Effects) {
-        let slot = waiter.0.get_or_insert_with(Arc::default);
+        let slot = waiter.slot.get_or_insert_with(Arc::default);
         keep(&mut slot.lock().unwrap_or_else(PoisonError::into_inner), context, effects);
         if self.0.iter().any(|other| std::ptr::eq(other.as_ptr(), Arc::as_ptr(slot))) {
             return;

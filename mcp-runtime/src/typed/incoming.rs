@@ -5,23 +5,25 @@
 //! error, a notification is reported, and the consumer hears of neither.
 
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::Poll;
 
 use mcp_protocol_machine::protocol::{Message, MessageIndex};
 use serde::de::DeserializeOwned;
-use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::JoinSet;
 use tracing::{Instrument, Span};
 
 use super::call::Within;
 use super::inputs::Unread;
-use super::panics::caught;
+use super::panics::{caught, contained};
 use super::{Context, Responder, Session, WriteReply};
 use crate::budget::Permit;
 use crate::jsonrpc::{RpcError, undecodable};
 use crate::report::{Cause, Report};
-use crate::session::{Arrived, Engine, Link, Waiter, to_be_read};
+use crate::session::{Arrived, DispatcherKey, Engine, Link, Waiter, to_be_read};
+
+/// So many handlers begin before other tasks of the thread have their turn.
+const AT_ONCE: usize = 64;
 
 /// The queue of replicated inputs. Several may be held; each input goes to one.
 #[derive(Debug)]
@@ -52,27 +54,33 @@ impl IncomingQueue {
         Some(self.of(arrived))
     }
 
-    /// Hands every input to `dispatch` until the session is over, each in a task of its own. Requests run side by
-    /// side, as many as [`Options::max_handlers`](crate::Options::max_handlers) says and one more for each request of
+    /// Hands every input to `dispatch` until the session is over. Each handler is polled once before the next one, and
+    /// before whatever came behind its message reaches the program; one that has to wait goes on in a task of its own.
+    /// Requests run side by side, as many as [`Options::max_handlers`](crate::Options::max_handlers) says and one more for each request of
     /// this side that waits for its reply; notifications run one after another, in the order in which they came.
     /// Returns when all of them are done and their answers are written. Handlers that still run when the session has
     /// been over for [`Options::close_grace`](crate::Options::close_grace) are dropped, unless
     /// [`Options::keep_handlers`](crate::Options::keep_handlers) has them go on. Dropping the future aborts the tasks.
-    pub async fn serve<F, Fut>(self, dispatch: F)
+    pub fn serve<F, Fut>(self, dispatch: F) -> impl Future<Output = ()> + Send
     where
         F: Fn(Arrival) -> Fut + Send,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let mut handlers = Handlers::default();
-        let in_time = tokio::select! {
-            biased;
-            () = self.work(dispatch, &mut handlers) => true,
-            () = self.overtime() => false,
-        };
-        if !in_time {
-            handlers.stop().await;
+        // From here on, and not from its first poll on, for a task that was spawned may be late.
+        let dispatcher = Dispatcher::new(self.link.clone());
+        async move {
+            let mut handlers = Handlers::default();
+            let in_time = tokio::select! {
+                biased;
+                () = self.work(dispatch, &mut handlers, &dispatcher) => true,
+                () = self.overtime() => false,
+            };
+            drop(dispatcher);
+            if !in_time {
+                handlers.stop().await;
+            }
+            self.link.wait(Engine::poll_drained).await;
         }
-        self.link.wait(Engine::poll_drained).await;
     }
 
     /// Waits until the session has been over for as long as its handlers may go on.
@@ -85,25 +93,26 @@ impl IncomingQueue {
         tokio::time::sleep(options.close_grace).await;
     }
 
-    async fn work<F, Fut>(&self, dispatch: F, handlers: &mut Handlers)
+    async fn work<F, Fut>(&self, dispatch: F, handlers: &mut Handlers, dispatcher: &Dispatcher)
     where
         F: Fn(Arrival) -> Fut + Send,
         Fut: Future<Output = ()> + Send + 'static,
     {
         let Handlers { requests, notifications, copies } = handlers;
-        // Tasks of their own run side by side only where there are several threads. Where there is one, a handler that
-        // need not wait is done sooner without.
-        let alone = Handle::try_current()
-            .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::CurrentThread);
         let mut waiter = Waiter::default();
+        let mut begun: usize = 0;
         loop {
+            if begun >= AT_ONCE {
+                begun = 0;
+                tokio::task::yield_now().await;
+            }
             let (handlers, notified) = (requests.len(), !notifications.is_empty());
             tokio::select! {
                 biased;
                 Some(_) = requests.join_next(), if handlers > 0 => {}
                 Some(_) = notifications.join_next(), if notified => {}
                 Some(_) = copies.join_next(), if !copies.is_empty() => {}
-                arrival = self.served(&mut waiter, handlers, notified) => {
+                arrival = self.served(&mut waiter, dispatcher.key, handlers, notified) => {
                     let Some(arrival) = arrival else { break };
                     let Some((arrival, permit)) = self.admit(arrival) else { continue };
                     let tasks = if arrival.opens() {
@@ -113,11 +122,12 @@ impl IncomingQueue {
                     } else {
                         &mut *notifications
                     };
+                    begun += 1;
+                    let message = arrival.message();
                     let handler = holding(permit, dispatch(arrival));
-                    if alone {
-                        begin(tasks, Box::pin(handler)).await;
-                    } else {
-                        tasks.spawn(handler);
+                    if let Err(text) = begin(tasks, Box::pin(handler)).await {
+                        let message = self.link.with(|engine| engine.name(message));
+                        self.link.report(&Report::Panicked { message, text });
                     }
                 }
             }
@@ -146,9 +156,15 @@ impl IncomingQueue {
         }
     }
 
-    async fn served(&self, waiter: &mut Waiter, handlers: usize, notified: bool) -> Option<Arrival> {
+    async fn served(
+        &self,
+        waiter: &mut Waiter,
+        key: DispatcherKey,
+        handlers: usize,
+        notified: bool,
+    ) -> Option<Arrival> {
         let arrived = poll_fn(|context| {
-            self.link.with(|engine| engine.poll_served(context, waiter, handlers, notified))
+            self.link.with(|engine| engine.poll_served(context, waiter, key, handlers, notified))
         });
         Some(self.of(arrived.await?))
     }
@@ -186,12 +202,41 @@ async fn holding(permit: Permit, handler: impl Future<Output = ()>) {
     drop(permit);
 }
 
-/// Runs a handler as far as it comes, and gives it a task of its own if it has to wait. It comes in a box, for whoever
-/// waits for messages would else keep room for a handler, which is large, while there is none.
-async fn begin(tasks: &mut JoinSet<()>, mut handler: Pin<Box<impl Future<Output = ()> + Send + 'static>>) {
-    let done = poll_fn(|context| Poll::Ready(handler.as_mut().poll(context).is_ready())).await;
-    if !done {
+/// Runs a handler as far as it comes, so that handlers begin in the order of their messages, and gives it a task of its
+/// own if it has to wait. It comes in a box, for whoever waits for messages would else keep room for a handler, which is
+/// large, while there is none. Fails with what a panic said, outside of the code that is watched anyway.
+async fn begin(
+    tasks: &mut JoinSet<()>,
+    mut handler: Pin<Box<impl Future<Output = ()> + Send + 'static>>,
+) -> Result<(), Option<String>> {
+    // What handlers before it have used of the budget of this task must not make it wait.
+    let done = poll_fn(|context| {
+        let first = pin!(tokio::task::unconstrained(handler.as_mut()));
+        Poll::Ready(contained(|| first.poll(context).is_ready()))
+    });
+    if !done.await? {
         tasks.spawn(handler);
+    }
+    Ok(())
+}
+
+/// What tells the session that inputs are handed to handlers.
+#[derive(Debug)]
+struct Dispatcher {
+    link: Link,
+    key: DispatcherKey,
+}
+
+impl Dispatcher {
+    fn new(link: Link) -> Dispatcher {
+        let key = link.with(Engine::dispatcher_began);
+        Dispatcher { link, key }
+    }
+}
+
+impl Drop for Dispatcher {
+    fn drop(&mut self) {
+        self.link.with(|engine| engine.dispatcher_left(self.key));
     }
 }
 

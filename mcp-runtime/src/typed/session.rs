@@ -115,6 +115,8 @@ async fn carry(transport: impl Future<Output = ()>, link: Link) {
         () = transport => {}
         () = overtime => link.with(|engine| engine.terminated(Outcome::TimedOut(limit))),
     }
+    // What has come may still wait for its handler.
+    link.settle().await;
 }
 
 impl Session {

@@ -10,7 +10,7 @@ use super::desk::messages::{APPROVE, BELL, PROGRESS};
 use super::pair::End;
 use crate::driver::{Endpoint, Output};
 use crate::options::Options;
-use crate::session::{Arrived, Waiter};
+use crate::session::{Arrived, Engine, Waiter};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -125,8 +125,12 @@ fn one_request_too_many_is_refused_and_notifications_are_not() {
 
 fn served(server: &End, handlers: usize, notified: bool) -> Option<Arrived> {
     let context = Context::from_waker(Waker::noop());
-    match server.link.with(|engine| engine.poll_served(&context, &mut Waiter::default(), handlers, notified))
-    {
+    let key = server.link.with(Engine::dispatcher_began);
+    let mut waiter = Waiter::default();
+    let polled =
+        server.link.with(|engine| engine.poll_served(&context, &mut waiter, key, handlers, notified));
+    server.link.with(|engine| engine.dispatcher_left(key));
+    match polled {
         Poll::Ready(arrived) => arrived,
         Poll::Pending => None,
     }

@@ -103,7 +103,10 @@ const WAITS: [(&str, Wait); 6] = [
     ("linear", |engine, context, waiter| waits(engine.poll_linear(context, waiter, |_| Verdict::Take))),
     ("ready", |engine, context, waiter| waits(engine.poll_linear_ready(context, waiter, |_| Verdict::Take))),
     ("incoming", |engine, context, waiter| waits(engine.poll_incoming(context, waiter))),
-    ("served", |engine, context, waiter| waits(engine.poll_served(context, waiter, usize::MAX, true))),
+    ("served", |engine, context, waiter| {
+        let key = engine.dispatcher_began();
+        waits(engine.poll_served(context, waiter, key, usize::MAX, true))
+    }),
     ("cancelled", |engine, context, waiter| waits(engine.poll_cancelled(context, waiter, None))),
     ("ended", |engine, context, waiter| waits(engine.poll_ended(context, waiter))),
 ];
