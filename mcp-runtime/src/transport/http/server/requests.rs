@@ -136,8 +136,7 @@ impl Server {
         let session = self.open(caller, head).map_err(|refused| refused.about(&message.0))?;
         // Nobody else knows the session, so it goes with whoever waits for it.
         let mut orphan = Orphan { session: &session, known: false };
-        let attached = poll_fn(|context| session.poll_attached(context));
-        if !tokio::time::timeout(self.options.opening_within, attached).await.unwrap_or(false) {
+        if !tokio::time::timeout(self.options.opening_within, session.attached()).await.unwrap_or(false) {
             return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "the session was not taken on"));
         }
         let (mut answer, opened) = self.deliver(&session, message, head).await?;

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
 
 use super::Sessions;
@@ -39,8 +40,8 @@ pub(super) struct Shared {
     version: OnceLock<Option<String>>,
     endpoint: OnceLock<Attached>,
     streams: Mutex<Streams>,
-    /// Whoever waits for the endpoint.
-    attaching: Mutex<Vec<Waker>>,
+    /// Notifies the request that waits for the endpoint.
+    attaching: Notify,
     /// What it may hold.
     pub(super) quotas: SessionQuotas,
     /// The head of the request that began it.
@@ -72,7 +73,7 @@ impl Shared {
             version: OnceLock::new(),
             endpoint: OnceLock::new(),
             streams: Mutex::new(streams),
-            attaching: Mutex::new(Vec::new()),
+            attaching: Notify::new(),
             quotas,
             head,
             sessions,
@@ -91,24 +92,19 @@ impl Shared {
     }
 
     /// Waits until the code of the session is there; `false` if it never will be.
-    pub(super) fn poll_attached(&self, context: &Context<'_>) -> Poll<bool> {
-        if self.endpoint.get().is_some() {
-            return Poll::Ready(true);
+    pub(super) async fn attached(&self) -> bool {
+        loop {
+            let mut notified = std::pin::pin!(self.attaching.notified());
+            // From here on no notification is missed.
+            notified.as_mut().enable();
+            if self.endpoint.get().is_some() {
+                return true;
+            }
+            if self.streams().is_closed() {
+                return false;
+            }
+            notified.await;
         }
-        let mut attaching = self.attaching.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.endpoint.get().is_some() {
-            return Poll::Ready(true);
-        }
-        if self.streams().is_closed() {
-            return Poll::Ready(false);
-        }
-        attaching.push(context.waker().clone());
-        Poll::Pending
-    }
-
-    fn wake_attaching(&self) {
-        let wakers = std::mem::take(&mut *self.attaching.lock().unwrap_or_else(PoisonError::into_inner));
-        wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Hands a message to the session.
@@ -150,7 +146,7 @@ impl Shared {
                 endpoint.failed(Reason::PeerClosed);
             }
             self.streams().close();
-            self.wake_attaching();
+            self.attaching.notify_waiters();
         } else {
             self.streams().end_gets();
         }
@@ -187,7 +183,7 @@ impl Shared {
             sessions.remove(&self.id);
         }
         self.streams().close();
-        self.wake_attaching();
+        self.attaching.notify_waiters();
     }
 }
 
@@ -234,7 +230,7 @@ impl Transport for HttpSession {
             // A transport is consumed by the one session that it carries.
             return endpoint.terminated(Outcome::Closed);
         }
-        self.shared.wake_attaching();
+        self.shared.attaching.notify_waiters();
         let input = Presence { shared: Arc::clone(&self.shared), timer: None };
         let output = Draining { shared: Arc::clone(&self.shared) };
         run(endpoint, input, output, LIMITS).await;
