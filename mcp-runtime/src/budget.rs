@@ -207,4 +207,15 @@ mod tests {
     fn an_account_without_budgets_has_no_limit() {
         drop(Account::default().take(usize::MAX).unwrap());
     }
+
+    #[test]
+    fn what_is_exhausted_says_whose_limit_it_is() {
+        let said = |holder| Exhausted { holder, name: "max_bytes", limit: 10 }.to_string();
+        assert_eq!(said(Holder::Session), "the session is at its limit `max_bytes` of 10: try again later");
+        assert_eq!(
+            said(Holder::Client),
+            "the client is at its share of `max_bytes`, which is 10: try again later"
+        );
+        assert_eq!(said(Holder::All), "the server is at its limit `max_bytes` of 10: try again later");
+    }
 }
