@@ -1,7 +1,8 @@
 //! Copies with a life of their own: what is kept for the values that stand for them.
 //!
 //! In: accepted messages of a copy, and its value's steps. Out: a queue for each value. Refuses to keep anything for
-//! a copy whose value is gone: requests are answered with an error, what else comes is dropped with a report.
+//! a copy whose value is gone: requests are answered with an error, what may occur uncorrelated goes to `incoming`, and
+//! what else comes is dropped with a report.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::task::{Context, Poll};
@@ -12,6 +13,7 @@ use mcp_protocol_machine::{About, CopyNumber, Meant, RequestId, Step, StepKind};
 use super::arrivals::{LinearInput, Verdict};
 use super::engine::{Engine, Phase};
 use super::order::Held;
+use super::uncorrelated::CopyLeft;
 use super::wakers::{Listener, OnProgress, Waiter, Waiting};
 use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
@@ -110,8 +112,8 @@ impl Engine {
     pub(super) fn copy_came(&mut self, copy: CopyNumber, mut input: LinearInput) {
         let (most, all) = (self.options.max_linear, self.options.max_linear.saturating_mul(TOGETHER));
         let full = self.copies.queued >= all || !self.admit_step(&mut input);
-        let name = self.name(input.message);
-        let cause = match self.copies.seats.get_mut(&copy) {
+        let (name, id) = (self.name(input.message), input.id.clone());
+        match self.copies.seats.get_mut(&copy) {
             Some(seat) if seat.over.is_none() && seat.inputs.len() < most && !full => {
                 seat.inputs.push_back(input);
                 self.copies.queued += 1;
@@ -125,15 +127,14 @@ impl Engine {
                 let waiting = seat.inputs.len();
                 seat.over.get_or_insert(Error::Disconnected { reason: Reason::InputFull(waiting) });
                 seat.waiting.wake(&mut self.effects);
-                Cause::QueueFull
+                self.report(Report::Dropped { message: name, cause: Cause::QueueFull });
             }
-            None => Cause::Abandoned,
-        };
-        if let Some(id) = input.id {
+            None => self.outlive_copy(input, CopyLeft::Before),
+        }
+        if let Some(id) = id {
             let error = RpcError::internal_error("what the request belongs to was dropped");
             let _ = self.reply_error(&id, &error);
         }
-        self.report(Report::Dropped { message: name, cause });
     }
 
     /// Throws a reply away that waits for the value of a copy.
@@ -297,6 +298,11 @@ impl Engine {
     /// The value of a copy is gone. What it owed is answered with an error; if the copy goes on and may be taken
     /// back, it is.
     pub(crate) fn leave_copy(&mut self, copy: CopyNumber) {
+        self.leave_copy_as(copy, CopyLeft::Before);
+    }
+
+    /// The same, of a value that may have taken the last message.
+    pub(crate) fn leave_copy_as(&mut self, copy: CopyNumber, left: CopyLeft) {
         let Some(mut seat) = self.copies.seats.remove(&copy) else { return };
         seat.waiting.wake(&mut self.effects);
         if let Some(listener) = seat.listener.take() {
@@ -311,8 +317,7 @@ impl Engine {
             let _ = self.reply_error(&id, &RpcError::internal_error("the request was dropped unanswered"));
         }
         for input in seat.inputs {
-            let message = self.name(input.message);
-            self.report(Report::Dropped { message, cause: Cause::Abandoned });
+            self.outlive_copy(input, left);
         }
         let lives = self.checker.copy_state(copy).is_some() && matches!(self.phase, Phase::Open);
         if let Some((message, id)) = seat.opener.filter(|_| lives)

@@ -457,7 +457,7 @@ impl Engine {
     }
 
     /// A replicated input was accepted.
-    fn replicated_came(&mut self, mut arrived: Arrived) {
+    pub(super) fn replicated_came(&mut self, mut arrived: Arrived) {
         let cause = if self.unattended && self.attendants == 0 {
             Some(Cause::Unattended)
         } else if self.incoming.len() >= self.options.max_incoming {
@@ -475,7 +475,9 @@ impl Engine {
             Ok(permit) => arrived.permit = permit,
             Err(exhausted) => return self.refuse_exhausted(&arrived, Cause::TooManyBytes, exhausted),
         }
-        self.incoming.push_back(arrived);
+        // What waited for a value that is gone may be older than what waits here.
+        let place = self.incoming.partition_point(|waiting| waiting.came <= arrived.came);
+        self.incoming.insert(place, arrived);
         self.incoming_waiting.wake(&mut self.effects);
         if self.attendants == 0 {
             // The deadline for somebody to attend may be new.

@@ -19,7 +19,7 @@
 //! - `trace.rs`: spans and events for whoever listens.
 //! - `timers.rs`: what waits for a time; `exchanges.rs`: linear requests that nobody waits for any more.
 //! - `early.rs`: messages that wait for a step of this side.
-//! - `copies.rs`: copies with a life of their own.
+//! - `copies.rs`: copies with a life of their own; `uncorrelated.rs`: what outlives their values.
 //! - `faces.rs`: what sessions without types are told of, in the order in which it came.
 //! - `questions.rs`: what may be sent.
 //! - `unfit.rs`: announcements that the program cannot work with.
@@ -51,6 +51,7 @@ mod rejected;
 mod tests;
 mod timers;
 mod trace;
+mod uncorrelated;
 mod unfit;
 mod wakers;
 
@@ -64,4 +65,5 @@ pub(crate) use outgoing::{Answer, Sent};
 #[cfg(feature = "http-server")]
 pub(crate) use rate::Bucket;
 pub(crate) use timers::{AlarmKey, Patience};
+pub(crate) use uncorrelated::CopyLeft;
 pub(crate) use wakers::{OnProgress, Waiter};

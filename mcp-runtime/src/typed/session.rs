@@ -21,7 +21,7 @@ use crate::checked::CheckedSession;
 use crate::driver::{Endpoint, Outcome, Transport};
 use crate::error::{Error, Reason};
 use crate::options::Options;
-use crate::session::{Engine, Link, Waiter};
+use crate::session::{CopyLeft, Engine, Link, Waiter};
 
 /// One linear channel of a session. Dropping it abandons the session, unless the session can do without it.
 #[derive(Debug)]
@@ -53,7 +53,9 @@ pub(crate) struct Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         if let Some(copy) = self.copy {
-            return self.link.with(|engine| engine.leave_copy(copy));
+            let ended = self.table().is_some_and(|state| state.kind == StateKind::End);
+            let left = if ended { CopyLeft::AtEnd } else { CopyLeft::Before };
+            return self.link.with(|engine| engine.leave_copy_as(copy, left));
         }
         if self.left {
             return;

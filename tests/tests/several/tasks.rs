@@ -1,6 +1,7 @@
 //! Tasks: each a session of its own on both sides, whoever runs it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::mcp_2025_11_25::{BeforeElicitTaskCreated, BeforeToolsTaskCreated, Working, client, server};
 use mcp_protocols::types::*;
@@ -117,13 +118,6 @@ async fn scene() -> Scene {
     Scene { client, server, reports, runner, said: heard }
 }
 
-/// Nothing was wrong. That a status comes which nobody takes, because its task was fetched without looking, is told.
-#[track_caller]
-fn assert_only_untaken(reports: &super::Reports) {
-    let untaken = "`TaskStatus` was dropped: whoever took it let go of it";
-    assert!(reports.take().iter().all(|report| report == untaken));
-}
-
 /// The text of a tool's result.
 fn text(payload: &Value) -> &str {
     payload["content"][0]["text"].as_str().unwrap()
@@ -145,7 +139,7 @@ async fn a_task_is_told_of_asked_about_and_fetched() {
         // The task is over, and its result may be asked for once more, by the session.
         let again = client.task_result(read(named("fast"))).await.unwrap();
         assert_eq!(text(&again), "fast again");
-        assert_only_untaken(&reports);
+        assert_eq!(reports.take(), [""; 0]);
     })
     .await;
 }
@@ -175,7 +169,7 @@ async fn tasks_are_told_apart_by_their_ids() {
         }
         over.sort();
         assert_eq!(over, ["a: over", "b: over", "c: over"]);
-        assert_only_untaken(&reports);
+        assert_eq!(reports.take(), [""; 0]);
     })
     .await;
 }
@@ -195,7 +189,7 @@ async fn a_task_is_cancelled_while_its_result_is_waited_for() {
             matches!(&refused, Err(Error::Refused(error)) if error.message == "cancelled"),
             "{refused:?}"
         );
-        assert_only_untaken(&reports);
+        assert_eq!(reports.take(), [""; 0]);
     })
     .await;
 }
@@ -339,4 +333,121 @@ fn the_mark_of_a_task_is_added_to_what_there_is() {
     assert_eq!(related_task(&marked), Some("t"));
     assert_eq!(related_task(&json!({ "_meta": {} })), None);
     assert!(related("t", "no object").is_err());
+}
+
+/// Notes the statuses that belong to no value.
+struct Noting(mpsc::UnboundedSender<TaskStatus>);
+
+impl client::Handler for Noting {
+    async fn task_status(&self, _: client::Context, params: TaskStatusParams) {
+        self.0.send(params.status).unwrap();
+    }
+}
+
+/// A server that tells how its task is doing in every way that there is.
+struct Telling;
+
+impl server::Handler for Telling {
+    async fn call_tool_as_task(
+        &self,
+        context: server::Context,
+        _: CallToolParams,
+        task: server::ServerTask<BeforeToolsTaskCreated>,
+    ) {
+        let report =
+            |progress: f64| context.send_progress(read(json!({ "progressToken": 0, "progress": progress })));
+        report(1.0).await.unwrap();
+        let mut task = task.send_tools_task_created(created("t")).await.unwrap();
+        task.send_task_status(read(state("t", "working"))).await.unwrap();
+        report(2.0).await.unwrap();
+        task.send_task_status(read(state("t", "input_required"))).await.unwrap();
+        let (_, mut task) = task.recv_tasks_result().await.unwrap();
+        report(3.0).await.unwrap();
+        task.send_task_status(read(state("t", "completed"))).await.unwrap();
+        task.send_task_payload(related("t", &CallToolResult::text("done")).unwrap()).await.unwrap();
+    }
+}
+
+/// The flow of the guide: a client asks for a task, hears of it, and fetches the result. What it has heard.
+async fn flow(client: &super::McpClient<super::Active>, reads: bool) -> Vec<f64> {
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let asked = client.call_tool_as_task(call("t")).on_progress(move |report: ProgressParams| {
+        let _ = tell.send(report.progress);
+    });
+    let (created, mut task): (_, client::ServerTask<_>) = asked.await.unwrap();
+    if reads {
+        let status = task.recv_task_status().await.unwrap();
+        assert_eq!(status.status, TaskStatus::Working);
+    }
+    let fetch = GetTaskResultParams { task_id: created.task.task_id, meta: None };
+    let payload = task.task_result(fetch).await.unwrap();
+    assert_eq!(text(&payload), "done");
+    let mut heard = Vec::new();
+    while let Some(progress) = told.recv().await {
+        heard.push(progress);
+    }
+    heard
+}
+
+/// Longer than anything is kept for a program that does not ask for it.
+const LONG: Duration = Duration::from_secs(60);
+
+#[tokio::test(start_paused = true)]
+async fn the_flow_of_the_guide_reports_nothing() {
+    for reads in [false, true] {
+        let (client, server, reports) = active_in("2025-11-25", everything()).await;
+        tokio::spawn(server.incoming().serve(Telling));
+        assert_eq!(flow(&client, reads).await, [1.0, 2.0, 3.0]);
+        tokio::time::sleep(LONG).await;
+        assert_eq!(reports.take(), [""; 0], "reads: {reads}");
+        client.close().await.unwrap();
+        assert_eq!(reports.take(), [""; 0], "reads: {reads}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn statuses_that_a_value_leaves_unread_go_to_the_handler() {
+    use TaskStatus::{Completed, InputRequired, Working};
+    for (reads, left) in
+        [(false, &[Working, InputRequired, Completed][..]), (true, &[InputRequired, Completed][..])]
+    {
+        let (client, server, reports) = active_in("2025-11-25", everything()).await;
+        tokio::spawn(server.incoming().serve(Telling));
+        let (noted, mut notes) = mpsc::unbounded_channel();
+        tokio::spawn(client.incoming().serve(Noting(noted)));
+        assert_eq!(flow(&client, reads).await, [1.0, 2.0, 3.0]);
+        for status in left {
+            assert_eq!(notes.recv().await.as_ref(), Some(status));
+        }
+        client.close().await.unwrap();
+        assert_eq!(notes.recv().await, None, "each is handed over once");
+        assert_eq!(reports.take(), [""; 0], "reads: {reads}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn statuses_of_a_value_that_was_dropped_are_for_the_handler() {
+    let (client, server, reports) = active_in("2025-11-25", everything()).await;
+    tokio::spawn(server.incoming().serve(Telling));
+    let (noted, mut notes) = mpsc::unbounded_channel();
+    tokio::spawn(client.incoming().serve(Noting(noted)));
+    let (created, task): (_, client::ServerTask<Working>) =
+        client.call_tool_as_task(call("t")).await.unwrap();
+    drop(task);
+    assert_eq!(notes.recv().await, Some(TaskStatus::Working));
+    assert_eq!(notes.recv().await, Some(TaskStatus::InputRequired));
+    assert_eq!(created.task.task_id, "t");
+    assert_eq!(reports.take(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_is_dropped_where_neither_its_value_nor_incoming_is_there() {
+    let (client, server, reports) = active_in("2025-11-25", everything()).await;
+    tokio::spawn(server.incoming().serve(Telling));
+    let (_, task): (_, client::ServerTask<Working>) = client.call_tool_as_task(call("t")).await.unwrap();
+    drop(task);
+    tokio::time::sleep(LONG).await;
+    let unattended =
+        "`TaskStatus` was dropped: nobody takes incoming messages: spawn `incoming().serve(handler)`";
+    assert_eq!(reports.take(), [unattended; 2]);
 }
