@@ -29,14 +29,16 @@ struct View {
 enum Scope<'a> {
     Variable(&'a Name, NodeId),
     /// A variable beyond this cannot be used.
-    Barrier(Barrier),
+    Barrier(Barrier<'a>),
 }
 
 /// `( , )` or `*`.
 #[derive(Clone, Copy)]
-struct Barrier {
+struct Barrier<'a> {
     kind: recursion::Barrier,
     span: Span,
+    /// What `*` repeats.
+    body: Option<&'a Tail>,
     /// The operator that could stand for the comma.
     chooser: Option<Operator>,
 }
@@ -250,6 +252,7 @@ impl<'a> Lowering<'a> {
                 scope.push(Scope::Barrier(Barrier {
                     kind: recursion::Barrier::Parallel,
                     span: *span,
+                    body: None,
                     chooser,
                 }));
                 let parts = parts.iter().map(|part| self.choice(part, view, scope)).collect();
@@ -258,7 +261,7 @@ impl<'a> Lowering<'a> {
             }
             Tail::Replicated(body, span) => {
                 let kind = recursion::Barrier::Replicated;
-                scope.push(Scope::Barrier(Barrier { kind, span: *span, chooser: None }));
+                scope.push(Scope::Barrier(Barrier { kind, span: *span, body: Some(body), chooser: None }));
                 let body = self.tail(body, view, scope);
                 scope.pop();
                 self.graph.add(Node::Replicated(body, *span))
@@ -269,9 +272,10 @@ impl<'a> Lowering<'a> {
     fn variable_or_definition(&mut self, name: &'a Name, view: View, scope: &[Scope<'a>]) -> NodeId {
         match variable(scope, &name.text) {
             Some((node, _, None)) => node,
-            Some((_, bound, Some(Barrier { kind, span, chooser }))) => {
+            Some((_, bound, Some(Barrier { kind, span, body, chooser }))) => {
                 if self.crossed.insert((bound.span, span)) {
-                    self.diagnostics.push(recursion::across(name, bound.span, kind, span, chooser));
+                    let ends = body.and_then(|body| ends(body, &name.text)).unwrap_or_default();
+                    self.diagnostics.push(recursion::across(name, bound.span, kind, span, chooser, &ends));
                 }
                 self.graph.add(Node::Broken)
             }
@@ -307,7 +311,7 @@ impl<'a> Lowering<'a> {
 }
 
 /// The innermost variable of that name, where it is bound, and the first barrier between it and its use.
-type Found<'a> = (NodeId, &'a Name, Option<Barrier>);
+type Found<'a> = (NodeId, &'a Name, Option<Barrier<'a>>);
 
 fn variable<'a>(scope: &[Scope<'a>], name: &str) -> Option<Found<'a>> {
     let mut barrier = None;
@@ -321,6 +325,34 @@ fn variable<'a>(scope: &[Scope<'a>], name: &str) -> Option<Found<'a>> {
         }
     }
     None
+}
+
+/// Where a variable stands in the body of a `*`; nothing if it stands where a copy begins, so that a copy would do
+/// nothing if it ended there.
+fn ends<'t>(body: &'t Tail, variable: &str) -> Option<Vec<Span>> {
+    let mut found = Vec::new();
+    // Each with whether a copy begins there.
+    let mut waiting = vec![(body, true)];
+    while let Some((tail, begins)) = waiting.pop() {
+        let mut choice = |choice: &'t Choice| {
+            let branches = choice.branches.iter();
+            waiting.extend(branches.map(|branch| (&branch.tail, begins && branch.actions.is_empty())));
+        };
+        match tail {
+            Tail::Name(name) if name.text == variable => {
+                if begins {
+                    return None;
+                }
+                found.push(name.span);
+            }
+            Tail::Recursion { variable: inner, body, .. } if inner.text != variable => choice(body),
+            Tail::Group(body, _) => choice(body),
+            Tail::Parallel(parts, _) => parts.iter().for_each(choice),
+            Tail::Replicated(body, _) => waiting.push((body, true)),
+            Tail::End(_) | Tail::Missing(_) | Tail::Dual { .. } | Tail::Name(_) | Tail::Recursion { .. } => {}
+        }
+    }
+    Some(found)
 }
 
 /// Whether a variable is used in a piece of text; an inner loop of the same name hides it.

@@ -192,18 +192,35 @@ pub fn one_name_for_both_roles(name: &Name, first: &Role, free: Option<&str>, de
     found.suggest(help, [Edit::replace(name.span, written)])
 }
 
-/// A role whose session type is nowhere.
-pub fn role_without_type(role: &Role, other: Option<&Role>, unused: &[&Name]) -> Diagnostic {
+/// A role whose session type is nowhere. `rename` gives the edits that give one name's owner another name.
+pub fn role_without_type(
+    role: &Role,
+    other: Option<&Role>,
+    unused: &[&Name],
+    rename: impl Fn(&str, &str) -> Vec<Edit>,
+) -> Diagnostic {
     let name = &role.name.text;
     let diagnostic =
         Diagnostic::error(UNKNOWN_ROLE, role.name.span, format!("the role `{name}` has no session type"))
             .label("nothing defines it");
     let near = nearest(name, unused.iter().map(|other| other.text.as_str()));
     if let Some(near) = near.and_then(|near| unused.iter().find(|other| other.text == near)) {
-        let word = side_word(role.side);
-        return diagnostic
-            .also(near.span, "this belongs to no role")
-            .help(format!("rename it, `{name} = …`, or write `{word} {}` above", near.text));
+        let (word, near_name) = (side_word(role.side), &near.text);
+        let diagnostic = diagnostic.also(near.span, "this belongs to no role");
+        let (of_role, of_definition) = (rename(name, near_name), rename(near_name, name));
+        let places = |edits: &[Edit], text: String| match edits.len() {
+            0 | 1 => text,
+            _ => format!("{text}, also where it is used"),
+        };
+        // The side with fewer places is the one that is misspelt.
+        return if of_role.len() <= of_definition.len() {
+            diagnostic.suggest(places(&of_role, format!("write `{word} {near_name}`")), of_role)
+        } else {
+            diagnostic.suggest(
+                places(&of_definition, format!("write `{name}` in place of `{near_name}`")),
+                of_definition,
+            )
+        };
     }
     match other {
         Some(other) => diagnostic.help(format!(

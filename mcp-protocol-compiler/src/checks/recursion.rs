@@ -60,8 +60,18 @@ impl Barrier {
     }
 }
 
-/// A variable used on the other side of `( , )` or `*`. `chooser` is the operator that could stand for the comma.
-pub fn across(name: &Name, bound: Span, barrier: Barrier, at: Span, chooser: Option<Operator>) -> Diagnostic {
+/// A variable used on the other side of `( , )` or `*`.
+///
+/// `chooser` is the operator that could stand for the comma. `ends` are the places where a copy could end instead of
+/// going on as the variable; none if that would leave a copy without a message.
+pub fn across(
+    name: &Name,
+    bound: Span,
+    barrier: Barrier,
+    at: Span,
+    chooser: Option<Operator>,
+    ends: &[Span],
+) -> Diagnostic {
     let text = barrier.text();
     let diagnostic = Diagnostic::error(
         ACROSS,
@@ -76,7 +86,14 @@ pub fn across(name: &Name, bound: Span, barrier: Barrier, at: Span, chooser: Opt
         Barrier::Parallel => diagnostic
             .help(choices::in_place_of_comma(chooser))
             .help(format!("if both are to happen, {}", barrier.repeat())),
-        Barrier::Replicated => diagnostic.suggest(barrier.repeat(), [Edit::replace(name.span, "End")]),
+        Barrier::Replicated if ends.is_empty() => diagnostic.help(format!(
+            "`*` repeats by itself what a copy does: write the messages of one copy in place of `{0}`, or go on as `{0}` \
+             without `*`",
+            name.text
+        )),
+        Barrier::Replicated => {
+            diagnostic.suggest(barrier.repeat(), ends.iter().map(|end| Edit::replace(*end, "End")))
+        }
     }
 }
 

@@ -339,10 +339,18 @@ impl<'s> Scanner<'s> {
             } else if let Some((before, whole)) = self.around(character) {
                 return self.unquoted(diagnostic, before, &whole);
             } else if character == '-' && self.lacks_an_arrow() {
-                diagnostic = diagnostic.suggest("write `->`", [Edit::replace(self.span(length), "->")]);
+                diagnostic = match self.is_before_name() {
+                    true => diagnostic.suggest("write `->`", [Edit::replace(self.span(length), "->")]),
+                    false => diagnostic.help("an arrow and the name of the reply stand here"),
+                };
             } else if character == '-' && self.is_first_of_line() {
                 diagnostic = diagnostic
                     .suggest("a comment starts with `--`", [Edit::replace(self.span(length), "--")]);
+            } else if let Some(joined) = self.cut_code().filter(|_| character == '-') {
+                diagnostic = match joined {
+                    Some(edit) => diagnostic.suggest("write the code right behind its sign", [edit]),
+                    None => diagnostic.help("the code of the error is missing behind its sign"),
+                };
             } else {
                 diagnostic = diagnostic.suggest("delete it", [Edit::delete(self.span(length))]);
             }
@@ -357,6 +365,12 @@ impl<'s> Scanner<'s> {
         let before = self.text.get(..self.at).unwrap_or("");
         let line = before.rsplit('\n').next().unwrap_or("").trim_start();
         line.starts_with("request ") && !line.contains("->") && line.contains('"')
+    }
+
+    /// Whether a name follows the character at this place.
+    fn is_before_name(&self) -> bool {
+        let mut behind = self.rest().chars().skip(1).take(60).skip_while(|next| matches!(next, ' ' | '>'));
+        behind.next().is_some_and(starts_word)
     }
 
     /// Whether nothing but spaces stands before this place in its line.

@@ -110,7 +110,15 @@ impl Parser<'_> {
             format!("write `{} {}`", shorten(written), shorten(modifiers))
         };
         let edit = Edit::replace(before.to(replies), format!("{written} {modifiers}"));
-        self.report_at(index, finding.suggest(help, [edit]));
+        // What stands there may be no modifier; that has a finding of its own.
+        let readable = modifiers.starts_with(|first: char| first.is_alphabetic() || first == '[');
+        self.report_at(
+            index,
+            match readable {
+                true => finding.suggest(help, [edit]),
+                false => finding.help("the replies stand right behind the method and its payload"),
+            },
+        );
     }
 
     /// Reports a word that is no modifier, and says which one was meant.

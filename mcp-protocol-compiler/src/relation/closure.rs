@@ -67,7 +67,7 @@ pub fn close(client: &mut Automaton, server: &mut Automaton, messages: &[Message
                     None => (plan.planned, None),
                 }
             }
-            Err(limit) => (Planned::new(), Some(report::too_many(&one, &other, &limit))),
+            Err(limit) => (Planned::new(), Some(report::too_many(&one, &other, messages, &limit))),
         }
     };
     let late = |side: Side, state: StateIndex| -> Late {

@@ -37,7 +37,7 @@ pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Ve
     }
     let walk = match explore(&client, &server, Grouping::Apart) {
         Ok(walk) => walk,
-        Err(limit) => return vec![report::too_many(&client, &server, &limit)],
+        Err(limit) => return vec![report::too_many(&client, &server, messages, &limit)],
     };
     let mut told: HashSet<(Event, Event)> = HashSet::new();
     let mut diagnostics = Vec::new();

@@ -68,7 +68,7 @@ pub fn relate(
     let (one, other) = (machine::Machine::new(client), machine::Machine::new(server));
     match search(&one, &other, wanted) {
         Outcome::Related => Vec::new(),
-        Outcome::TooMany(limit) => vec![report::too_many(&one, &other, &limit)],
+        Outcome::TooMany(limit) => vec![report::too_many(&one, &other, messages, &limit)],
         Outcome::Apart(found) => {
             let weaker = wanted == Wanted::Dual
                 && matches!(search(&one, &other, Wanted::Compatible), Outcome::Related);

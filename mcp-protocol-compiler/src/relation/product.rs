@@ -72,6 +72,8 @@ type Group = (Vec<StateIndex>, Vec<StateIndex>);
 pub(super) struct TooMany {
     /// How many pairs with several channels at once there were before it.
     pub(super) products: usize,
+    /// How many pairs in all.
+    pub(super) pairs: usize,
     pub(super) client: Locations,
     pub(super) server: Locations,
 }
@@ -378,7 +380,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         let products = self.products > PRODUCT_LIMIT || self.channels > CHANNELS_LIMIT;
         if products || self.nodes.len() >= PAIR_LIMIT {
             let products = self.products.saturating_sub(1);
-            return Err(TooMany { products, client: locations, server: others });
+            return Err(TooMany { products, pairs: self.nodes.len(), client: locations, server: others });
         }
         self.nodes.push(Node { client, server, parent, split });
         Ok(())

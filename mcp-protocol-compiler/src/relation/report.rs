@@ -3,7 +3,9 @@
 //! In: what a comparison found. Out: one [`Diagnostic`] with the shortest way there, both places in the text and
 //! what to type. Refuses to look for anything itself.
 
-use mcp_protocol_machine::protocol::{Kind, Side};
+use std::collections::BTreeMap;
+
+use mcp_protocol_machine::protocol::{Kind, Side, StateIndex};
 
 use super::disagreement::Disagreement;
 use super::machine::{Event, Machine};
@@ -203,20 +205,64 @@ fn may_not_close(roles: &Roles<'_, '_>, code: Code, message: String, who: Side) 
 }
 
 /// The product of channels got too large.
-pub(super) fn too_many(client: &Machine<'_>, server: &Machine<'_>, limit: &TooMany) -> Diagnostic {
-    Diagnostic::error(
-        TOO_MANY,
-        span(client, &limit.client),
+pub(super) fn too_many(
+    client: &Machine<'_>,
+    server: &Machine<'_>,
+    messages: &[Message],
+    limit: &TooMany,
+) -> Diagnostic {
+    let (channels, others) = (channels(client, &limit.client), channels(server, &limit.server));
+    let single = channels.len() < 2 && others.len() < 2;
+    let alike = channels == others;
+    let message = if single {
+        format!("the roles have more than {} pairs of places, and all would have to be compared", limit.pairs)
+    } else if alike {
+        format!(
+            "the roles have channels side by side with more than {} combinations of places, and all would have to be \
+             compared",
+            limit.products
+        )
+    } else {
         format!(
             "the roles group their messages in channels so differently that more than {} \
              combinations of places would have to be compared",
             limit.products
-        ),
-    )
-    .label(format!("the client was in {}", words::place(client, &limit.client)))
-    .also(
-        span(server, &limit.server),
-        format!("while the server was in {}", words::place(server, &limit.server)),
-    )
-    .help("write the same channels side by side in both roles, with the same messages in each")
+        )
+    };
+    let diagnostic = Diagnostic::error(TOO_MANY, span(client, &limit.client), message)
+        .label(format!("the client was in {}", words::place(client, &limit.client)))
+        .also(
+            span(server, &limit.server),
+            format!("while the server was in {}", words::place(server, &limit.server)),
+        );
+    let shared = shared_by_channels(messages, &channels);
+    diagnostic.help(match shared.as_slice() {
+        _ if single => {
+            "write one role as the `dual` of the other, so that each place meets only one place".to_owned()
+        }
+        _ if !alike => {
+            "write the same channels side by side in both roles, with the same messages in each".to_owned()
+        }
+        [] => "put fewer channels side by side".to_owned(),
+        shared => format!("have {} in one channel only, in both roles", shared.join(", ")),
+    })
+}
+
+/// What each channel of a configuration may still do, in an order that does not depend on the role.
+fn channels(machine: &Machine<'_>, locations: &[StateIndex]) -> Vec<Vec<Event>> {
+    let mut channels: Vec<Vec<Event>> =
+        locations.iter().map(|&location| machine.reach(location).events().collect()).collect();
+    channels.sort_unstable();
+    channels
+}
+
+/// The first few messages that several channels have.
+fn shared_by_channels(messages: &[Message], channels: &[Vec<Event>]) -> Vec<String> {
+    const NAMED: usize = 5;
+    let mut counts: BTreeMap<Event, usize> = BTreeMap::new();
+    for event in channels.iter().flatten() {
+        *counts.entry(*event).or_default() += 1;
+    }
+    let several = counts.into_iter().filter(|(_, count)| *count > 1);
+    several.take(NAMED).map(|(event, _)| format!("`{}`", words::name(messages, event.message))).collect()
 }

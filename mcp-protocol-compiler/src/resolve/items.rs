@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::{self as machine, Kind, Side};
 use super::defaults::Required;
 use super::load::LoadedFile;
 use super::messages::path;
-use super::{Announced, Definition, Meaning, Resolution, Role};
+use super::{Announced, Definition, Meaning, Resolution, Role, references};
 use crate::ast::{Item, ItemKind, MessageField, Name, RoleSide, RustPath};
 use crate::checks::declarations as check;
 use crate::diagnostic::Diagnostic;
@@ -288,9 +288,14 @@ pub(super) fn define(
     for role in &resolution.roles {
         if !resolution.definitions.iter().any(|definition| definition.name.text == role.name.text) {
             let other = resolution.role(role.side.other());
-            let defined = resolution.definitions.iter().map(|definition| &definition.name);
-            let candidates: Vec<&Name> = defined.filter(|name| !resolution.is_role(&name.text)).collect();
-            diagnostics.push(check::role_without_type(role, other, &candidates));
+            // What only the other role may use cannot be this one's session type.
+            let defined = resolution.definitions.iter().filter(|definition| {
+                definition.side.is_none_or(|side| side == role.side)
+                    && !resolution.is_role(&definition.name.text)
+            });
+            let candidates: Vec<&Name> = defined.map(|definition| &definition.name).collect();
+            let rename = |from: &str, to: &str| references::rename(items, from, to);
+            diagnostics.push(check::role_without_type(role, other, &candidates, rename));
         }
     }
     // The requests' refusals need names that nothing else has.

@@ -22,6 +22,7 @@ mod keys;
 pub mod load;
 mod messages;
 mod payload;
+mod references;
 
 pub use load::LoadedFile;
 pub use messages::level;

@@ -4,7 +4,7 @@
 //! than a word.
 
 use super::{Scanner, continues_word, starts_word};
-use crate::diagnostic::{Diagnostic, shorten};
+use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::{Kind, Token, UNKNOWN_CHARACTER};
 
 impl Scanner<'_> {
@@ -35,6 +35,25 @@ impl Scanner<'_> {
                 shorten(&named)
             )
         })
+    }
+
+    /// How the `-` at this place and the digits of an error's code are joined, where `error` stands before it; what
+    /// stands between them moves behind the digits. Without digits in the line there is no edit.
+    pub(super) fn cut_code(&self) -> Option<Option<Edit>> {
+        let behind = self.rest().strip_prefix('-')?;
+        let last = self.lexed.tokens.last()?;
+        if self.sources.slice(last.span(self.file)) != "error" {
+            return None;
+        }
+        let between: String =
+            behind.chars().take(60).take_while(|next| matches!(next, ' ' | '\t' | ']')).collect();
+        let digits: String =
+            behind.chars().skip(between.len()).take(60).take_while(char::is_ascii_digit).collect();
+        let edit = Edit::replace(
+            self.span_of(self.at + 1, between.len() + digits.len()),
+            format!("{digits}{}", between.trim()),
+        );
+        Some(Some(edit).filter(|_| !digits.is_empty()))
     }
 
     /// What was probably meant as one word with this character in it, `tools/call`, `x-y`, and how much of it stands
