@@ -9,8 +9,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::endings::{Ended, Endings};
 use crate::exchange::{Limits, RequestId};
-use crate::memory::Recent;
+use crate::fence::{Fence, Left, Trail};
 use crate::protocol::{Action, Direction, KeyIndex, Kind, MessageIndex, Protocol, Role, StateIndex};
 
 /// The value of a key. It has the shape of an id.
@@ -140,9 +141,11 @@ pub(crate) struct Running {
     by: Direction,
     /// Whoever did not open it has said something in it, and so knows of it.
     known: bool,
-    /// One of its values was that of a copy which the opener has ended: what the other side sends under it may still
-    /// be meant for that one.
-    reused: bool,
+    /// One of its values was that of a copy which the opener has ended, and so: what the other side sends under it may
+    /// still be meant for that one.
+    reused: Option<Ended>,
+    /// The steps that may cross what comes.
+    trail: Trail,
     keys: Vec<(KeyIndex, KeyValue)>,
     /// Its later requests that await a reply.
     pub(crate) open: Vec<(Direction, RequestId)>,
@@ -159,22 +162,23 @@ impl Running {
         !self.known && sender != self.by
     }
 
-    /// Whether what comes under its values may be late for a copy before it.
-    pub(crate) fn is_reused(&self) -> bool {
-        self.reused
+    /// The copy before it, for which what comes under its values may be late.
+    pub(crate) fn reused(&self) -> Option<&Ended> {
+        self.reused.as_ref()
+    }
+
+    /// The last step in a direction that led it to another state.
+    pub(crate) fn last_step(&self, direction: Direction) -> Option<Left> {
+        self.trail.last(direction)
     }
 }
 
-/// How a copy came to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ended {
-    /// Which way the message went that ended it.
+/// A step of a copy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CopyStep {
     pub(crate) by: Direction,
-    /// The state that this message found it in.
-    pub(crate) from: StateIndex,
-    /// Requests of the other side had no reply then. They are still answered, and whoever hears of such an answer
-    /// before it hears of the end goes on from there.
-    pub(crate) awaited: bool,
+    pub(crate) message: MessageIndex,
+    pub(crate) fence: Fence,
 }
 
 /// What a value of a key finds.
@@ -196,7 +200,7 @@ pub(crate) struct Copies {
     running: BTreeMap<CopyNumber, Running>,
     holders: HashMap<(u32, KeyIndex, KeyValue), CopyNumber>,
     /// The values of copies that are over.
-    past: HashMap<(u32, KeyIndex), Recent<Ended>>,
+    past: Endings,
     next: u64,
 }
 
@@ -206,7 +210,7 @@ impl Copies {
             layout: Arc::new(layout),
             running: BTreeMap::new(),
             holders: HashMap::new(),
-            past: HashMap::new(),
+            past: Endings::default(),
             next: 0,
         }
     }
@@ -240,10 +244,15 @@ impl Copies {
         if let Some(copy) = self.holders.get(&(channel, key, value.clone())) {
             return Holder::Copy(*copy);
         }
-        match self.past.get(&(channel, key)).and_then(|past| past.get(value)) {
+        match self.past.get(channel, key, value) {
             Some(ended) => Holder::Past(*ended),
             None => Holder::Nobody,
         }
+    }
+
+    /// How the copy ended that held one of these values last.
+    pub(crate) fn ended(&self, channel: u32, keys: &[(KeyIndex, KeyValue)]) -> Option<&Ended> {
+        keys.iter().find_map(|(key, value)| self.past.get(channel, *key, value))
     }
 
     /// The value of a key that a copy holds.
@@ -263,9 +272,10 @@ impl Copies {
     ) -> CopyNumber {
         let copy = CopyNumber(self.next);
         self.next = self.next.wrapping_add(1);
-        let reused = keys.iter().any(
-            |(key, value)| matches!(self.holder(channel, *key, value), Holder::Past(ended) if ended.by == by),
-        );
+        let reused = keys.iter().find_map(|(key, value)| match self.holder(channel, *key, value) {
+            Holder::Past(ended) if ended.by == by => Some(ended),
+            _ => None,
+        });
         let running = Running {
             state,
             channel,
@@ -273,6 +283,7 @@ impl Copies {
             by,
             known: false,
             reused,
+            trail: Trail::default(),
             keys: Vec::new(),
             open: Vec::new(),
         };
@@ -281,17 +292,20 @@ impl Copies {
         copy
     }
 
-    /// A copy moves on by a message in a direction, and holds the values that it did not hold before.
+    /// A copy moves on by a step, and holds the values that it did not hold before.
     pub(crate) fn advance(
         &mut self,
         copy: CopyNumber,
         state: StateIndex,
-        by: Direction,
+        step: CopyStep,
         keys: &[(KeyIndex, KeyValue)],
     ) {
-        if let Some(running) = self.running.get_mut(&copy) {
+        if let Some(running) = self.running.get_mut(&copy)
+            && state != running.state
+        {
             // What leaves the copy where it is may come from before it, too.
-            running.known |= by != running.by && state != running.state;
+            running.known |= step.by != running.by;
+            running.trail.step(step.by, step.message, step.fence);
             running.state = state;
         }
         self.hold(copy, keys);
@@ -304,9 +318,7 @@ impl Copies {
                 continue;
             }
             running.keys.push((*key, value.clone()));
-            if let Some(past) = self.past.get_mut(&(running.channel, *key)) {
-                past.remove(value);
-            }
+            self.past.remove(running.channel, *key, value);
             self.holders.insert((running.channel, *key, value.clone()), copy);
         }
     }
@@ -325,23 +337,29 @@ impl Copies {
         }
     }
 
-    /// A copy is over, by a message in this direction. Its values are remembered, so that what is late for it can be
+    /// A copy is over, by this step. Its values are remembered, so that what is late for it can be
     /// told from what never was: the newest [`Limits::remembered`] of each key of a channel, and no more text than
     /// [`Limits::remembered_bytes`]. A value beyond that is one that nobody ever held.
     pub(crate) fn end(
         &mut self,
         copy: CopyNumber,
-        by: Direction,
+        step: CopyStep,
         limits: &Limits,
     ) -> Option<(Running, Ended)> {
         let running = self.running.remove(&copy)?;
+        let CopyStep { by, message, fence } = step;
         let awaited = running.open.iter().any(|(asker, _)| *asker != by);
-        let ended = Ended { by, from: running.state, awaited };
+        let ended = Ended { by, message, from: running.state, awaited, fence };
         for (key, value) in &running.keys {
             self.holders.remove(&(running.channel, *key, value.clone()));
-            self.past.entry((running.channel, *key)).or_default().insert(value, ended, limits);
+            self.past.insert(running.channel, *key, value, ended, limits);
         }
         Some((running, ended))
+    }
+
+    /// The latest fence of an ending by a message in a direction that is no longer remembered.
+    pub(crate) fn forgotten(&self, by: Direction) -> Option<Fence> {
+        self.past.forgotten(by)
     }
 
     /// Whether nothing was said in a copy but the request that opened it, which one side has sent.
@@ -373,13 +391,13 @@ impl Copies {
     ) {
         for (key, value) in keys {
             if !self.holders.contains_key(&(channel, *key, value.clone())) {
-                self.past.entry((channel, *key)).or_default().insert(value, ended, limits);
+                self.past.insert(channel, *key, value, ended, limits);
             }
         }
     }
 
     #[cfg(test)]
     pub(crate) fn remembered(&self) -> usize {
-        self.running.len() + self.holders.len() + self.past.values().map(Recent::len).sum::<usize>()
+        self.running.len() + self.holders.len() + self.past.len()
     }
 }

@@ -8,7 +8,9 @@
 
 use std::fmt;
 
-use crate::copies::{CopyNumber, Ended};
+use crate::copies::CopyNumber;
+use crate::endings::Ended;
+use crate::fence::{Fence, Receipts};
 use crate::hash::SteadyTable;
 use crate::memory::{Recent, Used};
 use crate::protocol::{MessageIndex, StateIndex};
@@ -140,6 +142,8 @@ pub(crate) struct Exchange {
     pub(crate) answered: bool,
     /// What `reports` notifications about it carry.
     pub(crate) token: Option<Token>,
+    /// What its reply proves.
+    pub(crate) fence: Fence,
 }
 
 /// Where the later messages of an exchange belong.
@@ -166,6 +170,8 @@ pub(crate) enum Past {
 #[derive(Clone, Copy, Debug)]
 struct Over {
     why: Past,
+    /// What its reply proves; nothing for a request that was a violation.
+    fence: Option<Fence>,
     /// For the request that opened a copy which keys tie together.
     opened: Option<Opened>,
 }
@@ -213,6 +219,8 @@ pub(crate) struct Exchanges {
     tokens: SteadyTable<Token, RequestId>,
     /// Every token ever used, as far as remembered.
     used_tokens: Used,
+    /// What the replies have proven.
+    receipts: Receipts,
 }
 
 impl Exchanges {
@@ -300,15 +308,34 @@ impl Exchanges {
         }
         // The id is new as far as the table knows, so nothing remembered of an older use may speak for it.
         self.past.remove(id);
-        self.running.insert(id.clone(), Exchange { message, place, answered: false, token });
+        let fence = self.receipts.request();
+        self.running.insert(id.clone(), Exchange { message, place, answered: false, token, fence });
+    }
+
+    /// What replies to these requests have proven.
+    pub(crate) fn receipts(&self) -> &Receipts {
+        &self.receipts
+    }
+
+    /// What a reply to an id would prove.
+    pub(crate) fn proof(&self, id: &RequestId) -> Option<Fence> {
+        let running = self.running.get(id).filter(|exchange| !exchange.answered);
+        running.map(|exchange| exchange.fence).or_else(|| self.past.get(id)?.fence)
+    }
+
+    /// A reply has come that proves this.
+    pub(crate) fn prove(&mut self, fence: Option<Fence>) {
+        if let Some(fence) = fence {
+            self.receipts.reply(fence);
+        }
     }
 
     /// A request has been refused as a violation. An exchange that runs under the same id is left alone.
     pub(crate) fn refuse(&mut self, id: &RequestId, token: Option<&Token>, limits: &Limits) {
         self.used.insert(id, limits);
         // The reply that is still under way may be that of the exchange before.
-        let opened = self.opened(id);
-        self.past.insert(id, Over { why: Past::Refused, opened }, limits);
+        let (opened, fence) = (self.opened(id), self.past.get(id).and_then(|over| over.fence));
+        self.past.insert(id, Over { why: Past::Refused, fence, opened }, limits);
         if let Some(token) = token {
             self.used_tokens.insert(token, limits);
         }
@@ -352,17 +379,19 @@ impl Exchanges {
 
     /// An exchange was taken back: it is over, and one late reply is no violation.
     pub(crate) fn cancel(&mut self, id: &RequestId, limits: &Limits) {
+        let fence = self.running.get(id).map(|exchange| exchange.fence);
         self.finish(id);
-        self.past.insert(id, Over { why: Past::Cancelled, opened: None }, limits);
+        self.past.insert(id, Over { why: Past::Cancelled, fence, opened: None }, limits);
     }
 
     /// The same for the request that opened a copy of a channel: the late reply may carry values of keys, which are
     /// those of a copy that is over.
     pub(crate) fn cancel_opener(&mut self, id: &RequestId, channel: u32, ended: Ended, limits: &Limits) {
         let exchange = self.running.get(id);
+        let fence = exchange.map(|exchange| exchange.fence);
         let opened = exchange.map(|exchange| Opened { request: exchange.message, channel, ended });
         self.finish(id);
-        self.past.insert(id, Over { why: Past::Cancelled, opened }, limits);
+        self.past.insert(id, Over { why: Past::Cancelled, fence, opened }, limits);
     }
 
     /// What opened a copy that was over before the reply to it had come.

@@ -127,8 +127,19 @@ impl<V> Recent<V> {
     /// Remembers an id, and forgets the oldest ones beyond the limits. A text longer than the limit of all texts
     /// together is not remembered at all.
     pub(crate) fn insert(&mut self, id: &RequestId, value: V, limits: &Limits) {
+        self.insert_with(id, value, limits, |_| {});
+    }
+
+    /// The same, and hands out what is forgotten.
+    pub(crate) fn insert_with(
+        &mut self,
+        id: &RequestId,
+        value: V,
+        limits: &Limits,
+        mut forgotten: impl FnMut(V),
+    ) {
         if id.text_length() > limits.remembered_bytes || limits.remembered == 0 {
-            return;
+            return forgotten(value);
         }
         self.serial += 1;
         self.entries.insert(id.clone(), (self.serial, value));
@@ -142,8 +153,10 @@ impl<V> Recent<V> {
         while self.entries.len() > limits.remembered || self.bytes > limits.remembered_bytes {
             let Some((serial, oldest)) = self.order.pop_front() else { break };
             self.bytes -= oldest.text_length();
-            if self.entries.get(&oldest).is_some_and(|(newest, _)| *newest == serial) {
-                self.entries.remove(&oldest);
+            if self.entries.get(&oldest).is_some_and(|(newest, _)| *newest == serial)
+                && let Some((_, value)) = self.entries.remove(&oldest)
+            {
+                forgotten(value);
             }
         }
     }

@@ -77,6 +77,18 @@ pub enum Report {
         /// How long they have waited.
         after: Duration,
     },
+    /// The peer sent a message before it had heard of a step of this side, which does not accept it any more. A request
+    /// was answered with an error, anything else dropped.
+    Late {
+        /// The message, by its name in the `.session` file.
+        message: Text,
+        /// The state in which it found this side. With `over` the state in which the sub-session was when it ended.
+        state: Text,
+        /// The message that it crossed, by its name; nothing in a session that was begun elsewhere.
+        crossed: Option<Text>,
+        /// The sub-session that it belongs to is over.
+        over: bool,
+    },
     /// A message was not worked on, or not sent, through no fault of its own.
     Dropped {
         /// The message, by its name in the `.session` file.
@@ -108,6 +120,8 @@ pub enum Cause {
     Closed,
     /// The peer has said everything, and is sent nothing but the replies that it is owed.
     PeerClosed,
+    /// The program took a later message, which led it to a state that does not accept this one.
+    PassedOver,
 }
 
 impl Report {
@@ -156,6 +170,16 @@ impl fmt::Display for Report {
                 "`incoming().serve(handler)` was not polled for {after:?}, so replies no longer wait for it: spawn its \
                  future, or poll it beside the calls"
             ),
+            Report::Late { message, state, crossed, over } => {
+                write!(formatter, "`{message}` is late")?;
+                if let Some(crossed) = crossed {
+                    write!(formatter, ": it crossed `{crossed}`")?;
+                }
+                match over {
+                    true => write!(formatter, ", with which the sub-session in `{state}` ended"),
+                    false => write!(formatter, ", and `{state}` does not accept it"),
+                }
+            }
             Report::Dropped { message, cause } => {
                 write!(formatter, "`{message}` was dropped: ")?;
                 formatter.write_str(match cause {
@@ -168,6 +192,9 @@ impl fmt::Display for Report {
                     Cause::Abandoned => "whoever took it let go of it",
                     Cause::Closed => "the session was over before anyone had taken it",
                     Cause::PeerClosed => "the peer has said everything, and is sent replies only",
+                    Cause::PassedOver => {
+                        "the program took a later message, and left the state that accepts it"
+                    }
                 })
             }
         }

@@ -24,6 +24,10 @@ mod tavern {
     mcp_runtime::protocol!("tests/sessions/tavern.session");
 }
 
+mod turns {
+    mcp_runtime::protocol!("tests/sessions/turns.session");
+}
+
 mod watching {
     mcp_runtime::protocol!("tests/sessions/watching.session");
 }
@@ -36,6 +40,8 @@ mod copies;
 mod driving;
 #[path = "checked/judging.rs"]
 mod judging;
+#[path = "checked/lateness.rs"]
+mod lateness;
 #[path = "checked/narrowing.rs"]
 mod narrowing;
 #[path = "checked/parting.rs"]

@@ -20,6 +20,10 @@ mod tavern {
     mcp_runtime::protocol!("tests/sessions/tavern.session");
 }
 
+mod turns {
+    mcp_runtime::protocol!("tests/sessions/turns.session");
+}
+
 mod watching {
     mcp_runtime::protocol!("tests/sessions/watching.session");
 }
@@ -40,6 +44,8 @@ mod ending;
 mod halves;
 #[path = "typed/keys.rs"]
 mod keys;
+#[path = "typed/lateness.rs"]
+mod lateness;
 #[path = "typed/nesting.rs"]
 mod nesting;
 #[path = "typed/opening.rs"]

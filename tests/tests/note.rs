@@ -2,7 +2,7 @@
 
 use mcp_runtime::transport::duplex;
 
-/// One loop in which either side may speak: the compiler lets what crosses arrive.
+/// One loop in which either side may speak.
 mod sequential {
     mcp_runtime::protocol!("protocols/note.session");
 }
@@ -25,15 +25,15 @@ async fn the_first_proposal_runs() {
     let client = async {
         let client = McpClient::new(near).send_initialize().await?;
         let client = client.recv_initialize_result().await?;
-        let client = client.send_initialized().await?;
-        // The server's notification is already on its way while the call runs; it waits for `next`.
-        let client = client.send_tools_call().await?;
-        let mut client = client.recv_tools_result().await?;
-        client.resources_read().await?;
+        let mut client = client.send_initialized().await?;
+        // What crosses a call is late; this one is taken before.
         let told = match client.next().await? {
             ActiveClientNext::ToolsListChanged => "tools",
             ActiveClientNext::ResourcesListChanged => "resources",
         };
+        let client = client.send_tools_call().await?;
+        let mut client = client.recv_tools_result().await?;
+        client.resources_read().await?;
         client.close().await?;
         Ok::<_, sequential::NoteError>(told)
     };

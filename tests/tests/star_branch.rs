@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mcp_runtime::Options;
 use mcp_runtime::transport::duplex;
 use serde_json::json;
 
@@ -42,15 +43,16 @@ async fn a_running_copy_finishes_after_its_choice_was_left() {
 }
 
 #[tokio::test]
-async fn what_crosses_the_end_of_the_choice_still_arrives() {
+async fn what_crosses_the_end_of_the_choice_is_late() {
     let (near, far) = duplex();
-    let asker = serving::Asker::new(near);
+    let (told, mut reports) = tokio::sync::mpsc::unbounded_channel();
+    let options = Options::new().on_report(move |report| told.send(report.to_string()).unwrap());
+    let asker = serving::Asker::with_options(near, options);
     let answerer = serving::Answerer::new(far);
-    let heard = asker.incoming();
     // Both send at once: neither has read the other's message.
     let (asker, logged) = tokio::join!(asker.send_stop(), answerer.send_log(json!("late")));
     logged.unwrap();
-    let Some(serving::client::Incoming::Log(line)) = heard.next().await else { panic!() };
-    assert_eq!(line, json!("late"));
+    let late = "`Log` is late: it crossed `Stop`, and `Stopping` does not accept it";
+    assert_eq!(reports.recv().await.as_deref(), Some(late));
     drop(asker);
 }

@@ -37,7 +37,6 @@ pub(crate) struct Counts {
     pub(crate) messages: u64,
     pub(crate) late: u64,
     pub(crate) stale: u64,
-    pub(crate) either: u64,
     pub(crate) alone: u64,
     pub(crate) advised: u64,
     pub(crate) unclear: u64,
@@ -123,7 +122,8 @@ impl<'a> Pair<'a> {
             World::new(self.world.reading(), &self.source.protocol, self.checker.side(), HashSet::new());
         seen().any(|event| {
             let other = verdicts.next();
-            matches!(own.see(event), Verdict::Fine) && matches!(other, Some(Verdict::Wrong(_)))
+            matches!(own.see(event), Verdict::Fine | Verdict::Late)
+                && matches!(other, Some(Verdict::Wrong(_)))
         })
     }
 
@@ -154,7 +154,7 @@ impl<'a> Pair<'a> {
                 }
                 Ok(Some(expected))
             }
-            (Verdict::Late, Ok(step)) if step.kind == StepKind::Swallowed => {
+            (Verdict::Late, Ok(step)) if matches!(step.kind, StepKind::Swallowed | StepKind::Late(_)) => {
                 counts.late += 1;
                 Ok(Some(expected))
             }
@@ -177,22 +177,10 @@ impl<'a> Pair<'a> {
                 *counts.wrong.entry(found).or_default() += 1;
                 Ok(Some(expected))
             }
-            (Verdict::Stale, Ok(Step { kind: StepKind::Swallowed, .. }) | Err(_)) => {
+            (Verdict::Stale, Ok(Step { kind: StepKind::Swallowed | StepKind::Late(_), .. }) | Err(_)) => {
                 counts.stale += 1;
                 Ok(Some(expected))
             }
-            (Verdict::Either, Ok(step)) => match step.kind {
-                StepKind::Swallowed => {
-                    counts.either += 1;
-                    Ok(Some(expected))
-                }
-                StepKind::Spawned { .. } => {
-                    counts.either += 1;
-                    // The observer goes on as if it were late.
-                    Ok(None)
-                }
-                _ => Err(format!("it is {expected:?}, and the checker says {got:?}")),
-            },
             (Verdict::Unclear, Ok(step)) => {
                 counts.unclear += 1;
                 let stays = match step.kind {
@@ -268,7 +256,7 @@ impl Followed<'_> {
         let mut pair = Pair::new(self);
         for (place, event) in seen.iter().enumerate() {
             match pair.see(event, counts) {
-                Ok(Some(Verdict::Fine | Verdict::Late | Verdict::Stale | Verdict::Either)) => {}
+                Ok(Some(Verdict::Fine | Verdict::Late | Verdict::Stale)) => {}
                 Ok(None) => break,
                 Ok(Some(verdict)) => {
                     return Err(self.tell(

@@ -7,7 +7,8 @@
 //! side by side share no message, but the notification that cancels is one for all of them. A fork ends its channel
 //! and begins new ones; no request is open across it.
 
-use crate::protocol::{Role, StateIndex, StateKind};
+use crate::fence::{Fence, Left, Trail};
+use crate::protocol::{Direction, MessageIndex, Role, StateIndex, StateKind};
 
 /// The linear channels of a session. Never empty.
 #[derive(Clone, Debug)]
@@ -15,19 +16,22 @@ pub(super) struct Channels {
     states: Vec<StateIndex>,
     /// The number of each channel, as long as `states`.
     numbers: Vec<u32>,
+    /// What may cross what comes for each channel, as long as `states`. Parts of a fork inherit it.
+    trails: Vec<Trail>,
     next: u32,
 }
 
 impl Channels {
-    /// One channel.
-    pub(super) fn new(state: StateIndex) -> Channels {
-        Channels { states: vec![state], numbers: vec![0], next: 1 }
+    /// One channel, and what may cross what comes for it.
+    pub(super) fn new(state: StateIndex, trail: Trail) -> Channels {
+        Channels { states: vec![state], numbers: vec![0], trails: vec![trail], next: 1 }
     }
 
     /// Adds a channel.
-    pub(super) fn add(&mut self, state: StateIndex) {
+    pub(super) fn add(&mut self, state: StateIndex, trail: Trail) {
         self.states.push(state);
         self.numbers.push(self.next);
+        self.trails.push(trail);
         self.next = self.next.wrapping_add(1);
     }
 
@@ -40,6 +44,23 @@ impl Channels {
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, u32, StateIndex)> {
         let pairs = self.numbers.iter().copied().zip(self.states.iter().copied());
         pairs.enumerate().map(|(place, (number, state))| (place, number, state))
+    }
+
+    /// The last step in a direction that led the channel at a place to another state.
+    pub(super) fn last_step(&self, place: usize, direction: Direction) -> Option<Left> {
+        self.trails.get(place).and_then(|trail| trail.last(direction))
+    }
+
+    /// A message in a direction leads the channel at a place to another state.
+    pub(super) fn leave(&mut self, place: usize, direction: Direction, by: MessageIndex, fence: Fence) {
+        if let Some(trail) = self.trails.get_mut(place) {
+            trail.step(direction, by, fence);
+        }
+    }
+
+    /// Nothing of before can come any more: the session was begun once more.
+    pub(super) fn renew(&mut self) {
+        self.trails.fill(Trail::default());
     }
 
     /// Moves the channel at a place. A fork is replaced by its parts, in their order, and so are forks among them.
@@ -57,6 +78,8 @@ impl Channels {
             };
             end = end + fork.parts.len() - 1;
             self.states.splice(place..=place, fork.parts.iter().copied());
+            let trail = self.trails.get(place).copied().unwrap_or_default();
+            self.trails.splice(place..=place, fork.parts.iter().map(|_| trail));
             let next = self.next;
             let numbers = (0_u32..).take(fork.parts.len()).map(|part| next.wrapping_add(part));
             self.numbers.splice(place..=place, numbers);

@@ -22,6 +22,8 @@ impl Checker {
             || !matches!(table.kind, Kind::Request | Kind::Notification)
             || self.find(direction, message).is_some()
             || self.copies.later(direction, message).is_some()
+            // It was accepted here while it could be late, and is not any more.
+            || self.states().iter().filter_map(|state| role.state(*state)).any(|state| state.edge(direction, message).is_some())
         {
             return false;
         }

@@ -59,10 +59,22 @@ impl Checker {
         which: impl Fn(u32) -> bool,
     ) -> Option<Found> {
         let role = self.role()?;
-        self.channels.iter().filter(|(_, channel, _)| which(*channel)).find_map(|(place, channel, state)| {
-            let edge = role.state(state)?.edge(direction, message)?;
-            Some(Found { place, channel, state, action: edge.action, origin: edge.origin })
-        })
+        let mut late = None;
+        for (place, channel, state) in self.channels.iter().filter(|(_, channel, _)| which(*channel)) {
+            let Some(edge) = role.state(state).and_then(|table| table.edge(direction, message)) else {
+                continue;
+            };
+            let found = Found { place, channel, state, action: edge.action, origin: edge.origin };
+            if edge.origin != Origin::Closure {
+                return Some(found);
+            }
+            // What was added to close the diamond is for what may have crossed a step of this channel.
+            let last = self.channels.last_step(place, direction.flip());
+            if late.is_none() && self.may_cross(direction, last) {
+                late = Some(found);
+            }
+        }
+        late
     }
 
     /// A request: a new id, a state that accepts it, open gates, and room.

@@ -4,23 +4,24 @@
 //! what carries no key, a value under which nothing ever ran, and a value that something runs under already.
 //!
 //! A value is held from the first message of a copy that carries it until the copy is over. What comes for it later
-//! is swallowed where it may have been under way: in the direction that did not end the copy, if the copy had it ahead.
+//! stands alone at once where its key is open. Otherwise it is late where it may have been under way: in the direction
+//! that did not end the copy, if the copy had it ahead, until the fence of what ended the copy.
 
 use crate::capability::Capabilities;
-use crate::copies::{CopyNumber, Ended, Holder, KeyValue, Meant, Ties};
+use crate::copies::{CopyNumber, CopyStep, Holder, KeyValue, Meant, Ties};
 use crate::exchange::{Place, RequestId};
 use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Origin, StateIndex, Text};
 use crate::violation::{Violation, ViolationKind};
 
-use super::{Checker, Step, StepKind};
+use super::{Checker, Late, Step, StepKind};
 
 /// What a later step finds.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Later {
     /// Its copy, which is in a state that accepts it.
     Copy { copy: CopyNumber, from: StateIndex, to: StateIndex },
-    /// Its copy is over, and the message may have been under way.
-    Late,
+    /// Its copy is over or has gone on, and the message may have been under way.
+    Late(Late),
 }
 
 /// What a message may do that can be a later step of a copy, if no copy holds its values.
@@ -68,6 +69,14 @@ impl Checker {
         let Some((key, value)) = ties.keys.first() else {
             return refuse(ViolationKind::KeyMissing { key: self.first_key(message) });
         };
+        if let Meant::Copy(meant) = ties.meant
+            && self.copies.get(meant).is_none()
+        {
+            // Who means it lags the wire, where it is over.
+            let ended = self.copies.ended(channel, ties.keys);
+            let here = Late { state: StateIndex(0), crossed: None, over: true };
+            return Ok(Some(Later::Late(ended.map_or(here, Checker::late_for))));
+        }
         let holders: Vec<Holder> =
             ties.keys.iter().map(|(key, value)| self.copies.holder(channel, *key, value)).collect();
         let holder = holders.iter().find_map(|holder| match holder {
@@ -77,16 +86,17 @@ impl Checker {
         let open = ties.keys.iter().any(|(key, _)| self.protocol.key(*key).is_some_and(|key| key.open));
         let alone = open && otherwise == Otherwise::Alone;
         let Some(copy) = holder else {
-            let late = holders.iter().any(|holder| match holder {
-                Holder::Past(ended) => ended.by != direction && self.under_way(*ended, direction, message),
-                _ => false,
-            });
             let new = !matches!(ties.meant, Meant::Copy(_));
-            return match otherwise {
-                Otherwise::Opens if new => Ok(None),
-                _ if late => Ok(Some(Later::Late)),
-                _ if alone && new => Ok(None),
-                _ => refuse(ViolationKind::UnknownKey { key: self.key_name(*key), value: value.clone() }),
+            if new && (alone || otherwise == Otherwise::Opens) {
+                return Ok(None);
+            }
+            let late = holders.iter().find_map(|holder| match holder {
+                Holder::Past(ended) if self.may_be_late_for(ended, direction, message) => Some(ended),
+                _ => None,
+            });
+            return match late {
+                Some(ended) => Ok(Some(Later::Late(Checker::late_for(ended)))),
+                None => refuse(ViolationKind::UnknownKey { key: self.key_name(*key), value: value.clone() }),
             };
         };
         match ties.meant {
@@ -102,44 +112,28 @@ impl Checker {
         let Some(running) = self.copies.get(copy) else { return Ok(None) };
         let from = running.state;
         let edge = self.state(from).and_then(|table| table.edge(direction, message));
-        match edge.map(|edge| edge.action) {
-            Some(Action::Step(to)) => Ok(Some(Later::Copy { copy, from, to })),
-            // It crosses the message that opened the copy, and is meant for what was before.
-            _ if ties.meant == Meant::Anything
-                && running.may_be_unknown(direction)
-                && running.is_reused() =>
-            {
-                Ok(Some(Later::Late))
+        let last = running.last_step(direction.flip());
+        // It may cross the message that opened the copy.
+        let unknown = ties.meant == Meant::Anything && running.may_be_unknown(direction);
+        match edge.map(|edge| (edge.action, edge.origin)) {
+            Some((Action::Step(_), Origin::Closure)) if self.may_cross(direction, last) => {
+                Ok(Some(Later::Late(Checker::late_in(from, last))))
             }
-            _ if ties.meant == Meant::Anything && running.may_be_unknown(direction) && alone => Ok(None),
-            _ => Err(self.violation_in(from, direction, message, id)),
+            Some((Action::Step(to), origin)) if origin != Origin::Closure => {
+                Ok(Some(Later::Copy { copy, from, to }))
+            }
+            _ if unknown && alone => Ok(None),
+            // It is meant for what was before.
+            _ => match running.reused().filter(|_| unknown) {
+                Some(ended) if self.may_be_late_for_one_before(ended) => {
+                    Ok(Some(Later::Late(Checker::late_for(ended))))
+                }
+                _ => Err(self.violation_in(from, direction, message, id)),
+            },
         }
     }
 
-    /// Whether a message may have been sent by who knew a copy and not yet that the other side has ended it: it goes
-    /// on from the state that the end found the copy in by what it says itself, and by the answers to its requests.
-    /// These may come another way than what ended the copy, and sooner.
-    fn under_way(&self, ended: Ended, direction: Direction, message: MessageIndex) -> bool {
-        let mut seen = vec![ended.from];
-        let mut next = 0;
-        while let Some(state) = seen.get(next).copied() {
-            next += 1;
-            let edges = self.state(state).map_or(&[][..], |table| &table.edges);
-            for edge in edges.iter() {
-                let said = edge.direction == direction;
-                if said && edge.message == message {
-                    return true;
-                }
-                let goes_on = said || ended.awaited && self.is_answer(edge.message);
-                if goes_on && !seen.contains(&edge.action.target()) {
-                    seen.push(edge.action.target());
-                }
-            }
-        }
-        false
-    }
-
-    fn is_answer(&self, message: MessageIndex) -> bool {
+    pub(super) fn is_answer(&self, message: MessageIndex) -> bool {
         let kind = self.protocol.message(message).map(|table| table.kind);
         matches!(kind, Some(Kind::Reply { .. } | Kind::Refusal { .. }))
     }
@@ -248,12 +242,12 @@ impl Checker {
     ) -> Step {
         let limits = self.limits;
         match later {
-            Later::Late => {
+            Later::Late(late) => {
                 if let Some((id, token)) = request {
                     // Nobody will answer it but with an error.
                     self.asked_mut(direction).refuse(id, token.as_ref(), &limits);
                 }
-                Step::plain(StepKind::Swallowed, message)
+                Step::plain(StepKind::Late(late), message)
             }
             Later::Copy { copy, from, to } => {
                 let id = request.as_ref().map(|(id, _)| *id);
@@ -263,20 +257,31 @@ impl Checker {
                     self.copies.asked(copy, direction, id);
                 }
                 let ended = self.is_end(to);
+                let step = self.copy_step(direction, message, id);
                 if ended {
-                    self.end_copy(copy, direction);
+                    self.end_copy(copy, step);
                 } else {
-                    self.copies.advance(copy, to, direction, ties.keys);
+                    self.copies.advance(copy, to, step, ties.keys);
                 }
                 Step { kind: StepKind::Copy { ended }, message: Some(message), copy: Some(copy), advice }
             }
         }
     }
 
-    /// A copy is over, by a message in a direction. What its requests still wait for comes late.
-    pub(super) fn end_copy(&mut self, copy: CopyNumber, by: Direction) {
+    /// A step of a copy that is taken now. A request is booked before.
+    pub(super) fn copy_step(
+        &self,
+        by: Direction,
+        message: MessageIndex,
+        request: Option<&RequestId>,
+    ) -> CopyStep {
+        CopyStep { by, message, fence: self.fence(by, request) }
+    }
+
+    /// A copy is over, by a step. What its requests still wait for comes late.
+    pub(super) fn end_copy(&mut self, copy: CopyNumber, step: CopyStep) {
         let limits = self.limits;
-        let Some((running, ended)) = self.copies.end(copy, by, &limits) else { return };
+        let Some((running, ended)) = self.copies.end(copy, step, &limits) else { return };
         // Whoever takes none of them must not make the list grow.
         self.left.clear();
         for (asker, id) in &running.open {
@@ -370,9 +375,10 @@ impl Checker {
             _ => self.asked_mut(asker).finish(id),
         }
         self.copies.answered(copy, asker, id);
+        let step = self.copy_step(direction, message, None);
         match to {
-            Some(to) => self.copies.advance(copy, to, direction, ties.keys),
-            None => self.end_copy(copy, direction),
+            Some(to) => self.copies.advance(copy, to, step, ties.keys),
+            None => self.end_copy(copy, step),
         }
         Ok(Step {
             kind: StepKind::Copy { ended: to.is_none() },

@@ -12,6 +12,7 @@
 //! - `judge.rs`: whether a message may come.
 //! - `early.rs`: messages that come before a step that they wait for.
 //! - `keyed.rs`: copies that a key ties together.
+//! - `late.rs`: what comes late, and until when.
 //! - `notification.rs`, `reply.rs`: what belongs to a running exchange.
 //! - `questions.rs`: what can be asked without moving.
 //! - `report.rs`: how a refusal becomes a [`Violation`].
@@ -20,6 +21,7 @@ mod channels;
 mod early;
 mod judge;
 mod keyed;
+mod late;
 mod notification;
 mod questions;
 mod reply;
@@ -30,6 +32,7 @@ pub(crate) mod tests;
 use crate::capability::Capabilities;
 use crate::copies::{Copies, CopyNumber, Layout, Ties};
 use crate::exchange::{Exchange, Exchanges, Limits, Place, RequestId, Token};
+use crate::fence::{Receipts, Trail};
 use crate::protocol::{
     Action, Condition, Direction, Kind, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind,
 };
@@ -60,6 +63,8 @@ pub struct Checker {
     closed: bool,
     /// The tables are those of another revision than the one that the session is written against.
     governed: bool,
+    /// Messages are seen in the order in which each side wrote them.
+    ordered: bool,
 }
 
 /// What a notification is about.
@@ -125,14 +130,28 @@ pub enum StepKind {
     Reported,
     /// Nothing: the message comes too late for its exchange and is to be dropped.
     Swallowed,
+    /// Nothing: the message is late for the state, and is to be reported and dropped. A request is to be answered with
+    /// an error, which is judged as the reply to a refused request.
+    Late(Late),
     /// Nothing: the session is closed and the message is to be dropped.
     Closed,
+}
+
+/// Why a message is late: its sender had not heard of a step of the other side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Late {
+    /// The state in which it arrived, of a linear channel or of a sub-session.
+    pub state: StateIndex,
+    /// The message that it has crossed; nothing where that is not known, in a session that was begun elsewhere.
+    pub crossed: Option<MessageIndex>,
+    /// The sub-session that it belongs to is over: `state` is the one that the end found it in.
+    pub over: bool,
 }
 
 impl StepKind {
     /// Whether the message is to be dropped.
     pub const fn is_dropped(self) -> bool {
-        matches!(self, StepKind::Swallowed | StepKind::Closed)
+        matches!(self, StepKind::Swallowed | StepKind::Late(_) | StepKind::Closed)
     }
 }
 
@@ -170,11 +189,15 @@ impl Checker {
         for state in others.iter().chain([&state]) {
             protocol.role(side).and_then(|role| role.state(*state)).ok_or(TableError::NoState(*state))?;
         }
+        // Of a session that was begun elsewhere nobody knows what is still on its way.
+        let unseen = state != Role::START || !others.is_empty();
+        let next = Receipts::default().next();
+        let trail = if unseen { Trail::unseen(next, next) } else { Trail::default() };
         let layout = protocol.role(side).map(|role| Layout::new(&protocol, role)).unwrap_or_default();
         let mut checker = Checker {
             protocol,
             side,
-            channels: Channels::new(state),
+            channels: Channels::new(state, trail),
             sent: Exchanges::default(),
             received: Exchanges::default(),
             copies: Copies::new(layout),
@@ -185,11 +208,12 @@ impl Checker {
             limits: Limits::default(),
             closed: false,
             governed: false,
+            ordered: true,
         };
         checker.move_channel(0, state);
         for state in others {
             let place = checker.channels.states().len();
-            checker.channels.add(*state);
+            checker.channels.add(*state, trail);
             checker.move_channel(place, *state);
         }
         Ok(checker)
@@ -253,14 +277,18 @@ impl Checker {
                 return Ok(self.step_later(later, direction, message, Some((id, token)), ties));
             }
         };
-        let advice = self.advice(direction, message, found.state, Some(id));
         let limits = self.limits;
+        if let Some(late) = self.lateness(&found, direction, true) {
+            self.asked_mut(direction).refuse(id, token.as_ref(), &limits);
+            return Ok(Step::plain(StepKind::Late(late), message));
+        }
+        let advice = self.advice(direction, message, found.state, Some(id));
         let mut copy = None;
         let kind = match found.action {
             Action::Step(to) => {
                 let place = Place::Linear(found.channel);
                 self.asked_mut(direction).open_exchange(id, message, place, token, &limits);
-                self.step(found, to)
+                self.step(found, to, direction, message, Some(id))
             }
             Action::Spawn(state) => {
                 let ended = self.is_end(state);
@@ -367,6 +395,7 @@ impl Checker {
             }
         };
         let lost = self.sent.renew(kept, &limits);
+        self.channels.renew();
         let sent = &self.sent;
         self.copies.renew(|running| {
             let opener = running.opener.as_ref();
@@ -381,9 +410,9 @@ impl Checker {
     }
 
     /// Takes an edge of a linear channel, apart from what it does to an exchange.
-    fn take(&mut self, found: Found) -> StepKind {
+    fn take(&mut self, found: Found, direction: Direction, message: MessageIndex) -> StepKind {
         match found.action {
-            Action::Step(to) => self.step(found, to),
+            Action::Step(to) => self.step(found, to, direction, message, None),
             Action::Spawn(state) => StepKind::Spawned { state },
         }
     }
@@ -395,8 +424,19 @@ impl Checker {
         Some(self.copies.start(channel, state, direction, None, ties.keys))
     }
 
-    /// Moves a linear channel.
-    fn step(&mut self, found: Found, to: StateIndex) -> StepKind {
+    /// Moves a linear channel. A request is booked before.
+    fn step(
+        &mut self,
+        found: Found,
+        to: StateIndex,
+        direction: Direction,
+        message: MessageIndex,
+        request: Option<&RequestId>,
+    ) -> StepKind {
+        if to != found.state {
+            let fence = self.fence(direction, request);
+            self.channels.leave(found.place, direction, message, fence);
+        }
         self.move_channel(found.place, to);
         StepKind::Linear { from: found.state, to }
     }

@@ -5,7 +5,7 @@
 
 use crate::copies::{CopyNumber, Ties};
 use crate::exchange::{Place, RequestId, Standing, Token, TokenStanding};
-use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex};
+use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Origin};
 use crate::violation::{Violation, ViolationKind};
 
 use super::judge::Judged;
@@ -64,9 +64,12 @@ impl Checker {
                         return Ok(self.step_later(later, direction, message, None, ties));
                     }
                 };
+                if let Some(late) = self.lateness(&found, direction, false) {
+                    return Ok(Step::plain(StepKind::Late(late), message));
+                }
                 let advice = self.advice(direction, message, found.state, None);
                 let copy = self.open_copy(found, direction, ties);
-                let kind = self.take(found);
+                let kind = self.take(found, direction, message);
                 Ok(Step { kind, message: Some(message), copy, advice })
             }
         }
@@ -118,7 +121,7 @@ impl Checker {
                 self.judge_gates(direction, message, applies)?;
                 let state = self.copy_state(copy);
                 let advice = state.and_then(|state| self.advice(direction, message, state, Some(id)));
-                self.end_copy(copy, direction);
+                self.end_copy(copy, self.copy_step(direction, message, None));
                 let kind = StepKind::Copy { ended: true };
                 Ok(Step { kind, message: Some(message), copy: Some(copy), advice })
             }
@@ -130,7 +133,7 @@ impl Checker {
                 self.judge_gates(direction, message, applies)?;
                 let advice = self.advice(direction, message, found.state, Some(id));
                 self.asked_mut(direction).cancel(id, &limits);
-                let kind = self.step(found, to);
+                let kind = self.step(found, to, direction, message, None);
                 Ok(Step { kind, message: Some(message), copy: None, advice })
             }
         }
@@ -156,10 +159,11 @@ impl Checker {
         self.asked_mut(direction).cancel(id, &limits);
         self.copies.answered(copy, direction, id);
         let ended = self.is_end(to);
+        let step = self.copy_step(direction, message, None);
         if ended {
-            self.end_copy(copy, direction);
+            self.end_copy(copy, step);
         } else {
-            self.copies.advance(copy, to, direction, &[]);
+            self.copies.advance(copy, to, step, &[]);
         }
         Ok(Step { kind: StepKind::Copy { ended }, message: Some(message), copy: Some(copy), advice })
     }
@@ -193,9 +197,12 @@ impl Checker {
         let reported = Ok(Step::plain(StepKind::Reported, message));
         match place {
             Place::Linear(channel) => {
-                let Some(found) = self.find_in(channel, direction, message) else { return reported };
+                let found = self.find_in(channel, direction, message);
+                let Some(found) = found.filter(|found| found.origin != Origin::Closure) else {
+                    return reported;
+                };
                 let advice = self.advice(direction, message, found.state, None);
-                let kind = self.take(found);
+                let kind = self.take(found, direction, message);
                 Ok(Step { kind, message: Some(message), copy: None, advice })
             }
             // The state of a copy with a life of its own does not mind reports on the request that opened it.

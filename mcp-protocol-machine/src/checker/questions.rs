@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::capability::Capabilities;
-use crate::copies::Running;
+use crate::copies::{CopyNumber, Running};
 use crate::exchange::{Place, RequestId, Standing, Token};
 use crate::protocol::{
     Action, Condition, Direction, Edge, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
@@ -146,6 +146,19 @@ impl Checker {
     fn open(&self, direction: Direction) -> impl Iterator<Item = (MessageIndex, Place)> {
         let running = self.asked(direction).running().filter(|exchange| !exchange.answered);
         running.map(|exchange| (exchange.message, exchange.place))
+    }
+
+    /// Whether a linear channel, or a sub-session, has a message as a step of its own here, not only as one that may be
+    /// late.
+    pub fn has_step(&self, copy: Option<CopyNumber>, direction: Direction, message: MessageIndex) -> bool {
+        let written = |state: &StateIndex| {
+            let edge = self.state(*state).and_then(|table| table.edge(direction, message));
+            edge.is_some_and(|edge| edge.origin != Origin::Closure)
+        };
+        match copy {
+            Some(copy) => self.copies.get(copy).is_some_and(|running| written(&running.state)),
+            None => self.states().iter().any(written),
+        }
     }
 
     /// Whether a message may come, by the state and by what runs, gates aside. The open requests, of the same sender

@@ -46,6 +46,19 @@ impl Checker {
         if self.closed {
             return Ok(Step::plain(StepKind::Closed, message));
         }
+        let proof = self.asked(direction.flip()).proof(id);
+        let step = self.judge_reply(direction, id, message, ties)?;
+        self.asked_mut(direction.flip()).prove(proof);
+        Ok(step)
+    }
+
+    fn judge_reply(
+        &mut self,
+        direction: Direction,
+        id: &RequestId,
+        message: MessageIndex,
+        ties: Ties<'_>,
+    ) -> Result<Step, Violation> {
         let asker = direction.flip();
         let Standing::Running(request, place) = self.asked(asker).standing(id) else {
             return self.stray(direction, id, Some(message), ties);
@@ -71,7 +84,7 @@ impl Checker {
                 };
                 let advice = self.advice(direction, message, found.state, Some(id));
                 self.asked_mut(asker).finish(id);
-                let kind = self.take(found);
+                let kind = self.take(found, direction, message);
                 Ok(Step { kind, message: Some(message), copy: None, advice })
             }
             Place::Keyed(copy) => self.reply_keyed(copy, direction, id, message, ties),
@@ -113,7 +126,10 @@ impl Checker {
         if self.closed {
             return Ok(Step { kind: StepKind::Closed, message: None, copy: None, advice: None });
         }
-        self.stray(direction, id, None, ties)
+        let proof = self.asked(direction.flip()).proof(id);
+        let step = self.stray(direction, id, None, ties)?;
+        self.asked_mut(direction.flip()).prove(proof);
+        Ok(step)
     }
 
     /// The request that a late reply in this direction belongs to, where that reply may carry keys: the request would

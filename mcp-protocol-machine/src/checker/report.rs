@@ -249,6 +249,12 @@ impl Checker {
         }
         let own =
             message.and_then(|message| self.protocol.message(message)).and_then(|table| table.level.clone());
+        if let ViolationKind::UnknownKey { .. } = kind
+            && self.may_be_forgotten(direction)
+        {
+            let level = own.unwrap_or(Level::MUST);
+            return Some(Level { strictness: Strictness::Should, ..level });
+        }
         if own.is_some() {
             return own;
         }

@@ -135,8 +135,8 @@ impl fmt::Debug for Payload {
 impl CheckedSession {
     /// Waits for what comes next, and moves the session with it. Nothing is lost when the future is dropped.
     ///
-    /// Things come in the order in which the peer sent them, but that what crossed a step of this side waits for the
-    /// state that takes it. Requests and notifications beside the linear channels come only while nobody else takes them: not while a typed
+    /// Things come in the order in which the peer sent them. What crossed a step of this side is late: it is dropped and
+    /// reported ([`Report::Late`](crate::Report::Late)). Requests and notifications beside the linear channels come only while nobody else takes them: not while a typed
     /// `incoming` of the same session is held.
     ///
     /// # Errors

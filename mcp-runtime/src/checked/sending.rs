@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::{CheckedSession, Name};
 use crate::error::{Error, Mismatch, Overdue};
 use crate::jsonrpc::{RpcError, write};
-use crate::session::id_at;
+use crate::session::{Moved, id_at};
 use crate::typed::{Call, Patient, Uncancellable, Wanted, copies, now, permits, room};
 
 /// Where a message goes.
@@ -167,7 +167,7 @@ impl CheckedSession {
             && let Some(target) = part.seat.target(Direction::Send, message)
         {
             // It leads back to where the request was sent.
-            part.seat.state = target;
+            part.seat.move_to(target, Moved::Sent(message));
         }
         Ok(())
     }

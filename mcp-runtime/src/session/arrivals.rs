@@ -285,7 +285,7 @@ impl Engine {
             Cause::TooManyBytes => RpcError::busy("too many bytes are waiting: try again later"),
             Cause::TooManyHandlers => RpcError::busy("too many handlers are running: try again later"),
             Cause::Unattended => RpcError::method_not_found(&self.method(arrived.message)),
-            Cause::Abandoned | Cause::Closed | Cause::PeerClosed => {
+            Cause::Abandoned | Cause::Closed | Cause::PassedOver | Cause::PeerClosed => {
                 RpcError::internal_error("the request was dropped unanswered")
             }
         };

@@ -137,6 +137,18 @@ impl Engine {
         }
     }
 
+    /// What waits for the value of a copy.
+    pub(super) fn copy_inputs(&self, copy: CopyNumber) -> Option<&VecDeque<LinearInput>> {
+        self.copies.seats.get(&copy).map(|seat| &seat.inputs)
+    }
+
+    /// Throws an input away that waits for the value of a copy.
+    pub(super) fn drop_copy_input(&mut self, copy: CopyNumber, place: usize) -> Option<MessageIndex> {
+        let dropped = self.copies.seats.get_mut(&copy)?.inputs.remove(place)?;
+        self.copies.queued = self.copies.queued.saturating_sub(1);
+        Some(dropped.message)
+    }
+
     /// Throws a reply away that waits for the value of a copy.
     pub(super) fn forget_copy_reply(&mut self, copy: CopyNumber, id: i64) -> bool {
         let Some(seat) = self.copies.seats.get_mut(&copy) else { return false };

@@ -290,6 +290,11 @@ impl Engine {
         Engine::new(ProtocolRef::Static(&IDLE), side, options).expect("the idle protocol can be followed")
     }
 
+    /// What the transport says of the order of messages.
+    pub(crate) fn set_ordered(&mut self, ordered: bool) {
+        self.checker.set_ordered(ordered);
+    }
+
     pub(crate) fn protocol_ref(&self) -> &ProtocolRef {
         &self.protocol
     }

@@ -148,12 +148,10 @@ impl Engine {
             Ok(step) => step,
             Err(violation) => return self.refused(Some(&id), violation),
         };
-        self.accepted(&mut step, message, params, true);
-        if step.kind == StepKind::Swallowed {
-            // It crossed the end of what it belongs to; whoever asked gets an answer all the same.
-            let error = RpcError::internal_error("what the request belongs to is over");
-            return self.write_error(Some(&id), &error);
+        if let StepKind::Late(late) = step.kind {
+            return self.late_came(message, late, Some(&id));
         }
+        self.accepted(&mut step, message, params, true);
         if step.kind.is_dropped() {
             return;
         }
@@ -255,6 +253,9 @@ impl Engine {
             Ok(step) => step,
             Err(violation) => return self.refused(None, violation),
         };
+        if let StepKind::Late(late) = step.kind {
+            return self.late_came(message, late, None);
+        }
         self.accepted(&mut step, message, params, true);
         if step.kind.is_dropped() {
             return;

@@ -15,6 +15,7 @@
 //! - `incoming.rs`: lines of the peer; `batches.rs`: several messages on one; `arrivals.rs`: what they become.
 //! - `rejected.rs`: replies that this side cannot accept.
 //! - `order.rs`: what has reached the program, and what waits for that.
+//! - `late.rs`: what comes late, and what a value has left behind.
 //! - `rate.rs`: how fast the peer may ask.
 //! - `trace.rs`: spans and events for whoever listens.
 //! - `timers.rs`: what waits for a time; `exchanges.rs`: linear requests that nobody waits for any more.
@@ -39,6 +40,7 @@ mod engine;
 mod exchanges;
 mod faces;
 mod incoming;
+mod late;
 mod link;
 mod messages;
 mod names;
@@ -58,6 +60,7 @@ mod wakers;
 pub(crate) use arrivals::{Arrived, Body, LinearInput, Verdict};
 pub(crate) use engine::Engine;
 pub(crate) use faces::{FaceKey, Told, Turn};
+pub(crate) use late::Moved;
 pub(crate) use link::Link;
 pub(crate) use names::{id_at, to_be_read};
 pub(crate) use order::DispatcherKey;

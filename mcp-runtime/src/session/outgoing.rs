@@ -12,6 +12,7 @@ use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token}
 use super::alternatives::applies;
 use super::batches::ReplyTo;
 use super::engine::{Engine, Pending, Phase};
+use super::late::is_written;
 use super::names::{Names, on_the_wire};
 use super::order::{Held, Turns};
 use super::trace::Outcome;
@@ -131,7 +132,7 @@ impl Engine {
             self.report(Report::Dropped { message, cause: Cause::PeerClosed });
             return Ok(false);
         }
-        self.tell(message, written, about, Meant::New).map(|step| !step.kind.is_dropped())
+        self.tell(message, written, about, Meant::New).map(|step| is_written(&step))
     }
 
     /// The same for a notification that is meant for a copy, or for none; tells what it did.
@@ -163,7 +164,7 @@ impl Engine {
         let mut step =
             self.checker.notification_tied(Direction::Send, message, about, ties, applies(params))?;
         self.accepted(&mut step, message, params, false);
-        if !step.kind.is_dropped() {
+        if is_written(&step) {
             write::notification(&mut self.output, &table.method, params);
             let kind = MessageKind::Notification { place: self.place(step.kind) };
             self.appended(kind, self.messages.about());

@@ -16,7 +16,7 @@ use super::step::InState;
 use super::timer::room;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
-use crate::session::{Link, Waiter};
+use crate::session::{Link, Moved, Waiter};
 
 /// Sends the first message of a copy.
 pub(crate) fn open<P: Serialize + ?Sized>(
@@ -93,7 +93,7 @@ impl Session {
     /// Goes on behind an input that something else has taken.
     pub(super) fn go_on(&mut self, message: MessageIndex) {
         if let Some(target) = self.seat.target(Direction::Receive, message) {
-            self.seat.state = target;
+            self.seat.move_to(target, Moved::Took);
         }
     }
 

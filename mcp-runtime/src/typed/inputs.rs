@@ -18,7 +18,7 @@ use super::session::{Seat, Session};
 use super::timer::{Timer, limit_of};
 use crate::error::{Error, Overdue, Reason, StepError};
 use crate::jsonrpc::{RpcError, undecodable};
-use crate::session::{Body, LinearInput, Link, Verdict};
+use crate::session::{Body, LinearInput, Link, Moved, Verdict};
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug)]
@@ -271,7 +271,7 @@ impl Session {
         Poll::Ready(match taken {
             Some(input) => {
                 if let Some(target) = seat.target(Direction::Receive, input.message) {
-                    self.seat.state = target;
+                    self.seat.move_to(target, Moved::Took);
                 }
                 Ok(Some(input))
             }

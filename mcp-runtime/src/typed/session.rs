@@ -21,7 +21,7 @@ use crate::checked::CheckedSession;
 use crate::driver::{Endpoint, Outcome, Transport};
 use crate::error::{Error, Reason};
 use crate::options::Options;
-use crate::session::{CopyLeft, Engine, Link, Waiter};
+use crate::session::{CopyLeft, Engine, Link, Moved, Waiter};
 
 /// One linear channel of a session. Dropping it abandons the session, unless the session can do without it.
 #[derive(Debug)]
@@ -94,6 +94,16 @@ impl Seat {
         }
     }
 
+    /// Moves the value. What waits for a state before is dropped.
+    pub(crate) fn move_to(&mut self, state: StateIndex, moved: Moved) {
+        if state != self.state {
+            self.state = state;
+            self.link.with(|engine| {
+                engine.leave_behind(self.copy, state, moved, |message| self.is_mine(message));
+            });
+        }
+    }
+
     /// The capabilities that the value may use, as far as it is restricted.
     fn capabilities(&self) -> Capabilities {
         self.within.as_deref().cloned().unwrap_or_else(Capabilities::unknown)
@@ -153,6 +163,7 @@ impl Session {
         };
         let runtime = tokio::runtime::Handle::try_current();
         let hopeless = unusable.or(runtime.is_err().then_some(Reason::NoRuntime));
+        engine.set_ordered(transport.is_ordered());
         engine.value_made();
         if let Some(reason) = hopeless.clone() {
             engine.end(reason);

@@ -9,8 +9,8 @@
 use std::future::{Future, poll_fn};
 use std::task::{Context, Poll, ready};
 
+use mcp_protocol_machine::Meant;
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
-use mcp_protocol_machine::{About, Meant};
 use serde::Serialize;
 
 use super::call::written;
@@ -18,6 +18,7 @@ use super::session::Session;
 use super::timer::Patient;
 use crate::error::{Error, StepError};
 use crate::jsonrpc::RpcError;
+use crate::session::Moved;
 
 impl Session {
     /// Sends a linear notification, request or reply.
@@ -67,7 +68,7 @@ impl Session {
         }
         let (_, id) = self.open.remove(place);
         self.seat.link.with(|engine| engine.reply_error(&id, error))?;
-        self.seat.state = target;
+        self.seat.move_to(target, Moved::Sent(refusal.unwrap_or(request)));
         Ok(())
     }
 
@@ -161,10 +162,11 @@ impl Session {
                 }
             }
             _ => {
-                link.with(|engine| engine.tell(message, written, About::Nothing, meant))?;
+                let (copy, stays) = (self.seat.copy, target == self.seat.state);
+                link.with(|engine| engine.tell_for_value(message, written, copy, stays))?;
             }
         }
-        self.seat.state = target;
+        self.seat.move_to(target, Moved::Sent(message));
         Ok(id)
     }
 

@@ -190,14 +190,17 @@ async fn what_crosses_the_opening_of_a_copy_stands_alone() {
 }
 
 #[tokio::test]
-async fn a_value_is_free_after_the_end_and_what_is_late_is_swallowed() {
+async fn a_value_is_free_after_the_end_and_what_crosses_the_end_stands_alone() {
     let (maker, bench, reports) = making().await;
     let (heard, asked) = (maker.incoming(), bench.incoming());
     for round in 0..3 {
         let (draft, mut served) = drafting(&maker, &asked, "a").await;
         drop(draft);
-        // The bench has not read of the end: what it says is late, and not taken for the next copy's.
-        served.send_spelling(json!({ "name": "a", "late": round })).await.unwrap();
+        // The bench has not read of the end: what it says stands alone, and is not taken for the next copy's.
+        let late = json!({ "name": "a", "late": round });
+        served.send_spelling(late.clone()).await.unwrap();
+        let client::Incoming::Spelling(params) = heard.next().await.unwrap();
+        assert_eq!(params, late);
     }
     let (draft, served) = drafting(&maker, &asked, "a").await;
     let publishing = async {

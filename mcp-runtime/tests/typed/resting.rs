@@ -75,8 +75,10 @@ async fn who_has_asked_for_the_bill_has_no_wishes_and_hears_what_was_under_way()
     let guest = guest.send_bill().await.unwrap();
     let change = hear(&mut host, "change").await;
     let bill = hear(&mut host, "bill").await;
+    // This one crosses the change, and is late.
     host.say(cooked()).await;
     host.say(reply(&change, json!("changed"))).await;
+    host.say(cooked()).await;
     host.say(reply(&bill, json!(12))).await;
     let (changed, mut dish) = dish.recv_changed().await.unwrap();
     assert_eq!(changed, "changed");
@@ -91,7 +93,8 @@ async fn who_has_asked_for_the_bill_has_no_wishes_and_hears_what_was_under_way()
         panic!()
     };
     assert!(violation.to_string().contains("rests in `Leaving`"), "{violation}");
-    assert_eq!(*reports.lock().unwrap(), Vec::<String>::new());
+    let late = ["`Cooked` is late: it crossed `Change`, and `AwaitingChanged` does not accept it"];
+    assert_eq!(*reports.lock().unwrap(), late);
     let guest = guest.send_leave().await.unwrap();
     // Of all that was refused nothing was written.
     hear(&mut host, "leave").await;

@@ -48,6 +48,10 @@ pub(crate) fn tap<T>(transport: T) -> (Tap<T>, Window) {
 }
 
 impl<T: Transport> Transport for Tap<T> {
+    fn is_ordered(&self) -> bool {
+        self.transport.is_ordered()
+    }
+
     async fn run<E: Endpoint>(self, endpoint: E) {
         let read = Arc::default();
         self.transport.run(Watched { endpoint, window: self.window, read }).await;

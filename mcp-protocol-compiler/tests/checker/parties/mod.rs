@@ -47,6 +47,8 @@ impl Talk {
 struct Item {
     event: Event,
     copy: Option<usize>,
+    /// It would open a copy, and the endpoint that it has come to is where none can be opened.
+    late: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -253,7 +255,7 @@ impl Session<'_> {
         let open = |urgent| self.parties[who].open(self.protocol, message, urgent);
         event.urgent = (random.percent(30) || !open(false)) && open(true);
         self.parties[who].say(self.protocol, choice, &event, copy);
-        Item { event, copy }
+        Item { event, copy, late: false }
     }
 
     /// The value that a copy holds of a key, or one for it to hold.
@@ -325,10 +327,13 @@ impl Session<'_> {
                 .extend((0..3).filter(|stage| !self.ways[who][*stage].is_empty()).map(|stage| (who, stage)));
         }
         let Some((who, stage)) = random.one(&places).copied() else { return false };
-        let item = self.ways[who][stage].pop_front().unwrap();
+        let mut item = self.ways[who][stage].pop_front().unwrap();
         match stage {
             0 => self.talk.seen[1].push(item.event.clone()),
-            1 => self.talk.seen[[0, 2][who]].push(item.event.clone()),
+            1 => {
+                self.talk.seen[[0, 2][who]].push(item.event.clone());
+                item.late = self.parties[who].finds_late(self.protocol, &item, &self.ways[who][2]);
+            }
             _ => {
                 self.parties[who].take(self.protocol, &item);
                 return true;

@@ -2,7 +2,7 @@
 //!
 //! In: a role's reading and the messages that arrive. Out: choices. Refuses to know what is on its way.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, GateIndex, Holder, Kind, MessageIndex, Protocol, Side};
@@ -95,7 +95,7 @@ impl Party<'_> {
 
     /// Takes a message that has arrived.
     pub(super) fn take(&mut self, protocol: &Protocol, item: &Item) {
-        let Item { event, copy } = item;
+        let Item { event, copy, late } = item;
         let direction = self.direction(event.from);
         announce(protocol, &mut self.granted, event);
         let table = protocol.message(event.message).unwrap();
@@ -142,17 +142,54 @@ impl Party<'_> {
                     self.note_offers();
                 }
             }
-            Some(number) => self.take_in_copy(protocol, *number, event, direction),
+            Some(number) => self.take_in_copy(protocol, *number, event, direction, *late),
         }
     }
 
-    fn take_in_copy(&mut self, protocol: &Protocol, number: usize, event: &Event, direction: Direction) {
+    /// Whether a message would open a copy, and its endpoint is where none can be opened: it has crossed something. What
+    /// waits there has led it on already.
+    pub(super) fn finds_late(&self, protocol: &Protocol, item: &Item, waiting: &VecDeque<Item>) -> bool {
+        let (event, direction) = (&item.event, self.direction(item.event.from));
+        let opens = item.copy.is_some_and(|number| {
+            !self.copies.contains_key(&number) && waiting.iter().all(|other| other.copy != Some(number))
+        });
+        let kind = protocol.message(event.message).unwrap().kind;
+        if !opens || !matches!(kind, Kind::Request | Kind::Notification) {
+            return false;
+        }
+        let on_the_way = waiting.iter().filter(|other| other.copy.is_none());
+        let program = on_the_way.fold(self.program.clone(), |known, other| {
+            let next = match &other.event.about {
+                Some(id) => self.reading.cancel(&known, direction, id),
+                None => {
+                    let id = other.event.id.as_ref();
+                    self.reading.step(&known, direction, other.event.message, id, false)
+                }
+            };
+            next.unwrap_or(known)
+        });
+        let openers = self.reading.openers(&program);
+        let found = |(_, step): &(usize, Move)| (step.direction, step.message) == (direction, event.message);
+        // Of what a notification has opened its sender hears nothing, so it is opened all the same.
+        let body = self.offered.get(&(direction, event.message));
+        let goes_on = body.is_none_or(|body| self.reading.is_keyed(*body));
+        !openers.iter().any(found) && (kind == Kind::Request || !goes_on)
+    }
+
+    fn take_in_copy(
+        &mut self,
+        protocol: &Protocol,
+        number: usize,
+        event: &Event,
+        direction: Direction,
+        late: bool,
+    ) {
         let id = event.id.as_ref();
         let opens = !self.copies.contains_key(&number);
         if opens {
             // The branch of a choice that lets copies start may have been left meanwhile: the message crossed that.
             let body = self.offered[&(direction, event.message)];
-            let program = Some(self.reading.copy(body));
+            let program = Some(self.reading.copy(body)).filter(|_| !late);
             let opener = id.map(|id| (event.from, id.clone(), event.message));
             self.copies.insert(number, Copied { program, opener });
         }

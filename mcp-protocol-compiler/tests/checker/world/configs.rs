@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use mcp_protocol_machine::protocol::Direction;
 
 use super::{CONFIGS, Config, Item, World, index};
-use crate::reading::Thread;
+use crate::reading::{Program, Thread};
 
 impl World<'_> {
     /// Every pair of programs after one of them has sent something.
@@ -32,6 +32,28 @@ impl World<'_> {
             after.insert(config);
         }
         self.arrivals(after)
+    }
+
+    /// Whether a message that can have been sent crosses something: whoever had heard of all that was seen could not have
+    /// sent it.
+    pub(super) fn crosses(&self, configs: &HashSet<Config>, item: &Item) -> bool {
+        let sender = index(item.direction);
+        configs.iter().all(|config| {
+            let known = self.caught_up(config, sender);
+            self.reading.step(&known, item.direction, item.message, item.id.as_ref(), item.opens).is_none()
+        })
+    }
+
+    /// A program after all that is on its way to it.
+    pub(super) fn caught_up(&self, config: &Config, program: usize) -> Program {
+        config.inbox[program].iter().fold(config.programs[program].clone(), |known, item| {
+            let next = if item.cancels {
+                self.reading.cancel(&known, item.direction, item.id.as_ref().unwrap())
+            } else {
+                self.reading.step(&known, item.direction, item.message, item.id.as_ref(), item.opens)
+            };
+            next.unwrap_or(known)
+        })
     }
 
     /// Adds what can be after any of the messages on their way have arrived.

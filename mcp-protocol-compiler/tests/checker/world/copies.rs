@@ -54,7 +54,7 @@ impl World<'_> {
     }
 
     pub(super) fn end(&mut self, number: usize, by: Direction) {
-        self.copies[number].over = Some(by);
+        self.copies[number].over = Some(super::Over { by, at: self.seen });
         for exchange in self.exchanges.values_mut().filter(|exchange| exchange.copy == Some(number)) {
             if exchange.standing == Standing::Running {
                 exchange.standing = Standing::Owed;

@@ -6,7 +6,7 @@
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, MessageIndex};
 
-use super::{Exchange, Item, Standing, Verdict, World};
+use super::{Config, Exchange, Item, Standing, Verdict, World, index};
 use crate::event::Event;
 
 impl World<'_> {
@@ -67,7 +67,7 @@ impl World<'_> {
             if let Some(number) = exchange.copy.filter(|number| self.copies[*number].over.is_some()) {
                 let of = (direction, exchange.message);
                 let id = Some(id.clone());
-                let item = Item { direction, message, id, cancels: true, opens: false, of };
+                let item = Item { direction, message, id, cancels: true, opens: false, of, at: self.seen };
                 let after = self.sent(&self.copies[number].configs, &item);
                 if !after.is_empty() {
                     self.copies[number].configs = after;
@@ -90,6 +90,7 @@ impl World<'_> {
             cancels: true,
             opens: false,
             of: (direction, request),
+            at: self.seen,
         };
         let configs = copy.map_or(&self.main, |number| &self.copies[number].configs);
         let after = self.sent(configs, &item);
@@ -131,9 +132,11 @@ impl World<'_> {
             Standing::Answered => return Verdict::Wrong("SecondReply"),
             Standing::Owed => {
                 exchange.standing = Standing::Answered;
+                let (at, copy) = (exchange.at, exchange.copy.filter(|_| exchange.message == request));
+                self.hear(direction, at);
                 // Should somebody have used the id again, then one reply is swallowed for both.
                 self.refused.insert(place, false);
-                if let Some(number) = exchange.copy.filter(|_| exchange.message == request) {
+                if let Some(number) = copy {
                     self.late_reply(event, direction, request, number);
                 }
                 return Verdict::Late;
@@ -149,6 +152,7 @@ impl World<'_> {
             cancels: false,
             opens: false,
             of: (direction.flip(), request),
+            at: self.seen,
         };
         let configs = copy.map_or(&self.main, |number| &self.copies[number].configs);
         let after = self.sent(configs, &item);
@@ -162,7 +166,9 @@ impl World<'_> {
         {
             return Verdict::Wrong(kind);
         }
-        self.exchanges.get_mut(&place).unwrap().standing = Standing::Answered;
+        let exchange = self.exchanges.get_mut(&place).unwrap();
+        exchange.standing = Standing::Answered;
+        let at = exchange.at;
         match copy {
             Some(number) => {
                 self.copies[number].configs = after;
@@ -177,7 +183,22 @@ impl World<'_> {
             }
             None => self.main = after,
         }
+        self.hear(direction, at);
         Verdict::Fine
+    }
+
+    /// A reply in a direction: its sender has received the request, and all that was seen before that.
+    fn hear(&mut self, direction: Direction, request: u64) {
+        let answered = &mut self.answered[index(direction.flip())];
+        *answered = (*answered).max(request);
+        let replier = index(direction);
+        let heard = |config: &Config| config.inbox[replier].iter().all(|item| item.at > request);
+        for configs in self.copies.iter_mut().map(|copy| &mut copy.configs).chain([&mut self.main]) {
+            // After a mistake there may be nobody left who could have said all of this.
+            if configs.iter().any(heard) {
+                configs.retain(heard);
+            }
+        }
     }
 
     /// A reply to what opened a copy that is over since: its sender goes on until it hears of that.
@@ -189,6 +210,7 @@ impl World<'_> {
             cancels: false,
             opens: false,
             of: (direction.flip(), request),
+            at: self.seen,
         };
         let copy = &self.copies[number];
         let after = self.sent(&copy.configs, &item);

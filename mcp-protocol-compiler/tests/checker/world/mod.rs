@@ -28,12 +28,10 @@ use crate::reading::{Place, Program, Reading, way};
 pub(crate) enum Verdict {
     /// It is permitted, and something moves.
     Fine,
-    /// It comes too late for its exchange or its copy, and is swallowed.
+    /// It comes too late for its state, its exchange or its copy, and is dropped.
     Late,
-    /// It is about a copy that is over, but who sends it has seen or said too much to be late: swallowed or refused.
+    /// It is about a copy that is over, but who sends it has seen or said too much to be late: dropped or refused.
     Stale,
-    /// The same of what may also stand alone, if who sends it knows that the copy is over: nobody can say.
-    Either,
     /// Nobody could have sent it: the name of the kind of violation.
     Wrong(&'static str),
     /// Nobody could have sent it, but it is one that closing the diamond lets pass in more places than need be.
@@ -49,6 +47,8 @@ struct Item {
     opens: bool,
     /// The notification, or the request that all else is about, and its direction.
     of: (Direction, MessageIndex),
+    /// Which of all messages it is.
+    at: u64,
 }
 
 /// Two programs, and what was seen and has not arrived. The first one sends what goes in direction `Send`.
@@ -67,10 +67,17 @@ struct Copy {
     configs: HashSet<Config>,
     opener: Option<(Direction, RequestId)>,
     keys: Vec<(KeyIndex, RequestId)>,
-    over: Option<Direction>,
+    over: Option<Over>,
     /// Who opened it, and whether the other side has said something in it.
     by: Direction,
     known: bool,
+}
+
+/// The end of a copy: which way the message went, and which of all messages it was.
+#[derive(Clone, Copy, Debug)]
+struct Over {
+    by: Direction,
+    at: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +94,8 @@ struct Exchange {
     copy: Option<usize>,
     standing: Standing,
     token: Option<RequestId>,
+    /// Which of all messages it was.
+    at: u64,
 }
 
 /// What was seen so far, for one role.
@@ -103,6 +112,9 @@ pub(crate) struct World<'a> {
     refused: HashMap<(Direction, RequestId), bool>,
     tokens: HashSet<(Direction, RequestId)>,
     granted: HashMap<Side, Vec<GateIndex>>,
+    /// How many messages were seen, and the last request of each direction that was answered.
+    seen: u64,
+    answered: [u64; 2],
     /// How many steps of copies stood alone.
     pub(crate) alone: u64,
     /// The rules that the last message may have broken, with `None` where it broke none.
@@ -138,6 +150,8 @@ impl<'a> World<'a> {
             refused: HashMap::new(),
             tokens: HashSet::new(),
             granted: HashMap::new(),
+            seen: 0,
+            answered: [0; 2],
             alone: 0,
             advice: RefCell::default(),
             torn: Cell::new(false),
@@ -171,6 +185,7 @@ impl<'a> World<'a> {
     /// Judges a message; what nobody could have sent changes nothing.
     pub(crate) fn see(&mut self, event: &Event) -> Verdict {
         self.advice.borrow_mut().clear();
+        self.seen += 1;
         let direction = event.direction(self.side);
         let kind = self.protocol.message(event.message).unwrap().kind;
         let verdict = match kind {
@@ -247,9 +262,10 @@ impl<'a> World<'a> {
                         known.1.token = None;
                     }
                 }
-                self.exchanges.insert(place, Exchange { message, copy, standing, token });
+                let at = self.seen;
+                self.exchanges.insert(place, Exchange { message, copy, standing, token, at });
             }
-            Verdict::Late | Verdict::Stale | Verdict::Either => {
+            Verdict::Late | Verdict::Stale => {
                 self.refused.insert(place, true);
             }
             _ => {}
@@ -267,14 +283,16 @@ impl<'a> World<'a> {
             cancels: false,
             opens: false,
             of: (direction, message),
+            at: self.seen,
         };
         let after = self.sent(&self.main, &item);
         if !after.is_empty() {
             if !self.gates(event) {
                 return (Verdict::Wrong("NotNegotiated"), None);
             }
+            let late = self.crosses(&self.main, &item);
             self.main = after;
-            return (Verdict::Fine, None);
+            return (if late { Verdict::Late } else { Verdict::Fine }, None);
         }
         let opening = self.opening(direction, message);
         let alone = opening.as_ref().is_some_and(|(body, _)| self.reading.is_alone(*body));
@@ -313,8 +331,17 @@ impl<'a> World<'a> {
         if keyed && let Err(kind) = self.free(event, body, None) {
             return (Verdict::Wrong(kind), None);
         }
+        let sender = index(direction);
+        let late = configs.iter().all(|config| {
+            let openers = self.reading.openers(&self.caught_up(config, sender));
+            openers.iter().all(|(_, step)| (step.direction, step.message) != (direction, item.message))
+        });
         // Who has opened a copy may read on now.
         self.main = self.arrivals(configs);
+        // Of what a notification has opened its sender hears nothing, so it is opened all the same.
+        if late && (item.id.is_some() || !keyed) {
+            return (Verdict::Late, None);
+        }
         let copy = self.reading.copy(body);
         let before = Config { programs: [copy.clone(), copy], inbox: Default::default() };
         let opener = item.id.clone().map(|id| (direction, id));
@@ -364,18 +391,21 @@ impl<'a> World<'a> {
             let after = self.sent(&self.copies[number].configs, &item);
             if after.is_empty() {
                 let unheard = self.copies[number].by != direction && !self.copies[number].known;
-                let before = fitting.iter().copied().find(|number| self.copies[*number].over.is_some());
+                let before = fitting
+                    .iter()
+                    .copied()
+                    .find(|number| self.copies[*number].over.is_some_and(|over| !self.was_heard(over)));
                 return match (before.filter(|_| unheard), alone) {
+                    // By who has not heard that the value is held.
+                    (_, Some(alone)) if unheard => self.open(event, item, alone),
                     // It may be meant for the one before it, by who has not heard of either's fate.
-                    (Some(before), alone) => {
+                    (Some(before), None) => {
                         let late = self.sent(&self.copies[before].configs, &item);
                         if !late.is_empty() {
                             self.copies[before].configs = late;
                         }
-                        (self.stale(event, alone.is_some()), None)
+                        (Verdict::Stale, None)
                     }
-                    // By who has not heard that the value is held.
-                    (None, Some(alone)) if unheard => self.open(event, item, alone),
                     _ => (Verdict::Wrong("NotPermitted"), None),
                 };
             }
@@ -383,8 +413,12 @@ impl<'a> World<'a> {
                 return (Verdict::Wrong("NotNegotiated"), None);
             }
             let known = self.copies[number].known || !self.stays(number, &item);
+            let late = self.crosses(&self.copies[number].configs, &item);
             self.copies[number].configs = after;
             self.main = awake;
+            if late {
+                return (Verdict::Late, None);
+            }
             self.settle(number, direction);
             // What leaves the copy where it is may stand alone, by who has not heard of the copy.
             self.copies[number].known &= known;
@@ -392,11 +426,12 @@ impl<'a> World<'a> {
         }
         let over = fitting.first().copied();
         match (over.and_then(|number| self.copies[number].over), alone) {
-            (Some(ended), alone) if ended != direction => {
+            (_, Some(alone)) if !event.keys.is_empty() => self.open(event, item, alone),
+            (Some(ended), _) if ended.by != direction && !self.was_heard(ended) => {
                 let number = over.unwrap();
                 let after = self.sent(&self.copies[number].configs, &item);
                 if after.is_empty() {
-                    return (self.stale(event, alone.is_some()), None);
+                    return (Verdict::Stale, None);
                 }
                 // Too late is no excuse for what was never negotiated.
                 if !self.gates(event) {
@@ -406,19 +441,14 @@ impl<'a> World<'a> {
                 self.main = awake;
                 (Verdict::Late, None)
             }
-            (_, Some(alone)) if !event.keys.is_empty() => self.open(event, item, alone),
             _ if declared.is_empty() => (Verdict::Wrong("NotPermitted"), None),
             _ if event.keys.is_empty() => (Verdict::Wrong("NotPermitted|KeyMissing"), None),
             _ => (Verdict::Wrong("NotPermitted|UnknownKey"), None),
         }
     }
 
-    /// What to make of a message that is not late for the copy that it seems to be about.
-    fn stale(&self, event: &Event, alone: bool) -> Verdict {
-        match (alone, self.gates(event)) {
-            (false, _) => Verdict::Stale,
-            (true, true) => Verdict::Either,
-            (true, false) => Verdict::Wrong("NotNegotiated"),
-        }
+    /// Whether the other side is known to have heard of the end of a copy: it has answered what was asked later.
+    fn was_heard(&self, over: Over) -> bool {
+        self.answered[index(over.by)] >= over.at
     }
 }

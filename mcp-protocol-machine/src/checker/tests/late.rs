@@ -1,7 +1,7 @@
 //! What comes late, or is said badly, and must not move anything: each of these was once found by random runs.
 
 use crate::checker::tests::tables::{Tables, To};
-use crate::checker::tests::{ENDED, accepted, id, never};
+use crate::checker::tests::{ENDED, accepted, id, is_late, never};
 use crate::protocol::Direction::{Receive, Send};
 use crate::protocol::{KeyIndex, Origin, Side, StateKind};
 use crate::{About, Checker, KeyValue, StepKind, Ties, ViolationKind};
@@ -76,7 +76,7 @@ fn what_follows_a_late_reply_under_the_key_that_it_brought_is_late_too() {
         let keys = [(KeyIndex(0), KeyValue::from(value))];
         checker.notification_tied(Receive, done, About::Nothing, Ties::keys(&keys), never)
     };
-    assert_eq!(accepted(tell("t")).kind, StepKind::Swallowed);
+    assert!(is_late(accepted(tell("t")).kind));
     assert!(matches!(tell("other").unwrap_err().kind, ViolationKind::UnknownKey { .. }));
 }
 
@@ -106,7 +106,7 @@ fn what_crosses_the_end_of_its_copy_and_the_refusal_of_the_step_before_is_late()
     assert_eq!(checker.take_back(Send, cancelled, 1).unwrap(), ENDED);
     assert_eq!(checker.answer(Send, 10, ask.refusal).unwrap(), StepKind::Swallowed);
     let next = accepted(request(&mut checker, Receive, ask.request, 11, "a"));
-    assert_eq!((next.kind, next.copy), (StepKind::Swallowed, None));
+    assert!(is_late(next.kind) && next.copy.is_none(), "{next:?}");
     assert_eq!(checker.answer(Send, 11, ask.refusal).unwrap(), StepKind::Swallowed);
     // Nothing was asked here, and what never was a step of the copy is not late for it.
     assert_eq!(checker.take_back(Send, cancelled, 2).unwrap(), ENDED);
@@ -163,6 +163,6 @@ fn what_follows_a_late_reply_is_late_for_its_own_copy_and_not_for_the_one_before
     assert_eq!(accepted(checker.stray_reply_tied(Receive, &id(2), ties)).kind, StepKind::Swallowed);
     for message in [step, done] {
         let late = accepted(checker.notification_tied(Receive, message, About::Nothing, ties, never));
-        assert_eq!(late.kind, StepKind::Swallowed);
+        assert!(is_late(late.kind));
     }
 }

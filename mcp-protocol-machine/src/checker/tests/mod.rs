@@ -3,6 +3,7 @@
 mod conditions;
 mod early;
 mod exchanges;
+mod fences;
 mod governed;
 mod keyed;
 mod late;
@@ -81,6 +82,11 @@ fn active() -> (Small, Checker) {
 
 fn linear(from: u32, to: u32) -> StepKind {
     StepKind::Linear { from: StateIndex(from), to: StateIndex(to) }
+}
+
+/// Whether a message is to be reported and dropped.
+fn is_late(kind: StepKind) -> bool {
+    matches!(kind, StepKind::Late(_)) && kind.is_dropped()
 }
 
 const ENDED: StepKind = StepKind::Copy { ended: true };

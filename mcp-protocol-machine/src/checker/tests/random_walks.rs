@@ -120,6 +120,7 @@ impl Seen {
             Ok(StepKind::Copy { .. }) => self.copies += 1,
             Ok(StepKind::Reported) => self.reported += 1,
             Ok(StepKind::Swallowed) => self.swallowed += 1,
+            Ok(StepKind::Late(late)) => panic!("no state of these tables was closed: {late:?}"),
             Ok(StepKind::Closed) => {}
             Err(kind) => {
                 let name = format!("{kind:?}").split([' ', '{', '(']).next().unwrap_or_default().to_owned();

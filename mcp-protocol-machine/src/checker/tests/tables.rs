@@ -178,6 +178,20 @@ impl Tables {
         self.states[index].advice.to_mut().push(Advice { direction, message, level });
     }
 
+    /// The same, and closing the diamond has added what these states have of these messages.
+    pub(super) fn build_closed(self, side: Side, added: &[(&str, MessageIndex)]) -> Protocol {
+        let added: Vec<_> = added.iter().map(|(state, message)| (self.names[state], *message)).collect();
+        let mut protocol = self.build(side);
+        let role = if side == Side::Client { &mut protocol.client } else { &mut protocol.server };
+        let states = role.as_mut().unwrap().states.to_mut();
+        for (state, message) in added {
+            let state = &mut states[usize::try_from(state.0).unwrap()];
+            let edge = state.edges.to_mut().iter_mut().find(|edge| edge.message == message);
+            edge.unwrap().origin = Origin::Closure;
+        }
+        protocol
+    }
+
     pub(super) fn build(mut self, side: Side) -> Protocol {
         for (place, state) in self.states.iter_mut().enumerate() {
             let mut edges: Vec<Edge> = self.edges[place]

@@ -159,6 +159,10 @@ impl HttpClient {
 }
 
 impl Transport for HttpClient {
+    fn is_ordered(&self) -> bool {
+        false
+    }
+
     async fn run<E: Endpoint>(self, endpoint: E) {
         let endpoint: Arc<dyn Endpoint> = Arc::new(endpoint);
         let delete_within = self.options.delete_within;

@@ -222,6 +222,10 @@ impl Transport for HttpSession {
         self.shared.quotas.engine()
     }
 
+    fn is_ordered(&self) -> bool {
+        false
+    }
+
     async fn run<E: Endpoint>(self, endpoint: E) {
         let endpoint: Arc<dyn Endpoint> = Arc::new(endpoint);
         endpoint.offer_outlet(Box::new(Way(Arc::clone(&self.shared))));

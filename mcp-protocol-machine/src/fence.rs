@@ -1,0 +1,144 @@
+//! Fences: until when a step of one side excuses what the other side sends.
+//!
+//! A step of one side can make messages of the other side impermissible that are already on their way: the end of a
+//! sub-session, a cancel, a state that is left. Over one FIFO per direction this excuse ends with the reply to the first
+//! request that was written with the step or after it: who answers that request has received the step before.
+
+use crate::protocol::{Direction, MessageIndex};
+
+/// Ends the lateness that a step has caused: the reply to this request of the side that took the step, or to a later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Fence(u64);
+
+/// One thing for each direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BothWays<T> {
+    send: T,
+    receive: T,
+}
+
+impl<T: Copy> BothWays<T> {
+    pub(crate) const fn get(&self, direction: Direction) -> T {
+        match direction {
+            Direction::Send => self.send,
+            Direction::Receive => self.receive,
+        }
+    }
+
+    pub(crate) const fn get_mut(&mut self, direction: Direction) -> &mut T {
+        match direction {
+            Direction::Send => &mut self.send,
+            Direction::Receive => &mut self.receive,
+        }
+    }
+}
+
+/// A step that led to another state, and its fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// The message; nothing where the session was begun elsewhere.
+    pub(crate) by: Option<MessageIndex>,
+    pub(crate) fence: Fence,
+}
+
+/// The last step of each side that led a linear channel, or a sub-session, to another state.
+///
+/// What a side sends without knowing of the other side's last step may still belong to a state before it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Trail {
+    left: BothWays<Option<Left>>,
+}
+
+impl Trail {
+    /// A trail whose beginning was not seen: what either side did last has these fences.
+    pub(crate) const fn unseen(send: Fence, receive: Fence) -> Trail {
+        let left = BothWays {
+            send: Some(Left { by: None, fence: send }),
+            receive: Some(Left { by: None, fence: receive }),
+        };
+        Trail { left }
+    }
+
+    /// A message in a direction led to another state.
+    pub(crate) fn step(&mut self, direction: Direction, by: MessageIndex, fence: Fence) {
+        *self.left.get_mut(direction) = Some(Left { by: Some(by), fence });
+    }
+
+    /// The last step in a direction.
+    pub(crate) const fn last(&self, direction: Direction) -> Option<Left> {
+        self.left.get(direction)
+    }
+}
+
+/// How much of what one side wrote the other side is known to have received.
+///
+/// Invariant: `answered` never exceeds `written`. Requests are numbered from 1 in the order in which they are written,
+/// so an answered request proves the receipt of all that have a lower number, and of whatever was written between them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Receipts {
+    /// How many requests the side has written.
+    written: u64,
+    /// The highest number of those that were answered.
+    answered: u64,
+}
+
+impl Receipts {
+    /// The side writes a request. Returns what its reply proves.
+    pub(crate) fn request(&mut self) -> Fence {
+        self.written = self.written.saturating_add(1);
+        Fence(self.written)
+    }
+
+    /// The fence of a step that is taken now and is not a request: the next request that is written.
+    pub(crate) fn next(&self) -> Fence {
+        Fence(self.written.saturating_add(1))
+    }
+
+    /// The reply to a request has come.
+    pub(crate) fn reply(&mut self, request: Fence) {
+        self.answered = self.answered.max(request.0.min(self.written));
+    }
+
+    /// Whether the other side is known to have received the step that has this fence.
+    pub(crate) fn is_past(&self, fence: Fence) -> bool {
+        self.answered >= fence.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reply_to_an_earlier_request_proves_nothing() {
+        let mut receipts = Receipts::default();
+        let before = receipts.request();
+        let step = receipts.next();
+        assert!(!receipts.is_past(step));
+        receipts.reply(before);
+        assert!(!receipts.is_past(step));
+        let after = receipts.request();
+        assert!(!receipts.is_past(step), "a request alone proves nothing");
+        receipts.reply(after);
+        assert!(receipts.is_past(step));
+        assert!(!receipts.is_past(receipts.next()), "what is written now is not received yet");
+    }
+
+    #[test]
+    fn a_request_is_proven_by_its_own_reply_and_by_that_of_a_later_one() {
+        let mut receipts = Receipts::default();
+        let (first, second) = (receipts.request(), receipts.request());
+        receipts.reply(second);
+        assert!(receipts.is_past(first) && receipts.is_past(second));
+        receipts.reply(first);
+        assert!(receipts.is_past(second), "an older reply takes nothing back");
+    }
+
+    #[test]
+    fn no_reply_proves_what_was_never_written() {
+        let mut receipts = Receipts::default();
+        let (first, mut other) = (receipts.request(), Receipts::default());
+        other.reply(first);
+        assert!(!other.is_past(other.next()));
+    }
+}
