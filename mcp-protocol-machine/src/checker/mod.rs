@@ -244,6 +244,20 @@ impl Checker {
         self.request_tied(direction, message, id, token, Ties::default(), applies)
     }
 
+    /// Refuses a request whose token belongs to a request that is still running, which keeps it.
+    fn take_token(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        id: &RequestId,
+        token: Option<&Token>,
+    ) -> Result<(), Violation> {
+        let Some(violation) = self.token_in_use(direction, message, id, token) else { return Ok(()) };
+        let limits = self.limits;
+        self.asked_mut(direction).refuse(id, None, &limits);
+        Err(violation)
+    }
+
     /// The same for a message that carries keys.
     pub fn request_tied(
         &mut self,
@@ -265,15 +279,12 @@ impl Checker {
                 return Err(violation);
             }
         };
-        if let Some(violation) = self.token_in_use(direction, message, id, token.as_ref()) {
-            let limits = self.limits;
-            // The token stays with the request that holds it.
-            self.asked_mut(direction).refuse(id, None, &limits);
-            return Err(violation);
-        }
         let found = match found {
             Judged::Found(found) => found,
             Judged::Later(later) => {
+                if let keyed::Later::Copy { .. } = later {
+                    self.take_token(direction, message, id, token.as_ref())?;
+                }
                 return Ok(self.step_later(later, direction, message, Some((id, token)), ties));
             }
         };
@@ -282,6 +293,7 @@ impl Checker {
             self.asked_mut(direction).refuse(id, token.as_ref(), &limits);
             return Ok(Step::plain(StepKind::Late(late), message));
         }
+        self.take_token(direction, message, id, token.as_ref())?;
         let advice = self.advice(direction, message, found.state, Some(id));
         let mut copy = None;
         let kind = match found.action {

@@ -21,13 +21,8 @@ impl World<'_> {
             && let Some(token) = &event.token
         {
             let asker = direction.flip();
-            let running = self.exchanges.iter().any(|((by, _), exchange)| {
-                let lives = exchange.standing == Standing::Running
-                    || exchange.standing == Standing::Answered && self.opened(exchange, *by);
-                *by == asker && exchange.token.as_ref() == Some(token) && lives
-            });
             return match self.tokens.contains(&(asker, token.clone())) {
-                _ if running => Verdict::Fine,
+                _ if self.holds_token(asker, token) => Verdict::Fine,
                 true => Verdict::Late,
                 false => Verdict::Wrong("UnknownToken"),
             };
@@ -37,6 +32,15 @@ impl World<'_> {
             Verdict::Wrong("NotPermitted") if tied => Verdict::Wrong("Untied"),
             verdict => verdict,
         }
+    }
+
+    /// Whether a request that is not over carried a token.
+    pub(super) fn holds_token(&self, asker: Direction, token: &RequestId) -> bool {
+        self.exchanges.iter().any(|((by, _), exchange)| {
+            let lives = exchange.standing == Standing::Running
+                || exchange.standing == Standing::Answered && self.opened(exchange, *by);
+            *by == asker && exchange.token.as_ref() == Some(token) && lives
+        })
     }
 
     /// Whether an exchange opened a copy that goes on.

@@ -61,7 +61,7 @@ struct Config {
 /// A body, and the pairs of programs of which one may open a copy of it.
 type Opening = (Place, HashSet<Config>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Copy {
     body: Place,
     configs: HashSet<Config>,
@@ -251,17 +251,17 @@ impl<'a> World<'a> {
         if self.exchanges.contains_key(&place) || self.refused.contains_key(&place) {
             return Verdict::Wrong("DuplicateId");
         }
+        let in_use = event.token.as_ref().is_some_and(|token| self.holds_token(direction, token));
+        let before = in_use.then(|| (self.main.clone(), self.copies.clone()));
         let (verdict, copy) = self.plain(event, direction);
+        if let (Verdict::Fine, Some((main, copies))) = (verdict, before) {
+            (self.main, self.copies) = (main, copies);
+            return Verdict::Wrong("TokenInUse");
+        }
         match verdict {
             Verdict::Fine => {
                 let standing = Standing::Running;
                 let (message, token) = (event.message, event.token.clone());
-                for known in self.exchanges.iter_mut().filter(|((asker, _), _)| *asker == direction) {
-                    // The newest request has the token.
-                    if known.1.token == token {
-                        known.1.token = None;
-                    }
-                }
                 let at = self.seen;
                 self.exchanges.insert(place, Exchange { message, copy, standing, token, at });
             }
