@@ -38,8 +38,9 @@ fn what_is_right() {
         assert_eq!(with(&messages, &body.replace("?replies", "?replies_")), "", "{body}");
     }
     let gates = "request A \"a\" if x.\"y/z\" = \"b\" (P) -> R requires peer.a if x requires own.b\n\
-                 request B \"a\" (P) -> Q\ncapabilities client = A.c\ncapabilities server = B.c";
-    assert_eq!(with(gates, "*( !A . ?reply . End ⊕ !B . ?reply . End )"), "");
+                 request B \"a\" (P) -> Q\nrequest Hello \"hello\" (P) -> Welcome (P)\n\
+                 capabilities client = Hello.c\ncapabilities server = Welcome.c";
+    assert_eq!(with(gates, "!Hello . ?Welcome . *( !A . ?reply . End ⊕ !B . ?reply . End )"), "");
 }
 
 #[test]

@@ -150,6 +150,8 @@ fn judgement(event: &Event, checker: &mut Checker, protocol: &Protocol) -> Strin
     let said = match event.feed(checker, protocol) {
         Ok(step) => {
             let kind = match step.kind {
+                // States have other numbers in another text.
+                StepKind::Late(late) => format!("Late crossing {:?}, over {}", late.crossed, late.over),
                 StepKind::Linear { from, to } => format!("linear, moved {}", from != to),
                 StepKind::Spawned { .. } => "spawned".to_owned(),
                 other => format!("{other:?}"),
