@@ -85,14 +85,7 @@ const EDITS: &[Edit] = &[
         &[],
     ),
     edit("comma-for-choice", "S0039", "write `⊕` or `(+)` in place of `,`", &[(" , ", " ⊕ ")], &[]),
-    edit("role-not-defined", "S0104", "`Guest = …`", &[("Gest =", "Guest =")], &[]),
-    edit(
-        "role-not-defined",
-        "S0104",
-        "write `client Gest` above",
-        &[("client Guest", "client Gest"), ("dual Guest", "dual Gest")],
-        &[],
-    ),
+    edit("role-not-defined", "S0104", "write `Guest` in place of `Gest`", &[("Gest =", "Guest =")], &[]),
     edit(
         "comma-for-choice-in-a-loop",
         "S0202",
