@@ -94,8 +94,11 @@ impl Ledger {
                     ledger.reports.lock().unwrap().push(format!("{whose:?}: {report:.100}"));
                 }
                 Report::Complaint { .. } => Ledger::add(&ledger.complaints),
-                // What comes for a copy that was let go of.
+                // What comes for a sub-session whose value was dropped, or that is being left or cancelled meanwhile.
                 Report::Dropped { cause: Cause::Abandoned, .. } => {}
+                Report::Late { message, .. } if message == "Updated" => {}
+                // What stands at an end. Whether anything was lost in order is counted apart.
+                Report::Dropped { cause: Cause::PeerClosed | Cause::Closed, .. } => {}
                 Report::Dropped { cause: Cause::QueueFull | Cause::TooMany, .. } if ledger.is_tight() => {}
                 other => ledger.problem(format!("{whose:?} was told: {other}")),
             });
