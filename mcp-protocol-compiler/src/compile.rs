@@ -20,6 +20,7 @@ use crate::parser;
 use crate::relation::{self, Wanted};
 use crate::resolve::{self, Declarations, Definition, Resolution, load};
 use crate::source::{FileId, SourceMap, Span};
+use crate::tried;
 
 /// What compiling gives.
 #[derive(Debug)]
@@ -68,6 +69,27 @@ pub fn compile(entry: &Path, read: load::Read<'_>) -> io::Result<Compilation> {
 
 /// Compiles as [`compile`] does, with settings.
 pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> io::Result<Compilation> {
+    let (mut compilation, resolution) = compile_once(entry, read, settings)?;
+    let Compilation { sources, diagnostics, .. } = &mut compilation;
+    tried::keep_what_mends(diagnostics, sources, &resolution, |suggestion| {
+        let mut read = |path: &Path| {
+            let file = sources.files().find(|file| sources.path(*file) == path);
+            let file = file.ok_or(io::Error::from(io::ErrorKind::NotFound))?;
+            Ok(suggestion.apply(file, sources.text(file)).into_bytes())
+        };
+        // The first file was read before, and is read again from what is in memory.
+        compile_once(entry, &mut read, settings).ok().map(|(again, _)| again.diagnostics)
+    });
+    findings::limit(&mut compilation.diagnostics);
+    Ok(compilation)
+}
+
+/// Compiles without trying suggestions out, and without leaving out findings.
+fn compile_once(
+    entry: &Path,
+    read: load::Read<'_>,
+    settings: Settings,
+) -> io::Result<(Compilation, Resolution)> {
     let mut sources = SourceMap::new();
     let mut diagnostics = Vec::new();
     let files = load::load(entry, read, &mut sources, &mut diagnostics)?;
@@ -101,9 +123,9 @@ pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> i
     repeats::join(&mut diagnostics, &sources, lexer::UNKNOWN_CHARACTER);
     repeats::join(&mut diagnostics, &sources, parser::RESERVED_WORD);
     let failed = has_errors(&diagnostics);
-    findings::limit(&mut diagnostics);
     let outline = outline(&resolution);
-    Ok(Compilation { sources, diagnostics, protocol: protocol.filter(|_| !failed), outline })
+    let compilation = Compilation { sources, diagnostics, protocol: protocol.filter(|_| !failed), outline };
+    Ok((compilation, resolution))
 }
 
 fn has_errors(diagnostics: &[Diagnostic]) -> bool {

@@ -21,6 +21,7 @@ pub mod relation;
 pub mod resolve;
 pub mod source;
 pub mod suggest;
+mod tried;
 
 pub use compile::{Compilation, Compiled, Settings, compile, compile_with};
 pub use generate::stubs::Outline;

@@ -125,6 +125,26 @@ impl Diagnostic {
     }
 }
 
+impl Diagnostic {
+    /// Says that the last suggestion's edits are about all that stands in a state, given by its first step.
+    #[must_use]
+    pub(crate) fn of_state(mut self) -> Self {
+        if let Some(last) = self.helps.last_mut() {
+            last.set_of_state();
+        }
+        self
+    }
+
+    /// Says something else in place of the last suggestion if its edits do not mend the finding.
+    #[must_use]
+    pub(crate) fn otherwise(mut self, text: impl Into<String>) -> Self {
+        if let Some(last) = self.helps.last_mut() {
+            last.otherwise(text.into());
+        }
+        self
+    }
+}
+
 /// A name as it stands in a message: cut where it would fill the screen, without characters that change the line.
 pub fn shorten(text: &str) -> String {
     const LONGEST: usize = 60;

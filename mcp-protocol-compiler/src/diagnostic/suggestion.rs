@@ -14,6 +14,10 @@ use crate::source::{FileId, Span};
 pub struct Suggestion {
     text: String,
     edits: Vec<Edit>,
+    /// The sentence in place of `text` where the edits were tried and do not mend the finding.
+    otherwise: Option<String>,
+    /// Whether the edits are about all that stands in a state; their places are those of its first step.
+    of_state: bool,
     /// Where the compiler makes it, so that a test can say which suggestions no case has.
     made_at: &'static Location<'static>,
 }
@@ -54,13 +58,42 @@ impl Suggestion {
     #[track_caller]
     pub(crate) fn new(text: String, mut edits: Vec<Edit>) -> Suggestion {
         edits.sort();
-        Suggestion { text, edits, made_at: Location::caller() }
+        Suggestion { text, edits, otherwise: None, of_state: false, made_at: Location::caller() }
     }
 
     /// Takes in the edits of the same suggestion for another place.
     pub(crate) fn join(&mut self, other: &Suggestion) {
         self.edits.extend(other.edits.iter().cloned());
         self.edits.sort();
+    }
+
+    /// Says something else where the edits do not mend the finding.
+    pub(crate) fn otherwise(&mut self, text: String) {
+        self.otherwise = Some(text);
+    }
+
+    /// Says that the edits are about whole states, given by their first steps.
+    pub(crate) fn set_of_state(&mut self) {
+        self.of_state = true;
+    }
+
+    /// Whether the edits are about whole states.
+    pub(crate) fn is_of_state(&self) -> bool {
+        self.of_state
+    }
+
+    /// Puts each edit in its place.
+    pub(crate) fn place(&mut self, place: impl FnMut(&Edit) -> Edit) {
+        self.edits = self.edits.iter().map(place).collect();
+        self.edits.sort();
+    }
+
+    /// Leaves advice.
+    pub(crate) fn without_edits(&mut self) {
+        self.edits.clear();
+        if let Some(text) = self.otherwise.take() {
+            self.text = text;
+        }
     }
 
     /// The sentence.

@@ -10,8 +10,8 @@ use super::diamond::{COUNTED, Shared};
 use super::disagreement::matched;
 use super::machine::{Arrow, Event, Locations, Machine};
 use super::product::{Pair, PairIndex, Walk};
-use super::{RACE, words};
-use crate::diagnostic::Diagnostic;
+use super::{RACE, roles, words};
+use crate::diagnostic::{Diagnostic, Edit};
 use crate::resolve::Message;
 
 /// How many steps or branches are written out in a suggestion.
@@ -115,8 +115,12 @@ impl Race {
             Some(note) => diagnostic.with_note(note),
             None => diagnostic,
         };
-        let Remedy { first, second } = self.remedy(walk, messages);
-        let diagnostic = diagnostic.help(first);
+        let Remedy { first, second, edits, otherwise } = self.remedy(walk, messages);
+        let diagnostic = diagnostic.suggest(first, edits).of_state();
+        let diagnostic = match otherwise {
+            Some(otherwise) => diagnostic.otherwise(otherwise),
+            None => diagnostic,
+        };
         match second {
             Some(second) => diagnostic.help(second),
             None => diagnostic,
@@ -174,18 +178,23 @@ impl Race {
         {
             return self.channels(walk, messages, &first, &second);
         }
-        let (first, second) =
-            (words::name(messages, one.event().message), words::name(messages, other.event().message));
-        if answers(messages, other.event()).is_some() {
-            return Remedy::one(format!("have the client send `{first}` only after `{second}` has come"));
+        Remedy::one(self.wait(messages))
+    }
+
+    /// One of the two waits for the other.
+    fn wait(&self, messages: &[Message]) -> String {
+        let (one, other) = self.events();
+        let (first, second) = (words::name(messages, one.message), words::name(messages, other.message));
+        if answers(messages, other).is_some() {
+            format!("have the client send `{first}` only after `{second}` has come")
+        } else if answers(messages, one).is_some() {
+            format!("have the server send `{second}` only after `{first}` has come")
+        } else {
+            format!(
+                "let one of them wait for the other: have the server send `{second}` only when the client asked for \
+                 it, or have `{first}` acknowledged and `{second}` sent after that"
+            )
         }
-        if answers(messages, one.event()).is_some() {
-            return Remedy::one(format!("have the server send `{second}` only after `{first}` has come"));
-        }
-        Remedy::one(format!(
-            "let one of them wait for the other: have the server send `{second}` only when the client asked for it, \
-             or have `{first}` acknowledged and `{second}` sent after that"
-        ))
     }
 
     /// Whether the race is inside a sub-session.
@@ -229,17 +238,13 @@ impl Race {
         second: &[Event],
     ) -> Remedy {
         let author = author(walk);
-        let (machine, locations) = match author {
-            Side::Client => (walk.client, &self.pair.client.locations),
-            Side::Server => (walk.server, &self.pair.server.locations),
+        let (machine, locations) = self.role(walk, author);
+        let steps = |events: &[Event], side: Side| -> String {
+            events.iter().map(|event| format!("{} . ", words::action(messages, *event, side))).collect()
         };
-        let text = |events: &[Event], name: &str| {
-            let steps: Vec<String> = events
-                .iter()
-                .map(|event| format!("{} . ", words::action(messages, *event, author)))
-                .collect();
-            format!("rec {name} . {}{name}", steps.concat())
-        };
+        let round =
+            |events: &[Event], name: &str, side: Side| format!("rec {name} . {}{name}", steps(events, side));
+        let both = |side: Side| format!("({}, {})", round(first, "a", side), round(second, "b", side));
         let ends = locations
             .iter()
             .filter_map(|&location| machine.state(location))
@@ -247,24 +252,36 @@ impl Race {
         let short = first.len() <= SHOWN && second.len() <= SHOWN;
         let apart = first.iter().all(|event| !second.contains(event));
         let name = words::name(messages, self.events().1.message);
-        Remedy::one(if short && apart && !ends && words::written(machine, locations).len() == 2 {
-            format!(
-                "if the two are independent, give each a channel of its own: `({}, {})`",
-                text(first, "a"),
-                text(second, "b")
-            )
-        } else if second.len() <= SHOWN && apart {
-            format!(
-                "if the two are independent, give `{name}` a channel of its own, `{}`, and put both in parentheses \
-                 with a comma between them",
-                text(second, "b")
-            )
-        } else {
-            format!(
-                "if the two are independent, give `{name}` a channel of its own, and put both in parentheses with a \
-                 comma between them"
-            )
-        })
+        if short && apart && !ends && words::written(machine, locations).len() == 2 {
+            let derived = walk.client.automaton().derived || walk.server.automaton().derived;
+            let sides = [Some(author), Some(author.other()).filter(|_| !derived)];
+            let edit = |side: Side| {
+                let (machine, locations) = self.role(walk, side);
+                Edit::replace(roles::span(machine, locations), both(side))
+            };
+            let first = format!(
+                "if the two are independent, give each a channel of its own{}: `{}`",
+                if derived { "" } else { ", in both roles" },
+                both(author)
+            );
+            return Remedy {
+                edits: sides.into_iter().flatten().map(edit).collect(),
+                otherwise: Some(self.wait(messages)),
+                ..Remedy::one(first)
+            };
+        }
+        Remedy::one(format!(
+            "if the two are independent, give `{name}` a channel of its own, and put both in parentheses with a comma \
+             between them"
+        ))
+    }
+
+    /// A role where the race is.
+    fn role<'w, 'a>(&'w self, walk: &'w Walk<'a, '_>, side: Side) -> (&'w Machine<'a>, &'w Locations) {
+        match side {
+            Side::Client => (walk.client, &self.pair.client.locations),
+            Side::Server => (walk.server, &self.pair.server.locations),
+        }
     }
 
     /// The messages that lead back to the pair where the race is, this one first, by moves that both roles have.
@@ -309,11 +326,15 @@ impl Race {
 struct Remedy {
     first: String,
     second: Option<String>,
+    /// What does the first.
+    edits: Vec<Edit>,
+    /// What to do where the edits do not mend the race.
+    otherwise: Option<String>,
 }
 
 impl Remedy {
     fn one(first: String) -> Self {
-        Remedy { first, second: None }
+        Remedy { first, second: None, edits: Vec::new(), otherwise: None }
     }
 }
 
@@ -394,7 +415,7 @@ fn accept(
         true => first,
         false => format!("{first}, and in the other role with `!` and `?` exchanged"),
     };
-    Remedy { first, second: Some(second.to_owned()) }
+    Remedy { second: Some(second.to_owned()), ..Remedy::one(first) }
 }
 
 /// What stands in a place that is one channel, as branches, and the operator between them.

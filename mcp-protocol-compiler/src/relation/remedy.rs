@@ -10,7 +10,7 @@ use super::machine::{Machine, Move, position};
 use super::roles::Roles;
 use super::{Outcome, Wanted, search, words};
 use crate::automaton::{Automaton, Edge, State};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Edit};
 
 /// Only one role has the move.
 pub(super) fn lone(
@@ -50,10 +50,13 @@ pub(super) fn lone(
         let written = roles.action(instead, other);
         return diagnostic
             .also(instead.arrow.span, format!("`{written}` stands here, and no `{lacks}`, {there}"))
-            .help(format!(
-                "write `{lacks}` in place of `{written}`, or `{}` in place of `{has}`",
-                roles.action(instead, owner)
-            ));
+            .suggest(
+                format!(
+                    "write `{lacks}` in place of `{written}`, or `{}` in place of `{has}`",
+                    roles.action(instead, owner)
+                ),
+                [Edit::replace(instead.arrow.span, lacks.as_str())],
+            );
     }
     let diagnostic = match instead.as_slice() {
         [first, .., last] if first.arrow.span == last.arrow.span => {
@@ -107,12 +110,18 @@ fn other_way_round(
     let name = roles.name_of(other);
     let text = seen_by_peer(roles, owner).filter(|_| roles.found.way.is_empty());
     Some(if let Some(text) = text {
-        diagnostic.help(format!(
-            "write `{name}` as the {sees} sees it, with `!` and `?` exchanged: `{name} = {text}`"
-        ))
+        let edit = Edit::replace(roles.span(other), text.as_str());
+        let written = diagnostic.suggest(
+            format!("write `{name}` as the {sees} sees it, with `!` and `?` exchanged: `{name} = {text}`"),
+            Some(edit).filter(|_| !text.ends_with('…')),
+        );
+        written.of_state()
     } else {
         let right = roles.action(step, other);
-        diagnostic.help(format!("write `{right}` in place of `{has}` in `{name}`, as the {sees} sees it"))
+        diagnostic.suggest(
+            format!("write `{right}` in place of `{has}` in `{name}`, as the {sees} sees it"),
+            [Edit::replace(found.arrow.span, right)],
+        )
     })
 }
 
@@ -167,7 +176,9 @@ fn one_step_apart(
             roles.place(other)
         );
         let help = format!("remove this `{written}` from `{}`", roles.name_of(other));
-        return Some(diagnostic.clone().also(extra.arrow.span, label).help(help));
+        return Some(
+            diagnostic.clone().also(extra.arrow.span, label).suggest(help, [Edit::delete(extra.arrow.span)]),
+        );
     }
     only_step(roles, owner).filter(|found| found == step)?;
     let [location] = *roles.locations(other) else { return None };
@@ -180,12 +191,14 @@ fn one_step_apart(
     };
     let lacks = roles.action(step, other);
     let label = format!("no `{lacks}` here, {}", roles.place(other));
-    Some(diagnostic.clone().also(roles.span(other), label).help(format!(
+    let edit = Edit::before(roles.span(other), format!("{lacks} . "));
+    let help = format!(
         "write `{lacks} .` before `{before}` in `{}`, or remove `{}` from `{}`",
         roles.name_of(other),
         roles.action(step, owner),
         roles.name_of(owner)
-    )))
+    );
+    Some(diagnostic.clone().also(roles.span(other), label).suggest(help, [edit]))
 }
 
 /// The step that is all a role may do where it is, closing included.

@@ -12,7 +12,7 @@ use super::machine::{Event, Machine};
 use super::product::TooMany;
 use super::roles::{Roles, span};
 use super::{Found, NOT_COMPATIBLE, NOT_DUAL, TOO_MANY, Wanted, remedy, words};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::resolve::Message;
 
 /// The roles do not relate as wanted. `weaker` says that they are compatible at least.
@@ -41,14 +41,23 @@ pub(super) fn not_related(
             true => String::new(),
             false => format!(", and delete `{server_name} = …`"),
         };
-        diagnostic = diagnostic.help(format!(
+        let role = server.automaton();
+        let text = format!("dual {client_name}");
+        let start = span(server, &server.start());
+        let edits = match role.inline {
+            true => vec![Edit::replace(start, text)],
+            false => vec![Edit::after(role.span, format!(" = {text}")), Edit::delete(start)],
+        };
+        let help = format!(
             "if the server is to be nothing but the other side, write `server {server_name} = dual {client_name}`{delete}"
-        ));
+        );
+        diagnostic = diagnostic.suggest(help, edits).of_state();
     }
     if weaker {
-        diagnostic = diagnostic.help(format!(
+        let help = format!(
             "if the client is meant to do less than the server allows, write `client {client_name} compatible`"
-        ));
+        );
+        diagnostic = diagnostic.suggest(help, [Edit::after(client.automaton().span, " compatible")]);
     }
     diagnostic
 }
@@ -132,11 +141,18 @@ fn explain(roles: &Roles<'_, '_>, code: Code, message: String, wanted: Wanted) -
                         sends(one.other(), replicated.arrow.event)
                     ),
                 )
-                .help(format!(
-                    "write `{}` in `{}`, beside its other channels, in place of the loop",
-                    words::replicated(roles.messages, linear.arrow.event, one),
-                    roles.name_of(one)
-                ))
+                .suggest(
+                    format!(
+                        "write `{}` in `{}`, beside its other channels, in place of the loop",
+                        words::replicated(roles.messages, linear.arrow.event, one),
+                        roles.name_of(one)
+                    ),
+                    [Edit::replace(
+                        roles.span(one),
+                        words::replicated(roles.messages, linear.arrow.event, one),
+                    )],
+                )
+                .of_state()
         }
         Disagreement::MayNotClose(who) => may_not_close(roles, code, message, *who),
         Disagreement::NeverCloses(who) => {
@@ -144,7 +160,11 @@ fn explain(roles: &Roles<'_, '_>, code: Code, message: String, wanted: Wanted) -
             Diagnostic::error(code, roles.end(other, *who), message)
                 .label(format!("lets the peer close, {}", roles.place(other)))
                 .also(roles.span(*who), format!("does not close, {}", roles.place(*who)))
-                .help(format!("add `⊕ End` {}, or delete `& End` {}", roles.place(*who), roles.place(other)))
+                .suggest(
+                    format!("add `⊕ End` {}, or delete `& End` {}", roles.place(*who), roles.place(other)),
+                    [Edit::after(roles.span(*who), " ⊕ End")],
+                )
+                .of_state()
         }
         Disagreement::GoesOn(who) | Disagreement::NeverGoesOn(who) => {
             let goes_on = match &roles.found.what {
@@ -156,11 +176,14 @@ fn explain(roles: &Roles<'_, '_>, code: Code, message: String, wanted: Wanted) -
             Diagnostic::error(code, roles.span(goes_on), message)
                 .label(format!("{} copies go on here, {}", whose(goes_on), roles.place(goes_on)))
                 .also(roles.span(rests), format!("they rest here, {}", roles.place(rests)))
-                .help(format!(
-                    "{}, or take `only` away {}",
-                    words::mark_only(roles.machine(goes_on), roles.locations(goes_on)),
-                    roles.place(rests)
-                ))
+                .suggest(
+                    format!(
+                        "{}, or take `only` away {}",
+                        words::mark_only(roles.machine(goes_on), roles.locations(goes_on)),
+                        roles.place(rests)
+                    ),
+                    words::only_edit(roles.machine(goes_on), roles.locations(goes_on)),
+                )
         }
         Disagreement::Silent(awaited) => {
             let at = awaited.first().map_or(roles.span(Side::Server), |step| step.arrow.span);
@@ -199,9 +222,16 @@ fn may_not_close(roles: &Roles<'_, '_>, code: Code, message: String, who: Side) 
         true => format!("delete `⊕ End` {}", roles.place(who)),
         false => format!("let `{}` go on", roles.name_of(who)),
     };
-    diagnostic.also(roles.span(other), format!("no `End` for the peer here, {}", roles.place(other))).help(
-        format!("add `& End` {}, or {instead}", remedy::beside(roles, other).unwrap_or(roles.place(other))),
-    )
+    diagnostic
+        .also(roles.span(other), format!("no `End` for the peer here, {}", roles.place(other)))
+        .suggest(
+            format!(
+                "add `& End` {}, or {instead}",
+                remedy::beside(roles, other).unwrap_or(roles.place(other))
+            ),
+            [Edit::after(roles.span(other), " & End")],
+        )
+        .of_state()
 }
 
 /// The product of channels got too large.

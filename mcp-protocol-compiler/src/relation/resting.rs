@@ -115,5 +115,8 @@ fn race(walk: &Walk<'_, '_>, index: PairIndex, both: &Shared, messages: &[Messag
     .label(format!("leads to {behind}, where copies rest"))
     .also(roles::span(machine, from), format!("{other} goes on with copies here, {before}"));
     found.notes.extend(words::seen_from(&way).map(str::to_owned));
-    Some(found.help(format!("{}, so that copies rest there already", words::mark_only(machine, from))))
+    Some(found.suggest(
+        format!("{}, so that copies rest there already", words::mark_only(machine, from)),
+        words::only_edit(machine, from),
+    ))
 }

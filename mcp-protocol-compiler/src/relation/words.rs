@@ -6,7 +6,9 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, Side
 
 use super::machine::{Event, Machine, Move, position};
 use crate::automaton::Automaton;
+use crate::diagnostic::Edit;
 use crate::resolve::Message;
+use crate::source::Span;
 
 /// How many messages of a way are written out before it is shortened.
 const SHOWN: usize = 10;
@@ -95,6 +97,14 @@ pub(super) fn mark_only(machine: &Machine<'_>, locations: &[StateIndex]) -> Stri
         Some(state) => format!("write `{} only = …`, too", state.name),
         None => "give this place a definition of its own, `Name only = …`".to_owned(),
     }
+}
+
+/// What types `only`, where a definition is the place.
+pub(super) fn only_edit(machine: &Machine<'_>, locations: &[StateIndex]) -> Option<Edit> {
+    let mut states = locations.iter().filter_map(|&location| machine.state(location));
+    let state = states.find(|state| state.named)?;
+    let name = u32::try_from(state.name.len()).ok()?;
+    Some(Edit::after(Span { end: state.span.start.saturating_add(name), ..state.span }, " only"))
 }
 
 /// The moves that the text itself has in a configuration, in its order.

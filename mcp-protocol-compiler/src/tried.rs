@@ -1,0 +1,138 @@
+//! Suggestions about the two roles together, tried out before they are made.
+//!
+//! In: findings, and how the files compile. Out: the same findings; a suggestion keeps its edits only if the files with
+//! the edits in them have one finding less and no error that they did not have. Refuses to try what would take long:
+//! such a suggestion is advice without edits.
+
+use std::collections::BTreeSet;
+
+use crate::ast::{Choice, Tail};
+use crate::diagnostic::{Code, Diagnostic, Edit, Severity, Suggestion};
+use crate::relation::{NOT_COMPATIBLE, NOT_DUAL, RACE};
+use crate::resolve::Resolution;
+use crate::source::{SourceMap, Span};
+
+/// How many suggestions of a compilation are tried.
+const TRIES: usize = 4;
+
+/// How long all files together may be.
+const LONGEST: usize = 32 * 1024;
+
+/// What is said of the roles together.
+const TRIED: [Code; 3] = [NOT_DUAL, NOT_COMPATIBLE, RACE];
+
+/// Tries the suggestions of these findings; `compile` gives the findings of the files with a suggestion's edits.
+pub(crate) fn keep_what_mends(
+    diagnostics: &mut [Diagnostic],
+    sources: &SourceMap,
+    resolution: &Resolution,
+    mut compile: impl FnMut(&Suggestion) -> Option<Vec<Diagnostic>>,
+) {
+    if !diagnostics.iter().any(|found| TRIED.contains(&found.code)) {
+        return;
+    }
+    let length: usize = sources.files().map(|file| sources.text(file).len()).sum();
+    let mut left = if length > LONGEST { 0 } else { TRIES };
+    let before = diagnostics.to_vec();
+    for (found, old) in diagnostics.iter_mut().zip(&before) {
+        let helps = found.helps.iter_mut().filter(|help| !help.edits().is_empty());
+        for help in helps.filter(|_| TRIED.contains(&old.code)) {
+            let of_state = help.is_of_state();
+            help.place(|edit| place(edit, of_state, sources, resolution));
+            let after = if left > 0 { compile(help) } else { None };
+            left = left.saturating_sub(1);
+            if after.is_none_or(|after| !mends(old, &before, &after)) {
+                help.without_edits();
+            }
+        }
+    }
+}
+
+/// Whether a finding is gone and nothing else is wrong.
+fn mends(found: &Diagnostic, before: &[Diagnostic], after: &[Diagnostic]) -> bool {
+    fn identity(found: &Diagnostic) -> (Code, &str) {
+        (found.code, &found.message)
+    }
+    let known: BTreeSet<_> = before.iter().map(identity).collect();
+    let count = |all: &[Diagnostic]| all.iter().filter(|one| identity(one) == identity(found)).count();
+    count(after) < count(before)
+        && after.iter().all(|one| one.severity != Severity::Error || known.contains(&identity(one)))
+}
+
+/// Where an edit goes in the text: with the dot behind a step that is deleted, and, if it is about a state, around all
+/// that stands there.
+fn place(edit: &Edit, of_state: bool, sources: &SourceMap, resolution: &Resolution) -> Edit {
+    let span = edit.span;
+    // A state that is deleted takes its definition with it.
+    if of_state && edit.text.is_empty() {
+        let mut definitions = resolution.definitions.iter();
+        let around =
+            |whole: Span| whole.file == span.file && whole.start <= span.start && span.end <= whole.end;
+        let found = definitions.find(|definition| around(definition.span));
+        return Edit::delete(found.map_or(span, |definition| definition.span));
+    }
+    if of_state && let Some(found) = state(span, resolution) {
+        if span.start < span.end {
+            return Edit::replace(found.span, edit.text.as_str());
+        }
+        return match found.whole {
+            true => Edit::after(found.span, edit.text.as_str()),
+            false => Edit::replace(found.span, format!("( {}{} )", sources.slice(found.span), edit.text)),
+        };
+    }
+    let mut placed = edit.clone();
+    let defined = resolution.definitions.iter().map(|definition| (definition.span, definition.body.span));
+    let starts = |other: Span| span.start == span.end && (other.file, other.start) == (span.file, span.start);
+    if let Some((_, body)) = defined.into_iter().find(|(whole, _)| starts(*whole)) {
+        placed.span = Span { end: body.start, ..body };
+    }
+    if edit.text.is_empty() {
+        let behind = sources.text(span.file).get(span.end as usize..).unwrap_or("");
+        if let Some(next) = behind.trim_start().strip_prefix('.') {
+            placed.span.end += u32::try_from(behind.len() - next.trim_start().len()).unwrap_or(0);
+        }
+    }
+    placed
+}
+
+/// What stands in one state.
+struct Written {
+    span: Span,
+    /// Whether it is a whole choice, which one more branch may join; else the rest of a sequence.
+    whole: bool,
+}
+
+/// What stands in the state that has this span, which is a definition's or that of the state's first step. An empty
+/// span is the end of it.
+fn state(span: Span, resolution: &Resolution) -> Option<Written> {
+    let same = |other: Span| {
+        other == span || span.start == span.end && (other.file, other.end) == (span.file, span.start)
+    };
+    let definitions = &resolution.definitions;
+    if let Some(definition) = definitions.iter().find(|definition| same(definition.span)) {
+        return Some(Written { span: definition.body.span, whole: true });
+    }
+    let mut choices: Vec<&Choice> = definitions.iter().map(|definition| &definition.body).collect();
+    while let Some(choice) = choices.pop() {
+        for branch in &choice.branches {
+            match branch.actions.iter().position(|action| same(action.span)) {
+                Some(0) => return Some(Written { span: choice.span, whole: true }),
+                Some(index) => {
+                    let first = branch.actions.get(index)?.span;
+                    return Some(Written { span: first.to(branch.span), whole: false });
+                }
+                None => {}
+            }
+            let mut tail = &branch.tail;
+            while let Tail::Replicated(body, _) = tail {
+                tail = body;
+            }
+            match tail {
+                Tail::Recursion { body, .. } | Tail::Group(body, _) => choices.push(body),
+                Tail::Parallel(parts, _) => choices.extend(parts),
+                _ => {}
+            }
+        }
+    }
+    None
+}
