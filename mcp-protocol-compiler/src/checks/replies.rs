@@ -131,7 +131,10 @@ pub fn open_already(
         return Diagnostic::error(OPEN_ALREADY, crossed, message)
             .label(format!("`{sign}{name}` is a request of the other side, not the reply"))
             .also(span, format!("{done} again here"))
-            .help(format!("write `{reply}`, the reply, in place of `{sign}{name}`"));
+            .suggest(
+                format!("write `{reply}`, the reply, in place of `{sign}{name}`"),
+                [Edit::replace(crossed, reply)],
+            );
     }
     let mut diagnostic = Diagnostic::error(OPEN_ALREADY, span, message);
     if let Some(opened) = other {
@@ -182,7 +185,10 @@ pub fn never_answered(
         let name = action.trim_start_matches(['!', '?']);
         return found
             .label(format!("`{other}{name}` is a request of the other side, not the reply"))
-            .help(format!("write `{reply}`, the reply, in place of `{other}{name}`"));
+            .suggest(
+                format!("write `{reply}`, the reply, in place of `{other}{name}`"),
+                [Edit::replace(span, reply)],
+            );
     }
     found
         .label(how)
