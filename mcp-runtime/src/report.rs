@@ -89,6 +89,15 @@ pub enum Report {
         /// The sub-session that it belongs to is over.
         over: bool,
     },
+    /// This side has announced a capability and serves a handler that does not implement all requests which the
+    /// capability permits: these are answered with *method not found*. Reported once both have happened, the
+    /// announcement and `serve`.
+    Unhandled {
+        /// The path of the capability, such as `resources.subscribe`.
+        capability: String,
+        /// The wire methods that have no handler.
+        methods: Vec<Text>,
+    },
     /// A message was not worked on, or not sent, through no fault of its own.
     Dropped {
         /// The message, by its name in the `.session` file.
@@ -179,6 +188,13 @@ impl fmt::Display for Report {
                     true => write!(formatter, ", with which the sub-session in `{state}` ended"),
                     false => write!(formatter, ", and `{state}` does not accept it"),
                 }
+            }
+            Report::Unhandled { capability, methods } => {
+                write!(formatter, "`{capability}` was announced, and the handler does not implement ")?;
+                for (place, method) in methods.iter().enumerate() {
+                    write!(formatter, "{}`{method}`", if place > 0 { ", " } else { "" })?;
+                }
+                Ok(())
             }
             Report::Dropped { message, cause } => {
                 write!(formatter, "`{message}` was dropped: ")?;

@@ -76,7 +76,12 @@ struct Reports(Arc<Mutex<Vec<String>>>);
 impl Reports {
     fn options(&self) -> Options {
         let noted = Arc::clone(&self.0);
-        Options::new().on_report(move |report: &Report| noted.lock().unwrap().push(report.to_string()))
+        Options::new().on_report(move |report: &Report| {
+            // The handlers of these tests leave out what a test does not ask.
+            if !matches!(report, Report::Unhandled { .. }) {
+                noted.lock().unwrap().push(report.to_string());
+            }
+        })
     }
 
     fn take(&self) -> Vec<String> {

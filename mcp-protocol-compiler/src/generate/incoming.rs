@@ -3,6 +3,7 @@
 //! In: the plan of a role. Out: `Incoming`, `IncomingQueue`, `Context` and `Handler`. Refuses to leave a request
 //! without an answer: what a handler does not implement is *method not found*.
 
+use mcp_protocol_machine::protocol::Kind;
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -124,6 +125,7 @@ impl Generator<'_> {
             };
             quote!(messages::#constant => arrival.#run(|#parameter| handler.#method(#arguments)).await,)
         });
+        let (unhandled, leaves) = self.unhandled(role);
         quote! {
             #documentation
             #[derive(Debug)]
@@ -146,10 +148,13 @@ impl Generator<'_> {
                     self,
                     handler: impl Handler,
                 ) -> impl ::std::future::Future<Output = ()> + Send {
+                    #leaves
                     let handler = ::std::sync::Arc::new(handler);
                     self.queue.serve(move |arrival| dispatch(handler.clone(), arrival))
                 }
             }
+
+            #unhandled
 
             async fn dispatch(handler: ::std::sync::Arc<impl Handler>, arrival: typed::Arrival) {
                 let context = Context::at(arrival.context());
@@ -159,6 +164,48 @@ impl Generator<'_> {
                 }
             }
         }
+    }
+
+    /// The function that lists what a handler leaves to its default methods, of what needs a capability; and its use.
+    fn unhandled(&self, role: &Role<'_>) -> (Option<TokenStream>, Option<TokenStream>) {
+        let needs_capability = |input: &&Replicated<'_>| {
+            let Some(message) = self.plan.message(input.message) else { return false };
+            let table = &message.table;
+            // What carries a key and opens nothing is for the sub-sessions that it belongs to.
+            table.kind == Kind::Request
+                && !table.requires.is_empty()
+                && (table.keys.is_empty() || input.opening.is_some())
+        };
+        let checks: Vec<TokenStream> = role
+            .inputs
+            .iter()
+            .filter(needs_capability)
+            .map(|input| {
+                let constant = self.constant(input.message);
+                let method = ident(&self.plan.call_name(input.message));
+                let params = (!self.is_empty(input.message)).then(|| quote!(params,));
+                let copy = input.opening.as_ref().map(|_| quote!(copy,));
+                let unknown = params.iter().chain(&copy).map(|_| quote!(_,));
+                quote! {
+                    if typed::is_unhandled(|(handler, context, #params #copy): (&'static H, _, #(#unknown)*)| {
+                        handler.#method(context, #params #copy)
+                    }) {
+                        unhandled.push(messages::#constant);
+                    }
+                }
+            })
+            .collect();
+        if checks.is_empty() {
+            return (None, None);
+        }
+        let list = quote! {
+            fn unhandled<H: Handler>(_: &H) -> ::std::vec::Vec<typed::MessageIndex> {
+                let mut unhandled = ::std::vec::Vec::new();
+                #(#checks)*
+                unhandled
+            }
+        };
+        (Some(list), Some(quote!(self.queue.leave_unhandled(unhandled(&handler));)))
     }
 
     fn context(&self, role: &Role<'_>) -> TokenStream {
@@ -265,17 +312,14 @@ impl Generator<'_> {
                     ) -> impl ::std::future::Future<Output = ()> + ::std::marker::Send {
                         let _ = #unused;
                         copy.session.decline(typed::RpcError::method_not_found(#method));
-                        ::std::future::ready(())
+                        typed::Unhandled::declined()
                     }
                 };
             }
             let (output, default) = match input.replies.is_empty() {
                 false => {
                     let result = self.answer(role, input.message, &input.replies, Scope::Nested);
-                    (
-                        quote!(Result<#result, typed::RpcError>),
-                        quote!(::std::future::ready(Err(typed::RpcError::method_not_found(#method)))),
-                    )
+                    (quote!(Result<#result, typed::RpcError>), quote!(typed::Unhandled::request(#method)))
                 }
                 true => (quote!(()), quote!(::std::future::ready(()))),
             };
@@ -295,7 +339,8 @@ impl Generator<'_> {
             /// Answers what the peer asks at any time.
             ///
             /// Implement the methods as `async fn`. A request that is not implemented is answered with
-            /// *method not found*, a notification that is not implemented is ignored. Each message is worked on in
+            /// *method not found*; if this side has announced a capability for it, that is reported when `serve` begins.
+            /// A notification that is not implemented is ignored. Each message is worked on in
             /// a task of its own: requests side by side, notifications one after another. A handler that panics
             /// fails its own message only: a request is answered with an error, and the session lives on.
             pub trait Handler: ::std::marker::Send + ::std::marker::Sync + 'static {

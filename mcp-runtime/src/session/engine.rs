@@ -31,6 +31,7 @@ use super::outgoing::Answer;
 use super::rate::Bucket;
 use super::timers::{Clock, Timers};
 use super::trace::Trace;
+use super::unhandled::Unhandled;
 use super::wakers::{Effects, Waiter, Waiting};
 use crate::budget::{Account, Budget, Holder, Permit};
 use crate::driver::{DirectOutput, MessageKind, Origin, Outcome, SharedLimits, WrittenNow};
@@ -97,6 +98,8 @@ pub(crate) struct Engine {
     pub(super) came: u64,
     /// Which of them have reached the program.
     pub(super) order: Order,
+    /// What was announced and has no handler.
+    pub(super) unhandled: Unhandled,
     /// What the message at hand announces is not what the program can work with.
     pub(super) unfit: Option<Box<Error>>,
     /// The version that this side has asked for, if it has announced one.
@@ -256,6 +259,7 @@ impl Engine {
             faces: Faces::default(),
             came: 0,
             order: Order::default(),
+            unhandled: Unhandled::default(),
             unfit: None,
             requested: None,
             agreed: None,
@@ -471,6 +475,9 @@ impl Engine {
                 self.look_for_required(announcement, payload, &capabilities);
             }
             self.checker.announce(announcement.side, capabilities);
+            if announcement.side == self.side {
+                self.report_unhandled();
+            }
         }
     }
 

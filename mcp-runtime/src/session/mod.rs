@@ -23,7 +23,7 @@
 //! - `copies.rs`: copies with a life of their own; `uncorrelated.rs`: what outlives their values.
 //! - `faces.rs`: what sessions without types are told of, in the order in which it came.
 //! - `questions.rs`: what may be sent.
-//! - `unfit.rs`: announcements that the program cannot work with.
+//! - `unfit.rs`: announcements that the program cannot work with; `unhandled.rs`: those that its handlers do not keep.
 //! - `ending.rs`: closing, abandoning, ends of the transport, time.
 //! - `beginnings.rs`: sessions begun elsewhere, or once more.
 //! - `messages.rs`: messages one by one, for transports that carry no stream.
@@ -55,6 +55,7 @@ mod timers;
 mod trace;
 mod uncorrelated;
 mod unfit;
+mod unhandled;
 mod wakers;
 
 pub(crate) use arrivals::{Arrived, Body, LinearInput, Verdict};

@@ -83,6 +83,12 @@ impl IncomingQueue {
         }
     }
 
+    /// A handler begins that leaves these requests to its default methods: what this side has announced of them is
+    /// reported.
+    pub fn leave_unhandled(&self, unhandled: Vec<MessageIndex>) {
+        self.link.with(|engine| engine.handler_began(unhandled));
+    }
+
     /// Waits until the session has been over for as long as its handlers may go on.
     async fn overtime(&self) {
         self.link.wait(Engine::poll_ending).await;

@@ -39,6 +39,7 @@ mod session;
 mod step;
 mod steps;
 mod timer;
+mod unhandled;
 
 pub use std::borrow::Cow;
 
@@ -69,3 +70,4 @@ pub use session::Session;
 pub(crate) use session::{checker_at, permits, permitted};
 pub use step::{InRole, InState, NotTaken, Step, Typed};
 pub(crate) use timer::{Patient, now, room};
+pub use unhandled::{Unhandled, is_unhandled};

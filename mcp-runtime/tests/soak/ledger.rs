@@ -94,6 +94,8 @@ impl Ledger {
                     ledger.reports.lock().unwrap().push(format!("{whose:?}: {report:.100}"));
                 }
                 Report::Complaint { .. } => Ledger::add(&ledger.complaints),
+                // The two sides play what their handlers have, and no more.
+                Report::Unhandled { .. } => {}
                 // What comes for a sub-session whose value was dropped, or that is being left or cancelled meanwhile.
                 Report::Dropped { cause: Cause::Abandoned, .. } => {}
                 Report::Late { message, .. } if message == "Updated" => {}

@@ -172,7 +172,12 @@ async fn a_dispatcher_in_the_same_task_has_its_turn_but_is_not_needed() {
 #[tokio::test(start_paused = true)]
 async fn a_dispatcher_that_nothing_polls_holds_replies_up_for_a_time_and_is_reported() {
     let (told, reports) = std::sync::mpsc::channel();
-    let options = Options::default().on_report(move |report: &Report| told.send(report.to_string()).unwrap());
+    let options = Options::default().on_report(move |report: &Report| {
+        // The handler leaves out what this test does not ask.
+        if !matches!(report, Report::Unhandled { .. }) {
+            told.send(report.to_string()).unwrap();
+        }
+    });
     let (visitor, mut raw) = against_raw(options).await;
     let _never_polled = visitor.incoming().serve(Counts::default());
     let started = tokio::time::Instant::now();
