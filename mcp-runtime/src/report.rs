@@ -89,9 +89,8 @@ pub enum Report {
         /// The sub-session that it belongs to is over.
         over: bool,
     },
-    /// This side has announced a capability and serves a handler that does not implement all requests which the
-    /// capability permits: these are answered with *method not found*. Reported once both have happened, the
-    /// announcement and `serve`.
+    /// This side has announced a capability and serves a handler that implements no request which the capability permits:
+    /// they are answered with *method not found*. Reported once both have happened, the announcement and `serve`.
     Unhandled {
         /// The path of the capability, such as `resources.subscribe`.
         capability: String,
@@ -190,7 +189,10 @@ impl fmt::Display for Report {
                 }
             }
             Report::Unhandled { capability, methods } => {
-                write!(formatter, "`{capability}` was announced, and the handler does not implement ")?;
+                write!(
+                    formatter,
+                    "`{capability}` was announced, and the handler implements nothing of it: not "
+                )?;
                 for (place, method) in methods.iter().enumerate() {
                     write!(formatter, "{}`{method}`", if place > 0 { ", " } else { "" })?;
                 }

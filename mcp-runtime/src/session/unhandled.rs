@@ -1,6 +1,6 @@
 //! Requests that this side has announced a capability for, and has no handler for.
 
-use mcp_protocol_machine::protocol::{Holder, Message, MessageIndex, Text};
+use mcp_protocol_machine::protocol::{Holder, Kind, Message, MessageIndex};
 
 use super::engine::Engine;
 use crate::report::Report;
@@ -18,10 +18,10 @@ impl Engine {
         self.report_unhandled();
     }
 
-    /// A handler has begun, or this side has announced what it can do: reports each capability that was announced and
-    /// that lacks handlers, with all requests that lack one. Each is reported once.
+    /// A handler has begun, or this side has announced what it can do: reports each capability that was announced and of
+    /// which no request has a handler. Each is reported once.
     pub(super) fn report_unhandled(&mut self) {
-        let mut found: Vec<(String, Vec<Text>)> = Vec::new();
+        let mut found: Vec<(String, Vec<MessageIndex>)> = Vec::new();
         let mut waiting = Vec::new();
         for request in std::mem::take(&mut self.unhandled.requests) {
             let Some(table) = self.message(request) else { continue };
@@ -29,16 +29,28 @@ impl Engine {
                 waiting.push(request);
                 continue;
             };
-            let method = table.method.clone();
             match found.iter_mut().find(|(known, _)| *known == capability) {
-                Some((_, methods)) => methods.push(method),
-                None => found.push((capability, vec![method])),
+                Some((_, requests)) => requests.push(request),
+                None => found.push((capability, vec![request])),
             }
         }
         self.unhandled.requests = waiting;
-        for (capability, methods) in found {
+        found.retain(|(capability, requests)| !self.handles_some(capability, requests));
+        for (capability, requests) in found {
+            let methods = requests.into_iter().map(|request| self.method(request)).collect();
             self.report(Report::Unhandled { capability, methods });
         }
+    }
+
+    /// Whether a request of a capability has a handler, where these have none. A server that lists resources need not
+    /// have templates of them. What belongs to a sub-session by a key says nothing: its value may be what handles it.
+    fn handles_some(&self, capability: &str, unhandled: &[MessageIndex]) -> bool {
+        (0..=u16::MAX).map(MessageIndex).zip(self.protocol.messages.iter()).any(|(index, table)| {
+            table.kind == Kind::Request
+                && table.keys.is_empty()
+                && !unhandled.contains(&index)
+                && self.announced_for(table).is_some_and(|known| known == capability)
+        })
     }
 
     /// The capability by which this side has said that it handles a request; nothing if it needs none, or if one that it

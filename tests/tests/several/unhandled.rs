@@ -107,6 +107,31 @@ async fn what_was_announced_and_has_no_handler_is_reported_when_the_handler_is_s
     .await;
 }
 
+/// Has resources, and no templates of them.
+struct Resources;
+
+impl server::Handler for Resources {
+    async fn list_resources(
+        &self,
+        _: server::Context,
+        _: Option<ListResourcesParams>,
+    ) -> Result<ListResourcesResult, RpcError> {
+        Err(RpcError::internal_error("not today"))
+    }
+}
+
+#[tokio::test]
+async fn a_capability_of_which_something_is_handled_is_not_reported() {
+    guarded(async {
+        let found = Unhandled::default();
+        let can = (json!({}), json!({ "resources": {} }));
+        let (_client, server) = begun(&can, &found, |_| {}).await;
+        let _serving = server.incoming().serve(Resources);
+        assert_eq!(take(&found), []);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn what_was_not_announced_needs_no_handler() {
     guarded(async {
@@ -137,6 +162,6 @@ fn the_report_names_the_capability_and_the_methods() {
     let report = Report::Unhandled { capability: "tools".to_owned(), methods };
     assert_eq!(
         report.to_string(),
-        "`tools` was announced, and the handler does not implement `tools/list`, `tools/call`"
+        "`tools` was announced, and the handler implements nothing of it: not `tools/list`, `tools/call`"
     );
 }
