@@ -166,7 +166,8 @@ fn fits(ledger: &Ledger, outcome: &Result<Value, Error>, number: usize, wish: Wi
         Err(Error::Timeout { what: Overdue::Reply | Overdue::InAll | Overdue::Room, .. }) => {
             way == Way::HasALimit
         }
-        Err(Error::Closed | Error::Disconnected { .. }) => ledger.is_over(),
+        // A reply in whose middle the wire was cut cannot be accepted.
+        Err(Error::Closed | Error::Disconnected { .. } | Error::InvalidReply(_)) => ledger.is_over(),
         Err(_) => false,
     }
 }
