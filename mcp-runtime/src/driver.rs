@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Reason};
 use crate::report::Report;
 
+pub use crate::epoch::Epoch;
 pub use input::Input;
 pub use limits::SharedLimits;
 pub use outlet::{Extension, MessageKind, Origin, Outgoing, Outlet, Place, Received};
@@ -59,10 +60,10 @@ pub trait Endpoint: Send + Sync + 'static {
         Received::default()
     }
 
-    /// The same for a message that came in the session which had been begun anew so often: it is dropped if that is not
-    /// the one that runs ([`renewed`](Self::renewed)). Between the comparison and the taking nothing is begun anew.
-    fn receive_in(&self, session: u64, message: &[u8], origin: Origin, now: Instant) -> Received {
-        let _ = session;
+    /// The same for a message that arrived in this epoch. It is dropped if that is not the present one
+    /// ([`renewed`](Self::renewed)). No reconnection happens between the comparison and the taking.
+    fn receive_in(&self, epoch: Epoch, message: &[u8], origin: Origin, now: Instant) -> Received {
+        let _ = epoch;
         self.receive_message(message, origin, now)
     }
 

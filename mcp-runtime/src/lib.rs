@@ -13,6 +13,7 @@
 mod budget;
 pub mod checked;
 pub mod driver;
+mod epoch;
 mod error;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]

@@ -272,12 +272,12 @@ impl CheckedSession {
 
     /// A replicated input.
     fn arrived(&mut self, arrived: Arrived, key: FaceKey) -> Event {
-        let Arrived { message, id, copy, payload, session: began, .. } = arrived;
+        let Arrived { message, id, copy, payload, epoch, .. } = arrived;
         let params = self.payload(message, payload);
         if let Some((copy, state)) = copy {
             let open = id.iter().map(|id| (message, id.clone())).collect();
             let session = CheckedSession::of(Session::of_copy(
-                self.link.within(began),
+                self.link.within(epoch),
                 self.within.clone(),
                 copy,
                 state,

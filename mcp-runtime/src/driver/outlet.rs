@@ -10,6 +10,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
 
+use crate::epoch::Epoch;
+
 /// A name that a transport gives to a message, or batch, that came in. What the session says about it carries the
 /// name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,8 +30,8 @@ pub struct Outgoing<'a> {
     /// What came in that it answers, or that is being worked on where it is said; `None` if it is about nothing in
     /// particular.
     pub about: Option<Origin>,
-    /// How often the session had been begun anew when this was said.
-    pub renewals: u64,
+    /// The epoch in which it was said.
+    pub epoch: Epoch,
 }
 
 /// What became of a message, or batch, that came in.

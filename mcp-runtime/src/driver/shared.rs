@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use super::{DirectOutput, End, Endpoint, Origin, Outcome, Outlet, Output, Received};
+use super::{DirectOutput, End, Endpoint, Epoch, Origin, Outcome, Outlet, Output, Received};
 use crate::error::{Error, Reason};
 use crate::report::Report;
 
@@ -24,8 +24,8 @@ impl<E: Endpoint + ?Sized> Endpoint for Arc<E> {
         (**self).receive_message(message, origin, now)
     }
 
-    fn receive_in(&self, session: u64, message: &[u8], origin: Origin, now: Instant) -> Received {
-        (**self).receive_in(session, message, origin, now)
+    fn receive_in(&self, epoch: Epoch, message: &[u8], origin: Origin, now: Instant) -> Received {
+        (**self).receive_in(epoch, message, origin, now)
     }
 
     fn request_failed(&self, id: i64, error: Error) {

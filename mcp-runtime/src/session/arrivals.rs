@@ -15,6 +15,7 @@ use super::order::{DispatcherKey, Held};
 use super::wakers::Waiter;
 use crate::budget::{Exhausted, Permit};
 use crate::driver::Extension;
+use crate::epoch::Epoch;
 use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
 use crate::report::{Cause, Report};
@@ -37,8 +38,8 @@ pub(crate) struct Arrived {
     pub(super) at: Instant,
     /// The number of the message.
     pub(super) came: u64,
-    /// The session that it came in, of those that were begun one after the other.
-    pub(crate) session: u64,
+    /// The epoch that it arrived in.
+    pub(crate) epoch: Epoch,
 }
 
 impl Arrived {

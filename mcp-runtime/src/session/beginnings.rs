@@ -14,6 +14,7 @@ use super::faces::Told;
 use super::names::announced;
 use super::trace::Outcome;
 use super::unfit::version_at;
+use crate::epoch::Epoch;
 use crate::error::{AnnouncedVersion, Error, Reason, Renewal};
 use crate::jsonrpc::{Envelope, RpcError, parse, write};
 use crate::report::Report;
@@ -22,14 +23,14 @@ use crate::typed::{Announced, Resumed};
 /// How often the session was begun anew, and in which of these sessions whoever speaks has a part.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Renewals {
-    count: u64,
+    epoch: Epoch,
     /// `None` for whoever is at home in all of them.
-    speaker: Option<u64>,
+    speaker: Option<Epoch>,
 }
 
 impl Renewals {
-    pub(super) fn count(self) -> u64 {
-        self.count
+    pub(super) fn epoch(self) -> Epoch {
+        self.epoch
     }
 
     /// Whether whoever speaks has a part in one session only.
@@ -39,20 +40,20 @@ impl Renewals {
 
     /// Whether whoever speaks has a part in a session that the peer has lost.
     pub(super) fn is_lost(self) -> bool {
-        self.speaker.is_some_and(|session| session != self.count)
+        self.speaker.is_some_and(|epoch| epoch != self.epoch)
     }
 }
 
 impl Engine {
     /// What is done from here on is done for somebody who has a part in this session, of those that were begun one
     /// after the other.
-    pub(crate) fn speak_in(&mut self, session: Option<u64>) {
-        self.renewals.speaker = session;
+    pub(crate) fn speak_in(&mut self, epoch: Option<Epoch>) {
+        self.renewals.speaker = epoch;
     }
 
-    /// The session that runs, of those that were begun one after the other.
-    pub(crate) fn session_now(&self) -> u64 {
-        self.renewals.count
+    /// The present epoch.
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.renewals.epoch
     }
 
     /// The session was begun elsewhere, and is in this state.
@@ -147,7 +148,7 @@ impl Engine {
         let Some(lost) = self.checker.renew(waits) else {
             return self.end(Reason::SessionInvalid(Renewal::NotRepeatable));
         };
-        self.renewals.count = self.renewals.count.wrapping_add(1);
+        self.renewals.epoch = self.renewals.epoch.next();
         self.announced_anew(request, result);
         let unattended = self.forget_asked();
         for id in &lost {

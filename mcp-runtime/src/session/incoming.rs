@@ -175,7 +175,7 @@ impl Engine {
         {
             let copy = self.opened(&step);
             let came = self.came;
-            let session = self.session_now();
+            let epoch = self.epoch();
             let arrived = Arrived {
                 message,
                 id: Some(id),
@@ -186,7 +186,7 @@ impl Engine {
                 extension: None,
                 at: now,
                 came,
-                session,
+                epoch,
             };
             return self.refuse_early(&arrived, wait);
         }
@@ -219,7 +219,7 @@ impl Engine {
                     extension: self.messages.extension(),
                     at: now,
                     came: self.came,
-                    session: self.session_now(),
+                    epoch: self.epoch(),
                 });
             }
         }
@@ -291,7 +291,7 @@ impl Engine {
                 extension: self.messages.extension(),
                 at: now,
                 came: self.came,
-                session: self.session_now(),
+                epoch: self.epoch(),
             });
         }
     }

@@ -7,7 +7,6 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
-use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -20,6 +19,7 @@ use super::engine::Engine;
 use super::trace::Tracer;
 use super::wakers::Waiter;
 use crate::driver::{DirectOutput, End, Endpoint, Origin, Outcome, Outlet, Output, Received, SharedLimits};
+use crate::epoch::Epoch;
 use crate::error::{Error, Reason};
 use crate::options::Options;
 use crate::report::Report;
@@ -31,9 +31,8 @@ pub(crate) struct Link {
     shared: Arc<Shared>,
     /// The request of the peer that is being worked on where this handle is used.
     about: Option<Arc<RequestId>>,
-    /// The session in which there is a part to speak in, of those that were begun one after the other, counted from one
-    /// so that values stay small; `None`: in all.
-    session: Option<NonZeroU64>,
+    /// The only epoch that this handle may speak in; `None`: any.
+    epoch: Option<Epoch>,
 }
 
 struct Shared {
@@ -56,29 +55,25 @@ impl Link {
     ) -> Link {
         let tracer = Tracer::new(&protocol, side);
         let shared = Shared { engine: Mutex::new(engine), protocol, side, options, limits, tracer };
-        Link { shared: Arc::new(shared), about: None, session: None }
+        Link { shared: Arc::new(shared), about: None, epoch: None }
     }
 
     /// The same handle, for whoever works on a request of the peer: what is said by it is about that request.
     pub(crate) fn about(&self, request: Option<RequestId>) -> Link {
-        Link { shared: Arc::clone(&self.shared), about: request.map(Arc::new), session: self.session }
+        Link { shared: Arc::clone(&self.shared), about: request.map(Arc::new), epoch: self.epoch }
     }
 
-    /// The same handle, for whoever has a part in one session only: a request of the peer, or a copy that it opened.
-    /// Once that session is lost, it is over for this handle.
-    pub(crate) fn within(&self, session: u64) -> Link {
-        Link {
-            shared: Arc::clone(&self.shared),
-            about: self.about.clone(),
-            session: NonZeroU64::new(session.saturating_add(1)),
-        }
+    /// The same handle, for whoever has a part in one epoch only: a request of the peer, or a copy that it opened. Once
+    /// that epoch is over, so is this handle.
+    pub(crate) fn within(&self, epoch: Epoch) -> Link {
+        Link { shared: Arc::clone(&self.shared), about: self.about.clone(), epoch: Some(epoch) }
     }
 
     /// Does something with the engine, then what follows from it outside of the lock.
     pub(crate) fn with<R>(&self, act: impl FnOnce(&mut Engine) -> R) -> R {
         let mut engine = self.lock();
-        if self.session.is_some() {
-            engine.speak_in(self.session.map(|session| session.get().saturating_sub(1)));
+        if self.epoch.is_some() {
+            engine.speak_in(self.epoch);
         }
         if let Some(request) = &self.about {
             engine.speak_about(Some(request));
@@ -87,7 +82,7 @@ impl Link {
         if self.about.is_some() {
             engine.speak_about(None);
         }
-        if self.session.is_some() {
+        if self.epoch.is_some() {
             engine.speak_in(None);
         }
         let effects = engine.take_effects();
@@ -192,9 +187,9 @@ impl Endpoint for Link {
         self.with(|engine| engine.receive_message(message, origin, now))
     }
 
-    fn receive_in(&self, session: u64, message: &[u8], origin: Origin, now: Instant) -> Received {
+    fn receive_in(&self, epoch: Epoch, message: &[u8], origin: Origin, now: Instant) -> Received {
         self.with(|engine| {
-            if engine.session_now() == session {
+            if engine.epoch() == epoch {
                 engine.receive_message(message, origin, now)
             } else {
                 Received::default()

@@ -160,8 +160,8 @@ impl Engine {
         if message.is_empty() {
             return;
         }
-        let renewals = self.renewals.count();
-        if let Some(waker) = outlet.take(Outgoing { message, kind, about, renewals }) {
+        let epoch = self.renewals.epoch();
+        if let Some(waker) = outlet.take(Outgoing { message, kind, about, epoch }) {
             self.effects.wake(waker);
         }
     }

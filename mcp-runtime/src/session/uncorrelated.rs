@@ -48,7 +48,7 @@ impl Engine {
             extension: None,
             at,
             came,
-            session: self.session_now(),
+            epoch: self.epoch(),
         });
     }
 

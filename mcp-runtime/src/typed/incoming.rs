@@ -178,7 +178,7 @@ impl IncomingQueue {
     /// Whoever works on a request, or on a copy, has a part in the session that it came in.
     fn of(&self, arrived: Arrived) -> Arrival {
         let alone = arrived.id.is_none() && arrived.copy.is_none();
-        let link = if alone { self.link.clone() } else { self.link.within(arrived.session) };
+        let link = if alone { self.link.clone() } else { self.link.within(arrived.epoch) };
         Arrival { link, within: self.within.clone(), arrived: Some(arrived) }
     }
 }

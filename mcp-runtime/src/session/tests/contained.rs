@@ -38,7 +38,7 @@ struct Asks(Link, mpsc::Sender<()>);
 
 impl Drop for Asks {
     fn drop(&mut self) {
-        self.0.with(|engine| engine.session_now());
+        self.0.with(|engine| engine.epoch());
         self.1.send(()).unwrap();
     }
 }

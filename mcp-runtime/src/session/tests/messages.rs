@@ -12,7 +12,7 @@ use super::desk::messages::{APPROVE, ASK, CHANGED, HELLO};
 use super::pair::End;
 use super::watching;
 use super::watching::messages::{SUBSCRIBE, UNSUBSCRIBE};
-use crate::driver::{Endpoint, MessageKind, Origin, Outgoing, Outlet, Place};
+use crate::driver::{Endpoint, Epoch, MessageKind, Origin, Outgoing, Outlet, Place};
 use crate::error::{Error, Reason};
 use crate::options::Options;
 use crate::session::{Patience, Waiter};
@@ -24,7 +24,7 @@ pub(super) struct Kept(Arc<Mutex<Seen>>);
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     said: Vec<(Value, MessageKind, Option<u64>)>,
-    renewals: u64,
+    epoch: Epoch,
     settled: Vec<u64>,
     hung_up: Vec<u64>,
     not_awaited: Vec<i64>,
@@ -37,9 +37,9 @@ impl Kept {
         std::mem::take(&mut self.0.lock().unwrap().said)
     }
 
-    /// How often the session had been begun anew when something was said last.
-    pub(super) fn renewals(&self) -> u64 {
-        self.0.lock().unwrap().renewals
+    /// The epoch in which something was said last.
+    pub(super) fn epoch(&self) -> Epoch {
+        self.0.lock().unwrap().epoch
     }
 
     pub(super) fn settled(&self) -> Vec<u64> {
@@ -53,7 +53,7 @@ impl Outlet for Kept {
         let about = outgoing.about.map(|Origin(number)| number);
         let mut seen = self.0.lock().unwrap();
         seen.said.push((message, outgoing.kind, about));
-        seen.renewals = outgoing.renewals;
+        seen.epoch = outgoing.epoch;
         None
     }
 

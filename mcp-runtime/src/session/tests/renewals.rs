@@ -11,7 +11,7 @@ use super::messages::{feed, watched};
 use super::pair::End;
 use super::watching::messages::{SUBSCRIBE, UNSUBSCRIBE};
 use super::{parcels, watching};
-use crate::driver::{Endpoint, MessageKind, Origin, Place};
+use crate::driver::{Endpoint, Epoch, MessageKind, Origin, Place};
 use crate::error::Error;
 use crate::options::Options;
 use crate::session::{Arrived, Link, Verdict, Waiter};
@@ -28,7 +28,7 @@ impl End {
 
     /// What a handler of a request works with.
     fn part(&self, arrived: &Arrived) -> Link {
-        self.link.within(arrived.session).about(arrived.id.clone())
+        self.link.within(arrived.epoch).about(arrived.id.clone())
     }
 
     fn copy(&self, copy: CopyNumber) -> Poll<Result<(), String>> {
@@ -86,10 +86,11 @@ fn what_comes_in_another_session_than_the_one_that_runs_is_not_taken() {
     let client = attended();
     let _kept = watched(&client);
     let come =
-        |session, id| client.link.receive_in(session, approve(id).as_bytes(), Origin(1), client.now).requests;
-    assert_eq!((come(1, 0), come(0, 1)), (0, 1));
+        |epoch, id| client.link.receive_in(epoch, approve(id).as_bytes(), Origin(1), client.now).requests;
+    let (first, second) = (Epoch::FIRST, Epoch::FIRST.next());
+    assert_eq!((come(second, 0), come(first, 1)), (0, 1));
     client.renew();
-    assert_eq!((come(0, 2), come(1, 3)), (0, 1));
+    assert_eq!((come(first, 2), come(second, 3)), (0, 1));
     assert_eq!(client.incoming().unwrap().id, Some(RequestId::Number(3)));
     assert!(client.incoming().is_none());
 }
@@ -266,7 +267,7 @@ fn the_transport_learns_what_belongs_to_the_lost_session() {
     client.link.with(|engine| engine.notification(BELL, "1", About::Nothing)).unwrap();
     let kinds: Vec<MessageKind> = kept.said().into_iter().map(|(_, kind, _)| kind).collect();
     assert_eq!(kinds, [MessageKind::Notification { place: Place::Beside }]);
-    assert_eq!(kept.renewals(), 1);
+    assert_eq!(kept.epoch(), Epoch::FIRST.next());
 }
 
 #[test]

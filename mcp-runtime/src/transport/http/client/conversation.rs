@@ -23,7 +23,7 @@ use super::provider::{AnyHeaderProvider, AnyProvider};
 use super::renewal::Beginning;
 use super::running::{Over, Requests};
 use super::{HttpClient, posting};
-use crate::driver::{Endpoint, Origin, Outgoing, Outlet};
+use crate::driver::{Endpoint, Epoch, Origin, Outgoing, Outlet};
 use crate::error::{Error, Reason};
 use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
@@ -42,8 +42,8 @@ const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
 pub(super) struct Identity {
     pub(super) id: Option<HeaderValue>,
     pub(super) version: Option<HeaderValue>,
-    /// How often it was begun anew.
-    pub(super) generation: u64,
+    /// Changes when the client reconnects.
+    pub(super) epoch: Epoch,
 }
 
 /// What changes while the session runs.
@@ -92,9 +92,8 @@ pub(super) struct Conversation {
     pub(super) listened: Notify,
     /// Held by whoever begins the session anew.
     pub(super) renewing: tokio::sync::Mutex<()>,
-    /// Says how often that was done, to whoever reads the stream of the session before. Requests hear of it by their
-    /// signal.
-    pub(super) generations: watch::Sender<u64>,
+    /// The present epoch, for the task that reads the stream of an earlier one. Requests hear of it by their signal.
+    pub(super) epochs: watch::Sender<Epoch>,
 }
 
 impl std::fmt::Debug for Conversation {
@@ -126,7 +125,7 @@ impl Conversation {
             went_through: Notify::new(),
             listened: Notify::new(),
             renewing: tokio::sync::Mutex::new(()),
-            generations: watch::Sender::new(0),
+            epochs: watch::Sender::new(Epoch::FIRST),
         });
         if opened {
             conversation.listen();
@@ -204,8 +203,8 @@ impl Conversation {
     }
 
     /// Hands a message of the server to the session, unless it came in one that the server has lost meanwhile.
-    pub(super) fn receive(&self, message: &[u8], generation: u64) {
-        self.endpoint.receive_in(generation, message, Origin(0), Instant::now().into_std());
+    pub(super) fn receive(&self, message: &[u8], epoch: Epoch) {
+        self.endpoint.receive_in(epoch, message, Origin(0), Instant::now().into_std());
     }
 
     /// The session was begun anew; `request` is what it began with, and `reply` the answer.
@@ -213,7 +212,7 @@ impl Conversation {
         // First of all, for with the name of the new session its messages may come; and from here on none of the lost one
         // are taken.
         self.endpoint.renewed(request, reply);
-        let generation = identity.generation;
+        let epoch = identity.epoch;
         let wakers = {
             let mut state = self.state();
             state.identity = identity;
@@ -221,7 +220,7 @@ impl Conversation {
             state.requests.all(Over::Renewed)
         };
         wakers.into_iter().for_each(Waker::wake);
-        self.generations.send_replace(generation);
+        self.epochs.send_replace(epoch);
     }
 
     /// A message was not delivered, or its reply will not come.

@@ -12,6 +12,7 @@ use super::conversation::Conversation;
 use super::events::Events;
 use super::posting::{has_form, may_pass};
 use super::renewal::renew;
+use crate::driver::Epoch;
 use crate::error::Error;
 use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, LAST_EVENT_ID};
@@ -21,7 +22,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
     let mut last: Option<HeaderValue> = None;
     let mut retry = None;
     let mut failures: usize = 0;
-    let mut generation = None;
+    let mut epoch: Option<Epoch> = None;
     // The server has opened a stream in this session, so it has such streams.
     let mut opened = false;
     // A stream was refused in a session in which a call has succeeded.
@@ -39,7 +40,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                 continue;
             }
         };
-        if generation.replace(identity.generation) != Some(identity.generation) {
+        if epoch.replace(identity.epoch) != Some(identity.epoch) {
             // Another session knows nothing of this one's events.
             (last, opened) = (None, false);
         }
@@ -47,11 +48,11 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
             Some(last) => request.header(LAST_EVENT_ID, last),
             None => request,
         });
-        let mut generations = conversation.generations.subscribe();
+        let mut epochs = conversation.epochs.subscribe();
         let answer = tokio::select! {
             answer = opening => answer,
             // Some servers begin an answer with its first event only.
-            _ = generations.wait_for(|now| *now > identity.generation) => continue,
+            _ = epochs.wait_for(|now| *now > identity.epoch) => continue,
         };
         conversation.listened.notify_one();
         match answer {
@@ -61,7 +62,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                 }
                 (opened, refused) = (true, false);
                 let mut events = Events::new(conversation.options.max_message_bytes);
-                let came = read(conversation, response, &mut events, identity.generation).await;
+                let came = read(conversation, response, &mut events, identity.epoch).await;
                 last = events.last_id.or(last);
                 retry = events.retry.or(retry);
                 failures = if came { 0 } else { failures.saturating_add(1) };
@@ -87,10 +88,10 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                     // It may mean that there are no such streams, and is no reason to give a session up that others
                     // use. If it is lost, they will notice.
                     tracing::debug!("the server opens no stream in this session");
-                    let _ = generations.wait_for(|now| *now > identity.generation).await;
+                    let _ = epochs.wait_for(|now| *now > identity.epoch).await;
                     continue;
                 }
-                if !renew(conversation, identity.generation).await {
+                if !renew(conversation, identity.epoch).await {
                     return;
                 }
                 failures = failures.saturating_add(1);
@@ -115,19 +116,19 @@ async fn read(
     conversation: &Arc<Conversation>,
     mut response: reqwest::Response,
     events: &mut Events,
-    generation: u64,
+    epoch: Epoch,
 ) -> bool {
     let mut came = false;
-    let mut generations = conversation.generations.subscribe();
+    let mut epochs = conversation.epochs.subscribe();
     loop {
         let piece = tokio::select! {
             piece = response.chunk() => piece,
-            _ = generations.wait_for(|now| *now > generation) => return came,
+            _ = epochs.wait_for(|now| *now > epoch) => return came,
         };
         let Ok(Some(piece)) = piece else { return came };
         let fed = events.feed(&piece, |data| {
             if !data.is_empty() {
-                conversation.receive(data, generation);
+                conversation.receive(data, epoch);
             }
         });
         came = true;

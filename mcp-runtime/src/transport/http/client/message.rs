@@ -1,13 +1,13 @@
 //! One message to be posted.
 //!
 //! In: a message of the session. Out: the same, with what its delivery has to know: what it asks, where it stands, and
-//! in which session it was said. Refuses nothing.
+//! in which epoch it was said. Refuses nothing.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::driver::{Endpoint, MessageKind, Outgoing};
+use crate::driver::{Endpoint, Epoch, MessageKind, Outgoing};
 use crate::jsonrpc::asked;
 
 /// A message to be posted.
@@ -16,8 +16,8 @@ pub(super) struct Message {
     pub(super) text: Bytes,
     pub(super) kind: MessageKind,
     asks: Asks,
-    /// How often the session had been begun anew when this was said.
-    renewals: u64,
+    /// The epoch in which it was said.
+    epoch: Epoch,
 }
 
 /// The requests in a message.
@@ -30,13 +30,13 @@ enum Asks {
 
 impl Message {
     pub(super) fn new(outgoing: Outgoing<'_>) -> Message {
-        let Outgoing { message: text, kind, renewals, .. } = outgoing;
+        let Outgoing { message: text, kind, epoch, .. } = outgoing;
         let asks = match kind {
             MessageKind::Request { id, .. } => Asks::One(id),
             MessageKind::Several { .. } => Asks::Several(asked(text).into()),
             _ => Asks::Nothing,
         };
-        Message { text: Bytes::copy_from_slice(text), kind, asks, renewals }
+        Message { text: Bytes::copy_from_slice(text), kind, asks, epoch }
     }
 
     /// The ids of the requests in it.
@@ -53,9 +53,9 @@ impl Message {
         self.asks().iter().any(|id| endpoint.awaits(*id))
     }
 
-    /// Whether it means nothing in a session that was begun anew so often.
-    pub(super) fn is_lost(&self, generation: u64) -> bool {
-        self.kind.is_bound() && self.renewals < generation
+    /// Whether it means nothing in that epoch.
+    pub(super) fn is_lost(&self, now: Epoch) -> bool {
+        self.kind.is_bound() && self.epoch < now
     }
 
     pub(super) fn is_step(&self) -> bool {

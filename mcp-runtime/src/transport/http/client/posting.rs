@@ -42,7 +42,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
             Ok(asked) => asked,
             Err(error) => return conversation.fail(message, error),
         };
-        let (status, generation) = (response.status(), identity.generation);
+        let (status, epoch) = (response.status(), identity.epoch);
         if identity.id.is_some() && conversation.options.unknown_session.contains(&status.as_u16()) {
             if conversation.provider.is_some() {
                 return conversation.fail(message, Error::SessionInvalid);
@@ -51,7 +51,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
                 return conversation.endpoint.failed(Reason::SessionInvalid(Renewal::LostAgain));
             }
             // Somebody may have let go of the call, or nobody may want its answer any more.
-            if !renew(conversation, identity.generation).await
+            if !renew(conversation, identity.epoch).await
                 || (!message.asks().is_empty() && !message.is_awaited(&*conversation.endpoint))
             {
                 return;
@@ -75,7 +75,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
         });
         if let Err(error) = answer.await.unwrap_or_else(|over| Err(over.into())) {
             // Whoever finds the session lost has it begun anew; this call was made in the lost one all the same.
-            if matches!(error.http(), Some(HttpError::Renewed)) && !renew(conversation, generation).await {
+            if matches!(error.http(), Some(HttpError::Renewed)) && !renew(conversation, epoch).await {
                 return;
             }
             conversation.fail(message, error);
@@ -115,7 +115,7 @@ async fn post(
     identity: impl Future<Output = Result<Identity, Error>>,
 ) -> Result<(Identity, Response), Error> {
     let identity = identity.await?;
-    if message.is_lost(identity.generation) {
+    if message.is_lost(identity.epoch) {
         // What it is about was asked in a session that is lost; in this one its id means nothing, or something else.
         return Err(Over::Renewed.into());
     }
@@ -207,7 +207,7 @@ fn hand_over(conversation: &Conversation, message: &Message, identity: &Identity
             state.identity.version = version.or(state.identity.version.take());
         }
     }
-    conversation.receive(came, identity.generation);
+    conversation.receive(came, identity.epoch);
 }
 
 /// The version that the result of the first request names.
@@ -259,7 +259,7 @@ async fn refused(
     if let (true, [id]) = (is_json, message.asks()) {
         let own = mcp_protocol_machine::RequestId::Number(*id);
         if matches!(parse(&body, usize::MAX), Ok(Envelope::Error { id, .. }) if id == own) {
-            conversation.receive(&body, identity.generation);
+            conversation.receive(&body, identity.epoch);
             return Ok(());
         }
     }

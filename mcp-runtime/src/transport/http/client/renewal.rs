@@ -16,7 +16,7 @@ use super::error::{Failure, HttpError};
 use super::events::Events;
 use super::message::Message;
 use super::posting::{beginning, form, has_form, version, whole};
-use crate::driver::{MessageKind, Place};
+use crate::driver::{Epoch, MessageKind, Place};
 use crate::error::{Error, Reason, Renewal};
 use crate::jsonrpc::{Envelope, parse};
 use crate::transport::http::{EVENT_STREAM, JSON, SESSION_ID};
@@ -61,9 +61,9 @@ impl Beginning {
     }
 }
 
-/// Begins the session anew, unless somebody has done so since this generation. If that cannot be, the session ends, and
+/// Begins the session anew, unless another task has done so since this epoch. If that cannot be, the session ends, and
 /// says why before anybody else may try: whoever tries then finds nothing that could be said.
-pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> bool {
+pub(super) async fn renew(conversation: &Arc<Conversation>, lost: Epoch) -> bool {
     let _alone = conversation.renewing.lock().await;
     let renewed = renew_alone(conversation, lost).await;
     if let Err(renewal) = renewed {
@@ -73,10 +73,10 @@ pub(super) async fn renew(conversation: &Arc<Conversation>, lost: u64) -> bool {
     true
 }
 
-async fn renew_alone(conversation: &Arc<Conversation>, lost: u64) -> Result<(), Renewal> {
+async fn renew_alone(conversation: &Arc<Conversation>, lost: Epoch) -> Result<(), Renewal> {
     let (said, agreed) = {
         let state = conversation.state();
-        if state.identity.generation > lost {
+        if state.identity.epoch > lost {
             return Ok(());
         }
         // Where something was chosen, nothing of it is kept.
@@ -88,7 +88,7 @@ async fn renew_alone(conversation: &Arc<Conversation>, lost: u64) -> Result<(), 
     let begun = tokio::time::timeout(conversation.options.renew_within, begin(conversation, said, agreed));
     match begun.await.unwrap_or_else(|_| Err(undelivered(HttpError::Late))) {
         Ok((mut identity, renewed)) => {
-            identity.generation = lost.saturating_add(1);
+            identity.epoch = lost.next();
             let (request, reply) = renewed.map(|(request, reply)| (request.text, reply)).unwrap_or_default();
             conversation.began_anew(identity, &request, &reply);
             Ok(())

@@ -10,7 +10,7 @@ use super::message::Message;
 use super::renewal::renew;
 use super::running::{Over, Running};
 use super::{HttpClient, SessionProvider};
-use crate::driver::{End, Endpoint, MessageKind, Origin, Outcome, Outgoing, Output, Place, Received};
+use crate::driver::{End, Endpoint, Epoch, MessageKind, Origin, Outcome, Outgoing, Output, Place, Received};
 use crate::error::{Reason, Renewal};
 
 /// Keeps what it is given.
@@ -20,7 +20,7 @@ struct Kept {
     reasons: Arc<Mutex<Vec<Reason>>>,
     /// Where it looks, when it is told of a renewal, under which name the conversation goes on.
     within: Arc<Mutex<Option<Arc<Conversation>>>>,
-    seen: Arc<Mutex<Vec<u64>>>,
+    seen: Arc<Mutex<Vec<Epoch>>>,
 }
 
 impl Endpoint for Kept {
@@ -29,15 +29,16 @@ impl Endpoint for Kept {
         Received::default()
     }
 
-    fn receive_in(&self, session: u64, message: &[u8], origin: Origin, now: Instant) -> Received {
-        let begun = self.messages.lock().unwrap().iter().filter(|message| *message == "renewed").count();
-        if begun as u64 == session { self.receive_message(message, origin, now) } else { Received::default() }
+    fn receive_in(&self, epoch: Epoch, message: &[u8], origin: Origin, now: Instant) -> Received {
+        let lost = self.messages.lock().unwrap().iter().filter(|message| *message == "renewed").count();
+        let present = (0..lost).fold(Epoch::FIRST, |epoch, _| epoch.next());
+        if present == epoch { self.receive_message(message, origin, now) } else { Received::default() }
     }
 
     fn renewed(&self, _: &[u8], _: &[u8]) {
         self.messages.lock().unwrap().push("renewed".to_owned());
         if let Some(conversation) = &*self.within.lock().unwrap() {
-            self.seen.lock().unwrap().push(conversation.state().identity.generation);
+            self.seen.lock().unwrap().push(conversation.state().identity.epoch);
         }
     }
 
@@ -89,11 +90,11 @@ async fn what_comes_late_from_a_lost_session_is_not_taken_for_the_next_one_s() {
     let kept = Kept::default();
     let client = HttpClient::new("http://127.0.0.1:1").unwrap();
     let conversation = Conversation::new(client, Arc::new(kept.clone()));
-    conversation.receive(b"before", 0);
+    conversation.receive(b"before", Epoch::FIRST);
     let id = Some(secret("s1".parse().unwrap()));
-    conversation.began_anew(Identity { id, version: None, generation: 1 }, b"", b"");
-    conversation.receive(b"late", 0);
-    conversation.receive(b"after", 1);
+    conversation.began_anew(Identity { id, version: None, epoch: Epoch::FIRST.next() }, b"", b"");
+    conversation.receive(b"late", Epoch::FIRST);
+    conversation.receive(b"after", Epoch::FIRST.next());
     assert_eq!(*kept.messages.lock().unwrap(), ["before", "renewed", "after"]);
 }
 
@@ -103,15 +104,15 @@ async fn nothing_is_asked_under_the_new_name_before_the_session_knows_of_it() {
     let client = HttpClient::new("http://127.0.0.1:1").unwrap();
     let conversation = Conversation::new(client, Arc::new(kept.clone()));
     *kept.within.lock().unwrap() = Some(Arc::clone(&conversation));
-    conversation.began_anew(Identity { generation: 1, ..Identity::default() }, b"", b"");
-    assert_eq!(*kept.seen.lock().unwrap(), [0]);
-    assert_eq!(conversation.state().identity.generation, 1);
+    conversation.began_anew(Identity { epoch: Epoch::FIRST.next(), ..Identity::default() }, b"", b"");
+    assert_eq!(*kept.seen.lock().unwrap(), [Epoch::FIRST]);
+    assert_eq!(conversation.state().identity.epoch, Epoch::FIRST.next());
     kept.within.lock().unwrap().take();
 }
 
 fn request(id: i64, place: Place) -> Message {
     let kind = MessageKind::Request { id, place };
-    Message::new(Outgoing { message: b"{}", kind, about: None, renewals: 0 })
+    Message::new(Outgoing { message: b"{}", kind, about: None, epoch: Epoch::FIRST })
 }
 
 /// Nobody listens there.
@@ -162,8 +163,12 @@ async fn what_is_over_has_its_time_left_and_no_more() {
 async fn a_list_is_over_with_its_last_request() {
     let conversation = nowhere();
     let text = br#"[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","id":2,"method":"a"}]"#;
-    let outgoing =
-        Outgoing { message: text, kind: MessageKind::Several { bound: false }, about: None, renewals: 0 };
+    let outgoing = Outgoing {
+        message: text,
+        kind: MessageKind::Several { bound: false },
+        about: None,
+        epoch: Epoch::FIRST,
+    };
     let message = Message::new(outgoing);
     assert_eq!(message.asks(), [1, 2]);
     conversation.state().requests.made(message.asks());
@@ -188,7 +193,7 @@ async fn a_renewal_that_failed_is_not_tried_again_and_says_why_first() {
     let conversation = Conversation::new(client, Arc::new(kept.clone()));
     conversation.state().beginning.record(&request(0, Place::OnlyStep));
     // Whoever waits for the first of them does not get a word in before it has said what it came to.
-    let both = tokio::join!(renew(&conversation, 0), renew(&conversation, 0));
+    let both = tokio::join!(renew(&conversation, Epoch::FIRST), renew(&conversation, Epoch::FIRST));
     assert_eq!(both, (false, false));
     let reasons = std::mem::take(&mut *kept.reasons.lock().unwrap());
     assert!(
