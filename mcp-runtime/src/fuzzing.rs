@@ -2,6 +2,8 @@
 //!
 //! In: a stream and where it is cut. Out: what the reader makes of it, in types of its own. Refuses nothing.
 
+use mcp_protocol_machine::RequestId;
+
 use crate::jsonrpc::{Envelope, Line, Lines, parse};
 
 /// What one line of a stream is read as.
@@ -27,23 +29,28 @@ pub fn lines<'a>(pieces: impl Iterator<Item = &'a [u8]>, longest: usize, deepest
         Line::Whole(line) if line.trim_ascii().is_empty() => {}
         Line::Whole(line) => messages.push(match parse(line, deepest) {
             Ok(Envelope::Request { id, method, params }) => {
-                Message::Request(id.to_string(), method.into_owned(), params.map(str::to_owned))
+                Message::Request(json(&id), method.into_owned(), params.map(str::to_owned))
             }
             Ok(Envelope::Notification { method, params }) => {
                 Message::Notification(method.into_owned(), params.map(str::to_owned))
             }
-            Ok(Envelope::Result { id, result }) => Message::Reply(id.to_string(), Some(result.to_owned())),
-            Ok(Envelope::Error { id, .. }) => Message::Reply(id.to_string(), None),
+            Ok(Envelope::Result { id, result }) => Message::Reply(json(&id), Some(result.to_owned())),
+            Ok(Envelope::Error { id, .. }) => Message::Reply(json(&id), None),
             Ok(Envelope::Complaint { .. }) => Message::Complaint,
-            Err(malformed) => Message::Malformed(malformed.id.map(|id| id.to_string())),
+            Err(malformed) => Message::Malformed(malformed.id.as_ref().map(json)),
         }),
-        Line::TooLong(sketch) => messages.push(Message::Malformed(sketch.id.map(|id| id.to_string()))),
+        Line::TooLong(sketch) => messages.push(Message::Malformed(sketch.id.as_ref().map(json))),
     };
     for piece in pieces {
         lines.feed(piece, &mut each);
     }
     lines.finish(&mut each);
     messages
+}
+
+/// An id as JSON, whole: how it is displayed is cut, for a log.
+fn json(id: &RequestId) -> String {
+    serde_json::to_string(id).unwrap_or_default()
 }
 
 /// What a stream of server-sent events is read as.
