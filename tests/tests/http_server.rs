@@ -23,6 +23,8 @@ mod handlers;
 mod hanging_up;
 #[path = "http/heads.rs"]
 mod heads;
+#[path = "http/lateness.rs"]
+mod lateness;
 #[path = "http/order.rs"]
 mod order;
 #[path = "http/slow.rs"]
