@@ -4,7 +4,8 @@
 //! that asks the engine again, also when it is dropped, and so may whoever reads reports. Refuses to lose one.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Waker};
 
 use mcp_protocol_machine::protocol::Text;
@@ -15,8 +16,24 @@ use crate::options::Options;
 use crate::report::Report;
 use crate::typed::contained;
 
-/// The waker of one waiting future; none while it waits for nothing.
-type Slot = Mutex<Option<Waker>>;
+/// One waiting future, shared by the future and the lists that it stands in.
+#[derive(Debug, Default)]
+struct Slot(Mutex<Waits>);
+
+/// What a future waits with, and where.
+#[derive(Debug, Default)]
+struct Waits {
+    /// None while it waits for nothing.
+    waker: Option<Waker>,
+    /// The lists that the slot stands in: as many as the future waits for things, which is seldom more than one.
+    lists: Vec<ListNumber>,
+}
+
+impl Slot {
+    fn lock(&self) -> MutexGuard<'_, Waits> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// The place of one waiting future among the tasks that wait. The future owns it and waits in no other: whatever it waits
 /// for, and however often it is polled, there is one waker of it, and none once it is dropped.
@@ -31,38 +48,57 @@ impl Waiter {
     /// Waits no longer; the waker is dropped unlocked.
     pub(super) fn leave(&mut self, effects: &mut Effects) {
         let slot = self.slot.take();
-        if let Some(waker) = slot.and_then(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner).take())
-        {
+        if let Some(waker) = slot.and_then(|slot| slot.lock().waker.take()) {
             effects.drop_waker(waker);
         }
     }
 }
 
-/// The futures that wait for the same thing.
+/// Which list of waiting futures it is, of all in the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ListNumber(u64);
+
+/// The futures that wait for the same thing, first come first.
 ///
-/// Each is in the list once. Those that were dropped are removed before the list grows, so it is never more than twice
-/// as long as the futures that wait.
-#[derive(Debug, Default)]
-pub(crate) struct Waiting(Vec<Weak<Slot>>);
+/// Invariant: a slot that lives stands in `slots` once if its own `lists` name this list, and not at all otherwise. So to
+/// register again takes the same time however many wait. Slots of futures that were dropped are removed before the list
+/// grows, so it is never more than twice as long as the futures that wait.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    number: ListNumber,
+    slots: Vec<Weak<Slot>>,
+}
+
+impl Default for Waiting {
+    fn default() -> Waiting {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Waiting { number: ListNumber(NEXT.fetch_add(1, Ordering::Relaxed)), slots: Vec::new() }
+    }
+}
 
 impl Waiting {
     /// Adds the future at hand, with the waker of the task that polls it now.
     pub(crate) fn register(&mut self, context: &Context<'_>, waiter: &mut Waiter, effects: &mut Effects) {
         let slot = waiter.slot.get_or_insert_with(Arc::default);
-        keep(&mut slot.lock().unwrap_or_else(PoisonError::into_inner), context, effects);
-        if self.0.iter().any(|other| std::ptr::eq(other.as_ptr(), Arc::as_ptr(slot))) {
+        let mut waits = slot.lock();
+        keep(&mut waits.waker, context, effects);
+        if waits.lists.contains(&self.number) {
             return;
         }
-        if self.0.len() == self.0.capacity() {
-            self.0.retain(|other| other.strong_count() > 0);
+        waits.lists.push(self.number);
+        drop(waits);
+        if self.slots.len() == self.slots.capacity() {
+            self.slots.retain(|other| other.strong_count() > 0);
         }
-        self.0.push(Arc::downgrade(slot));
+        self.slots.push(Arc::downgrade(slot));
     }
 
     /// Hands all of them over to be woken.
     pub(crate) fn wake(&mut self, effects: &mut Effects) {
-        for slot in self.0.drain(..).filter_map(|slot| slot.upgrade()) {
-            if let Some(waker) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        for slot in self.slots.drain(..).filter_map(|slot| slot.upgrade()) {
+            let mut waits = slot.lock();
+            waits.lists.retain(|list| *list != self.number);
+            if let Some(waker) = waits.waker.take() {
                 effects.wake(waker);
             }
         }
@@ -70,7 +106,7 @@ impl Waiting {
 
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.slots.len()
     }
 }
 

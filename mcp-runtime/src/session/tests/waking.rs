@@ -139,6 +139,32 @@ fn each_future_that_waits_has_one_place_however_often_it_is_polled() {
     }
 }
 
+/// Looking for each future among all that wait would take these some billion steps.
+#[test]
+fn polling_a_future_again_takes_as_long_with_many_others_as_alone() {
+    let (end, task) = (End::ready_client(Options::default()), Task::default());
+    let mut waiters: Vec<Waiter> = Vec::new();
+    waiters.resize_with(50_000, Waiter::default);
+    for _ in 0..4 {
+        for waiter in &mut waiters {
+            task.poll(1, |context| end.link.with(|engine| waits(engine.poll_incoming(context, waiter))));
+        }
+    }
+    assert_eq!(end.link.with(|engine| engine.longest_waiting()), waiters.len());
+    assert_eq!((task.woken(), task.kept()), (0, waiters.len()));
+    // Who has gone makes room for others, and takes nobody's place with it.
+    waiters.truncate(10);
+    let mut others: Vec<Waiter> = Vec::new();
+    others.resize_with(60_000, Waiter::default);
+    for waiter in waiters.iter_mut().chain(&mut others) {
+        task.poll(2, |context| end.link.with(|engine| waits(engine.poll_incoming(context, waiter))));
+    }
+    assert_eq!(task.kept(), waiters.len() + others.len());
+    end.link.input_ended(crate::driver::End::Eof);
+    end.link.terminated(crate::driver::Outcome::Closed);
+    assert_eq!((task.woken(), task.kept()), (waiters.len() + others.len(), 0), "each is woken once");
+}
+
 #[test]
 fn a_future_that_waits_for_several_things_is_woken_by_each_of_them() {
     let end = End::new(Side::Client, Options::default());
