@@ -91,6 +91,9 @@ pub enum Report {
     },
     /// This side has announced a capability and serves a handler that implements no request which the capability permits:
     /// they are answered with *method not found*. Reported once both have happened, the announcement and `serve`.
+    ///
+    /// A program that takes requests itself, from `incoming().next()` or as a
+    /// [`CheckedSession`](crate::CheckedSession), is not judged: it may handle any of them.
     Unhandled {
         /// The path of the capability, such as `resources.subscribe`.
         capability: String,

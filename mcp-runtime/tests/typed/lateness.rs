@@ -11,7 +11,7 @@ use super::turns::{Agent, Editing, Editor, Following, Idle, Turn, client, server
 
 /// What a side reported.
 #[derive(Clone, Default)]
-struct Reports(Arc<Mutex<Vec<Report>>>);
+pub(super) struct Reports(Arc<Mutex<Vec<Report>>>);
 
 impl Reports {
     fn options(&self) -> Options {
@@ -34,17 +34,17 @@ fn agent() -> (Agent<Idle>, Raw, Reports) {
     (Agent::with_options(wire, reports.options()), editor, reports)
 }
 
-fn editor() -> (Editor<Idle>, Raw, Reports) {
+pub(super) fn editor() -> (Editor<Idle>, Raw, Reports) {
     let (wire, agent) = raw();
     let reports = Reports::default();
     (Editor::with_options(wire, reports.options()), agent, reports)
 }
 
-fn request(id: u32, method: &str, params: Value) -> Value {
+pub(super) fn request(id: u32, method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-fn notification(method: &str, params: Value) -> Value {
+pub(super) fn notification(method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params})
 }
 
@@ -189,11 +189,11 @@ async fn a_value_that_lags_may_still_say_what_its_state_has_and_the_peer_hears_o
     hear(&mut agent, "prompt").await;
 }
 
-fn uri() -> Value {
+pub(super) fn uri() -> Value {
     json!({"uri": "a"})
 }
 
-async fn opened(editor: &Editor<Idle>, agent: &mut Raw) -> client::Document<Editing> {
+pub(super) async fn opened(editor: &Editor<Idle>, agent: &mut Raw) -> client::Document<Editing> {
     let answering = async {
         let asked = hear(agent, "document/open").await;
         agent.say(reply(&asked, json!({}))).await;

@@ -1,14 +1,19 @@
 //! What the peer sent first reaches the program first: handlers, calls, steps, and the end of the session.
 
-use std::sync::Arc;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use mcp_runtime::{Error, Options, Report, RpcError};
 use serde_json::{Value, json};
 
 use super::desk::{Clerk, Open, Visitor, client, server};
+use super::lateness::{editor, notification, opened, request, uri};
 use super::raw::{Raw, raw};
+use super::turns::{self, Editing};
 use super::{open, open_with};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -273,6 +278,36 @@ async fn a_step_is_taken_when_the_handlers_of_what_came_before_have_begun() {
         }
     };
     tokio::join!(says, takes);
+}
+
+/// Looks at a document whose changes no task has taken.
+struct Looks(Arc<Mutex<turns::client::Document<Editing>>>);
+
+impl turns::client::Handler for Looks {
+    async fn look(&self, _: turns::client::Context, _: Value) -> Result<Value, RpcError> {
+        poll_fn(|context| {
+            let mut document = self.0.lock().unwrap();
+            let mut saved = 0;
+            while pin!(document.recv_saved()).poll(context).is_ready() {
+                saved += 1;
+            }
+            Poll::Ready(Ok(json!(saved)))
+        })
+        .await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_a_sub_session_was_sent_stands_in_its_queue_when_a_later_handler_starts() {
+    for round in 1..=50 {
+        let (editor, mut agent, _) = editor();
+        let document = opened(&editor, &mut agent).await;
+        tokio::spawn(editor.incoming().serve(Looks(Arc::new(Mutex::new(document)))));
+        let mut lines = vec![notification("document/saved", uri()).to_string(); round];
+        lines.push(request(7, "look", json!({})).to_string());
+        agent.say_line(lines.join("\n").as_bytes()).await;
+        assert_eq!(agent.hear().await.unwrap()["result"], round);
+    }
 }
 
 /// A child that shakes hands, tells so many times that something has changed, and ends; answered or not.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use crate::mcp_2025_11_25::{Active, McpClient, McpServer, Uninit, client, server};
 use mcp_protocols::types::*;
 use mcp_runtime::transport::duplex;
-use mcp_runtime::{Options, Report, RpcError};
+use mcp_runtime::{Error, Options, Report, RpcError};
 use serde_json::{Value, json};
 
 use super::{everything, guarded, hello, welcome};
@@ -152,6 +152,24 @@ async fn a_handler_that_is_served_before_the_announcement_is_judged_by_that() {
         let serve = |server: &McpServer<_>| drop(tokio::spawn(server.incoming().serve(Nothing)));
         let (_client, _server) = begun(&can, &found, serve).await;
         assert_eq!(take(&found), [lacks("tools", &["tools/list", "tools/call"])]);
+    })
+    .await;
+}
+
+/// Takes every request itself, so it may handle any.
+#[tokio::test]
+async fn a_program_that_takes_its_requests_itself_is_not_judged() {
+    guarded(async {
+        let found = Unhandled::default();
+        let (client, server) = begun(&everything(), &found, |_| {}).await;
+        let incoming = server.incoming();
+        let takes = async {
+            let Some(server::Incoming::ListTools(_, listing)) = incoming.next().await else { panic!() };
+            listing.refuse(RpcError::internal_error("not today")).unwrap();
+        };
+        let (listed, ()) = tokio::join!(client.list_tools(None), takes);
+        assert!(matches!(listed, Err(Error::Refused(error)) if error.message == "not today"));
+        assert_eq!(take(&found), []);
     })
     .await;
 }
