@@ -309,11 +309,10 @@ async fn until_ended(id: u32) {
     }
 }
 
-#[tokio::test]
-async fn what_a_child_has_started_ends_with_it() {
+/// The session of a child that has started a process of its own comes to its end, and so does that process.
+async fn ends_with_its_child(command: &str, times: ShutdownTimes) {
     guarded(async {
-        let times = ShutdownTimes { linger: MOMENT, ..PATIENT };
-        let (script, _) = start(shell("sleep 3600 >/dev/null & echo $!; exec cat"), times);
+        let (script, _) = start(shell(command), times);
         let started = grandchild(&script).await;
         script.finish();
         exited(script.until_terminated().await);
@@ -323,17 +322,16 @@ async fn what_a_child_has_started_ends_with_it() {
 }
 
 #[tokio::test]
+async fn what_a_child_has_started_ends_with_it() {
+    let times = ShutdownTimes { linger: MOMENT, ..PATIENT };
+    ends_with_its_child("sleep 3600 >/dev/null & echo $!; exec cat", times).await;
+}
+
+#[tokio::test]
 async fn what_a_child_has_started_is_killed_where_it_does_not_end() {
-    guarded(async {
-        let times = ShutdownTimes { linger: MOMENT, after_terminate: MOMENT, ..PATIENT };
-        let stubborn = "(trap '' TERM; while :; do sleep 0.01; done) >/dev/null & echo $!; exec cat";
-        let (script, _) = start(shell(stubborn), times);
-        let started = grandchild(&script).await;
-        script.finish();
-        exited(script.until_terminated().await);
-        until_ended(started).await;
-    })
-    .await;
+    let times = ShutdownTimes { linger: MOMENT, after_terminate: MOMENT, ..PATIENT };
+    let stubborn = "(trap '' TERM; while :; do sleep 0.01; done) >/dev/null & echo $!; exec cat";
+    ends_with_its_child(stubborn, times).await;
 }
 
 #[tokio::test]

@@ -6,15 +6,26 @@
 
 #[path = "robustness/choices.rs"]
 mod choices;
+#[path = "http/desk.rs"]
+#[allow(dead_code, reason = "the tests of HTTP use the rest")]
+mod desk;
+#[path = "../../mcp-protocol-compiler/tests/checker/random.rs"]
+#[allow(dead_code, reason = "the checker's oracle uses the rest")]
+mod random;
 #[path = "robustness/readers.rs"]
 mod readers;
 #[path = "robustness/session.rs"]
 mod session;
 #[path = "robustness/streams.rs"]
 mod streams;
+#[path = "http/wire.rs"]
+#[allow(dead_code, reason = "the tests of HTTP use the rest")]
+mod wire;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
+
+use random::Random;
 
 type Target = fn(&[u8]);
 
@@ -33,15 +44,14 @@ fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
 
 /// Random bytes, the same in every run of one seed. Small numbers are as likely as all others together, for they choose.
 fn random(seed: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state >> 24
-    };
-    let length = next() % 512;
-    (0..length).map(|_| if next() % 2 == 0 { (next() % 16) as u8 } else { next() as u8 }).collect()
+    let mut random = Random::new(seed);
+    let length = random.below(512);
+    (0..length)
+        .map(|_| {
+            let bound = if random.percent(50) { 16 } else { 256 };
+            u8::try_from(random.below(bound)).unwrap()
+        })
+        .collect()
 }
 
 fn check(name: &str, target: Target, cases: u64) {

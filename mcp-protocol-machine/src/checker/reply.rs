@@ -10,6 +10,14 @@ use crate::violation::{Violation, ViolationKind};
 
 use super::{Awaiting, Checker, Step, StepKind};
 
+/// A reply that has come, before it is judged as one message or another.
+#[derive(Clone, Copy)]
+struct Heard<'a> {
+    direction: Direction,
+    id: &'a RequestId,
+    ties: Ties<'a>,
+}
+
 impl Checker {
     /// Where the exchange stands that a reply in this direction belongs to.
     pub fn awaiting(&self, direction: Direction, id: &RequestId) -> Awaiting {
@@ -43,25 +51,33 @@ impl Checker {
         message: MessageIndex,
         ties: Ties<'_>,
     ) -> Result<Step, Violation> {
+        self.hear(Heard { direction, id, ties }, Some(message), |checker, heard| {
+            checker.judge_reply(heard, message)
+        })
+    }
+
+    /// Judges a reply; one that is permitted proves what its sender has received.
+    fn hear(
+        &mut self,
+        heard: Heard<'_>,
+        message: Option<MessageIndex>,
+        judge: impl FnOnce(&mut Checker, Heard<'_>) -> Result<Step, Violation>,
+    ) -> Result<Step, Violation> {
         if self.closed {
-            return Ok(Step::plain(StepKind::Closed, message));
+            return Ok(Step { kind: StepKind::Closed, message, copy: None, advice: None });
         }
-        let proof = self.asked(direction.flip()).proof(id);
-        let step = self.judge_reply(direction, id, message, ties)?;
-        self.asked_mut(direction.flip()).prove(proof);
+        let asker = heard.direction.flip();
+        let proof = self.asked(asker).proof(heard.id);
+        let step = judge(self, heard)?;
+        self.asked_mut(asker).prove(proof);
         Ok(step)
     }
 
-    fn judge_reply(
-        &mut self,
-        direction: Direction,
-        id: &RequestId,
-        message: MessageIndex,
-        ties: Ties<'_>,
-    ) -> Result<Step, Violation> {
+    fn judge_reply(&mut self, heard: Heard<'_>, message: MessageIndex) -> Result<Step, Violation> {
+        let Heard { direction, id, ties } = heard;
         let asker = direction.flip();
         let Standing::Running(request, place) = self.asked(asker).standing(id) else {
-            return self.stray(direction, id, Some(message), ties);
+            return self.stray(heard, Some(message));
         };
         let refusal = match self.protocol.message(message).map(|table| table.kind) {
             Some(Kind::Reply { request: answered }) if answered == request => false,
@@ -123,13 +139,7 @@ impl Checker {
         id: &RequestId,
         ties: Ties<'_>,
     ) -> Result<Step, Violation> {
-        if self.closed {
-            return Ok(Step { kind: StepKind::Closed, message: None, copy: None, advice: None });
-        }
-        let proof = self.asked(direction.flip()).proof(id);
-        let step = self.stray(direction, id, None, ties)?;
-        self.asked_mut(direction.flip()).prove(proof);
-        Ok(step)
+        self.hear(Heard { direction, id, ties }, None, |checker, heard| checker.stray(heard, None))
     }
 
     /// The request that a late reply in this direction belongs to, where that reply may carry keys: the request would
@@ -138,13 +148,8 @@ impl Checker {
         self.asked(direction.flip()).opened(id).map(|opened| opened.request)
     }
 
-    fn stray(
-        &mut self,
-        direction: Direction,
-        id: &RequestId,
-        message: Option<MessageIndex>,
-        ties: Ties<'_>,
-    ) -> Result<Step, Violation> {
+    fn stray(&mut self, heard: Heard<'_>, message: Option<MessageIndex>) -> Result<Step, Violation> {
+        let Heard { direction, id, ties } = heard;
         let limits = self.limits;
         let asked = self.asked_mut(direction.flip());
         match asked.standing(id) {

@@ -5,7 +5,13 @@
 #[allow(dead_code, reason = "the other targets use the rest")]
 #[path = "../../../tests/tests/robustness/choices.rs"]
 mod choices;
+#[allow(dead_code, reason = "the tests of HTTP use the rest")]
+#[path = "../../../tests/tests/http/desk.rs"]
+mod desk;
 #[path = "../../../tests/tests/robustness/streams.rs"]
 mod streams;
+#[allow(dead_code, reason = "the tests of HTTP use the rest")]
+#[path = "../../../tests/tests/http/wire.rs"]
+mod wire;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| streams::streams(bytes));

@@ -337,6 +337,10 @@ impl server::Handler for Tools {
         Ok(read(json!({ "tools": [{ "name": "echo", "inputSchema": { "type": "object" } }] })))
     }
 
+    async fn set_level(&self, _: server::Context, _: Value) -> Result<(), RpcError> {
+        Ok(())
+    }
+
     async fn call_tool(
         &self,
         context: server::Context,
@@ -366,6 +370,15 @@ impl server::Handler for Tools {
                     self.gates.hold.acquire().await.unwrap().forget();
                 }
                 Ok(CallToolResult::text("talked"))
+            }
+            // Takes three seconds, and tells so, to whoever still listens.
+            "slow" => {
+                for progress in 1..=3 {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    let report = read(json!({ "progressToken": 0, "progress": progress }));
+                    drop(context.send_progress(report).await);
+                }
+                Ok(CallToolResult::text("slow"))
             }
             "ask" => Ok(CallToolResult::text(asked(&context).await)),
             "hold_and_ask" => {

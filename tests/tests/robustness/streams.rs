@@ -5,17 +5,12 @@
 
 use std::time::Duration;
 
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
-use mcp_protocols::mcp_2025_03_26::{McpServer, server};
-use mcp_protocols::types::{CallToolParams, CallToolResult};
-use mcp_runtime::RpcError;
-use mcp_runtime::transport::http::{HttpServer, HttpSession, ServerOptions};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::choices::Choices;
+use crate::desk::{Desk, call, initialize, initialized};
+use crate::wire::Bytes;
 
 /// How many connections are open at once.
 const CONNECTIONS: usize = 4;
@@ -28,12 +23,9 @@ pub fn streams(input: &[u8]) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(async {
-        let server = HttpServer::new(ServerOptions::default(), |transport| async {
-            let _ended = play(transport).await;
-        });
-        let router = axum::Router::new().route("/mcp", server.method_router());
+        let desk = Desk::start();
         let mut world =
-            World { router, choices: Choices::new(input), open: Vec::new(), sessions: Vec::new() };
+            World { desk: &desk, choices: Choices::new(input), open: Vec::new(), sessions: Vec::new() };
         while !world.choices.is_empty() {
             world.step().await;
         }
@@ -41,52 +33,12 @@ pub fn streams(input: &[u8]) {
         world.serve_well().await;
         // Nobody comes back: the sessions that are left are given up, and their code returns.
         tokio::time::sleep(Duration::from_secs(48 * 60 * 60)).await;
-        assert_eq!(server.sessions(), 0, "sessions are left behind");
+        assert_eq!((desk.server.sessions(), desk.running()), (0, 0), "sessions are left behind");
     });
 }
 
-/// One session, from its beginning to its end.
-async fn play(transport: HttpSession) -> Result<(), Box<dyn std::error::Error>> {
-    let session = McpServer::new(transport);
-    let serving = tokio::spawn(session.incoming().serve(Tools));
-    let (params, session) = session.recv_initialize().await?;
-    let session = session
-        .send_initialize_result(serde_json::from_value(json!({
-            "protocolVersion": "2025-03-26",
-            "serverInfo": { "name": "fuzzed", "version": "1" },
-            "capabilities": { "tools": {} },
-        }))?)
-        .await?;
-    drop(params);
-    let session = session.recv_initialized().await?;
-    session.ended().await;
-    serving.await?;
-    Ok(())
-}
-
-struct Tools;
-
-impl server::Handler for Tools {
-    async fn call_tool(
-        &self,
-        context: server::Context,
-        params: CallToolParams,
-    ) -> Result<CallToolResult, RpcError> {
-        if params.name == "slow" {
-            for progress in 1..=3 {
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                let report = serde_json::from_value(json!({ "progressToken": 1, "progress": progress }));
-                // Who called may have gone.
-                let _sent =
-                    context.send_progress(report.map_err(|_| RpcError::internal_error("no report"))?).await;
-            }
-        }
-        Ok(CallToolResult::text("done"))
-    }
-}
-
 struct World<'a> {
-    router: axum::Router,
+    desk: &'a Desk,
     choices: Choices<'a>,
     open: Vec<Connection>,
     /// The ids of sessions that were seen in answers.
@@ -94,7 +46,7 @@ struct World<'a> {
 }
 
 struct Connection {
-    stream: DuplexStream,
+    stream: Box<dyn Bytes>,
     /// What has come and was not looked at.
     received: Vec<u8>,
     /// Whether only whole requests were written, so that each answer can be held against the rules.
@@ -102,19 +54,13 @@ struct Connection {
 }
 
 impl World<'_> {
-    fn connect(&self) -> Connection {
-        let (near, far) = tokio::io::duplex(8 * 1024);
-        let service = TowerToHyperService::new(self.router.clone());
-        tokio::spawn(async move {
-            // How it ends is for the client to see.
-            drop(http1::Builder::new().serve_connection(TokioIo::new(far), service).await);
-        });
-        Connection { stream: near, received: Vec::new(), orderly: true }
+    async fn connect(&self) -> Connection {
+        Connection { stream: self.desk.wire().await.stream, received: Vec::new(), orderly: true }
     }
 
     async fn step(&mut self) {
         if self.open.len() < CONNECTIONS && (self.open.is_empty() || self.choices.below(4) == 0) {
-            let connection = self.connect();
+            let connection = self.connect().await;
             self.open.push(connection);
         }
         let place = self.choices.below(self.open.len());
@@ -176,18 +122,18 @@ impl World<'_> {
     }
 
     fn body(&mut self) -> String {
-        let id = self.choices.below(16);
+        let id = i64::try_from(self.choices.below(16)).unwrap();
         let message = match self.choices.below(10) {
             0 | 1 => initialize(id),
-            2 => json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
-            3 => call(id, "fast"),
+            2 => initialized(),
+            3 => call(id, "echo"),
             4 => call(id, "slow"),
             5 => json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }),
             6 => {
                 json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } })
             }
             7 => json!({ "jsonrpc": "2.0", "id": id, "result": {} }),
-            8 => json!([call(id, "fast")]),
+            8 => json!([call(id, "echo")]),
             _ => return String::from_utf8_lossy(self.choices.bytes(64)).into_owned(),
         };
         message.to_string()
@@ -239,15 +185,15 @@ impl World<'_> {
             .find_map(|line| line.strip_prefix("mcp-session-id: "))
             .expect("a session has an id");
         let head = format!("mcp-session-id: {id}\r\nmcp-protocol-version: 2025-03-26\r\n");
-        let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let told = initialized();
         let second = self.exchange(&head, &told).await;
         assert!(second.starts_with("HTTP/1.1 202"), "{second}");
         let third = self.exchange(&head, &call(2, "slow")).await;
-        assert!(third.starts_with("HTTP/1.1 200") && third.contains("done"), "{third}");
+        assert!(third.starts_with("HTTP/1.1 200") && third.contains("slow"), "{third}");
     }
 
     async fn exchange(&self, head: &str, message: &Value) -> String {
-        let mut connection = self.connect();
+        let mut connection = self.connect().await;
         let body = message.to_string();
         let request = format!(
             "POST /mcp HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\naccept: application/json, text/event-stream\r\n\
@@ -259,15 +205,4 @@ impl World<'_> {
         connection.stream.read_to_end(&mut answer).await.expect("the server answers");
         String::from_utf8(answer).expect("an answer is text")
     }
-}
-
-fn initialize(id: usize) -> Value {
-    json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": {
-        "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": { "name": "fuzz", "version": "1" },
-    } })
-}
-
-fn call(id: usize, tool: &str) -> Value {
-    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call",
-        "params": { "name": tool, "arguments": {}, "_meta": { "progressToken": 1 } } })
 }

@@ -276,6 +276,11 @@ async fn who_waits_no_longer_may_ask_again() {
     .await;
 }
 
+/// Reports on the request that is being worked on.
+async fn report(context: &server::Context, progress: f64) -> Result<(), Error> {
+    context.send_progress(read(json!({ "progressToken": 0, "progress": progress }))).await
+}
+
 /// A server that reports on its task until the result is fetched.
 struct Reporting;
 
@@ -286,20 +291,18 @@ impl server::Handler for Reporting {
         _: CallToolParams,
         task: server::ServerTask<BeforeToolsTaskCreated>,
     ) {
-        let report =
-            |progress: f64| context.send_progress(read(json!({ "progressToken": 0, "progress": progress })));
-        report(1.0).await.unwrap();
+        report(&context, 1.0).await.unwrap();
         let task = task.send_tools_task_created(created("t")).await.unwrap();
-        report(2.0).await.unwrap();
+        report(&context, 2.0).await.unwrap();
         assert!(
-            matches!(report(2.0).await, Err(Error::Mismatch { .. })),
+            matches!(report(&context, 2.0).await, Err(Error::Mismatch { .. })),
             "it says no more than the one before"
         );
         let (_, task) = task.recv_tasks_result().await.unwrap();
-        report(3.0).await.unwrap();
+        report(&context, 3.0).await.unwrap();
         task.send_task_payload(related("t", &CallToolResult::text("done")).unwrap()).await.unwrap();
         // It is over, and so is what could be reported.
-        report(4.0).await.unwrap();
+        report(&context, 4.0).await.unwrap();
     }
 }
 
@@ -354,15 +357,13 @@ impl server::Handler for Telling {
         _: CallToolParams,
         task: server::ServerTask<BeforeToolsTaskCreated>,
     ) {
-        let report =
-            |progress: f64| context.send_progress(read(json!({ "progressToken": 0, "progress": progress })));
-        report(1.0).await.unwrap();
+        report(&context, 1.0).await.unwrap();
         let mut task = task.send_tools_task_created(created("t")).await.unwrap();
         task.send_task_status(read(state("t", "working"))).await.unwrap();
-        report(2.0).await.unwrap();
+        report(&context, 2.0).await.unwrap();
         task.send_task_status(read(state("t", "input_required"))).await.unwrap();
         let (_, mut task) = task.recv_tasks_result().await.unwrap();
-        report(3.0).await.unwrap();
+        report(&context, 3.0).await.unwrap();
         task.send_task_status(read(state("t", "completed"))).await.unwrap();
         task.send_task_payload(related("t", &CallToolResult::text("done")).unwrap()).await.unwrap();
     }

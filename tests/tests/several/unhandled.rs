@@ -164,7 +164,7 @@ async fn a_program_that_takes_its_requests_itself_is_not_judged() {
         let (client, server) = begun(&everything(), &found, |_| {}).await;
         let incoming = server.incoming();
         let takes = async {
-            let Some(server::Incoming::ListTools(_, listing)) = incoming.next().await else { panic!() };
+            let Some(server::Incoming::ToolsList(_, listing)) = incoming.next().await else { panic!() };
             listing.refuse(RpcError::internal_error("not today")).unwrap();
         };
         let (listed, ()) = tokio::join!(client.list_tools(None), takes);

@@ -1,6 +1,6 @@
 //! The order in which messages reach the program, whoever is polled when.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
@@ -104,11 +104,8 @@ fn play(seed: u64) {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let server = End::ready_server(Options::default().max_handlers(HANDLERS));
     let mut serving = Serving::new(&server);
-    let (mut number, mut waits, mut calls) = (0, Waits::new(), Vec::new());
-    // The steps and the calls of this side, each in a task of its own.
-    let (steps, mut waiter) = (fresh(), Waiter::default());
-    let (mut notes, mut answered) = (BTreeMap::new(), 0);
-    let mut begun = Vec::new();
+    let (mut number, mut waits, mut begun) = (0, Waits::new(), Vec::new());
+    let mut program = Program::new();
     let begins = |serving: &Serving, waits: &Waits, running: usize, number: u64| {
         for (earlier, request) in waits.range(..number) {
             let most = HANDLERS + running;
@@ -132,20 +129,9 @@ fn play(seed: u64) {
                     let payload: u64 = arrived.payload.as_deref().unwrap().trim_matches('"').parse().unwrap();
                     // Another task may run before the handler is polled.
                     if random.below(2) == 0 {
-                        reach(
-                            &server,
-                            &steps,
-                            &mut waiter,
-                            &mut notes,
-                            &mut calls,
-                            &mut answered,
-                            |number, running| {
-                                begins(&serving, &waits, running, number);
-                            },
-                        );
+                        program.reach(&server, |number, running| begins(&serving, &waits, running, number));
                     }
-                    let running = calls.iter().filter(|(_, _, came)| *came == 0).count();
-                    begins(&serving, &waits, running, payload);
+                    begins(&serving, &waits, program.running(), payload);
                     assert!(waits.remove(&payload).is_some());
                     let ends = random.below(3) > 0;
                     match arrived.id {
@@ -177,17 +163,7 @@ fn play(seed: u64) {
                 }
                 serving.task.woken.store(true, Ordering::SeqCst);
             }
-            4 | 5 => reach(
-                &server,
-                &steps,
-                &mut waiter,
-                &mut notes,
-                &mut calls,
-                &mut answered,
-                |number, running| {
-                    begins(&serving, &waits, running, number);
-                },
-            ),
+            4 | 5 => program.reach(&server, |number, running| begins(&serving, &waits, running, number)),
             6 => {
                 number += 1;
                 waits.insert(number, false);
@@ -201,17 +177,17 @@ fn play(seed: u64) {
             }
             8 => {
                 number += 1;
-                notes.insert(number, ());
+                program.notes.insert(number);
                 let note = json!({"jsonrpc":"2.0","method":"note","params":number.to_string()});
                 server.feed(&note.to_string());
             }
-            9 => match calls.iter_mut().find(|(_, _, came)| *came == 0) {
+            9 => match program.calls.iter_mut().find(|(_, _, came)| *came == 0) {
                 Some((id, _, came)) if random.below(2) == 0 => {
                     number += 1;
                     *came = number;
                     server.feed(&json!({"jsonrpc":"2.0","id":*id,"result":true}).to_string());
                 }
-                _ => calls.push((server.call(APPROVE, "\"?\""), fresh(), 0)),
+                _ => program.calls.push((server.call(APPROVE, "\"?\""), fresh(), 0)),
             },
             _ => {}
         }
@@ -224,56 +200,64 @@ fn play(seed: u64) {
             waits.remove(&arrived.payload.as_deref().unwrap().trim_matches('"').parse().unwrap());
         }
     }
-    reach(&server, &steps, &mut waiter, &mut notes, &mut calls, &mut answered, |number, _| {
-        assert!(waits.range(..number).next().is_none());
-    });
-    assert!(waits.is_empty() && notes.is_empty(), "seed {seed}: {waits:?} {notes:?}");
-    assert!(calls.iter().all(|(_, _, came)| *came == 0), "seed {seed}: a call was not woken");
+    program.reach(&server, |number, _| assert!(waits.range(..number).next().is_none()));
+    assert!(waits.is_empty() && program.notes.is_empty(), "seed {seed}: {waits:?} {:?}", program.notes);
+    assert_eq!(program.running(), program.calls.len(), "seed {seed}: a call was not woken");
 }
 
-/// Takes what steps and calls may take, if their tasks were woken.
-fn reach(
-    server: &End,
-    steps: &Arc<Task>,
-    waiter: &mut Waiter,
-    notes: &mut BTreeMap<u64, ()>,
-    calls: &mut Vec<(i64, Arc<Task>, u64)>,
-    answered: &mut usize,
-    reached: impl Fn(u64, usize),
-) {
-    let running = calls.iter().filter(|(_, _, came)| *came == 0).count();
-    if steps.woken.swap(false, Ordering::SeqCst) {
-        let waker = Waker::from(Arc::clone(steps));
-        let context = Context::from_waker(&waker);
-        while let Poll::Ready(input) =
-            server.link.with(|engine| engine.poll_linear(&context, waiter, |_| Verdict::Take))
-        {
-            let crate::session::Body::Payload(Some(text)) = input.unwrap().unwrap().body else { panic!() };
-            let number = text.trim_matches('"').parse().unwrap();
-            reached(number, running);
-            assert_eq!(
-                notes.first_key_value().map(|(first, ())| *first),
-                Some(number),
-                "steps have their order"
-            );
-            notes.remove(&number);
-        }
+/// The steps and the calls of this side, each in a task of its own.
+struct Program {
+    steps: Arc<Task>,
+    waiter: Waiter,
+    /// What was sent to the linear channel and was not taken.
+    notes: BTreeSet<u64>,
+    /// Calls by their ids, with the number of the reply; 0 while there is none.
+    calls: Vec<(i64, Arc<Task>, u64)>,
+}
+
+impl Program {
+    fn new() -> Program {
+        Program { steps: fresh(), waiter: Waiter::default(), notes: BTreeSet::new(), calls: Vec::new() }
     }
-    calls.retain(|(id, task, came)| {
-        if !task.woken.swap(false, Ordering::SeqCst) {
-            return true;
-        }
-        let waker = Waker::from(Arc::clone(task));
-        match server.link.with(|engine| engine.poll_call(&Context::from_waker(&waker), *id)) {
-            Poll::Pending => true,
-            Poll::Ready(sent) => {
-                assert!(matches!(sent, Sent::Done(Ok(_))));
-                reached(*came, running);
-                *answered += 1;
-                false
+
+    /// How many calls have no reply.
+    fn running(&self) -> usize {
+        self.calls.iter().filter(|(_, _, came)| *came == 0).count()
+    }
+
+    /// Takes what steps and calls may take, if their tasks were woken. `reached` is told of each, and how many calls are
+    /// running.
+    fn reach(&mut self, server: &End, reached: impl Fn(u64, usize)) {
+        let running = self.running();
+        if self.steps.woken.swap(false, Ordering::SeqCst) {
+            let waker = Waker::from(Arc::clone(&self.steps));
+            let context = Context::from_waker(&waker);
+            while let Poll::Ready(input) =
+                server.link.with(|engine| engine.poll_linear(&context, &mut self.waiter, |_| Verdict::Take))
+            {
+                let crate::session::Body::Payload(Some(text)) = input.unwrap().unwrap().body else {
+                    panic!()
+                };
+                let number = text.trim_matches('"').parse().unwrap();
+                reached(number, running);
+                assert_eq!(self.notes.pop_first(), Some(number), "steps have their order");
             }
         }
-    });
+        self.calls.retain(|(id, task, came)| {
+            if !task.woken.swap(false, Ordering::SeqCst) {
+                return true;
+            }
+            let waker = Waker::from(Arc::clone(task));
+            match server.link.with(|engine| engine.poll_call(&Context::from_waker(&waker), *id)) {
+                Poll::Pending => true,
+                Poll::Ready(sent) => {
+                    assert!(matches!(sent, Sent::Done(Ok(_))));
+                    reached(*came, running);
+                    false
+                }
+            }
+        });
+    }
 }
 
 #[test]
