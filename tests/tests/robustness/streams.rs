@@ -15,7 +15,8 @@ use crate::wire::Bytes;
 /// How many connections are open at once.
 const CONNECTIONS: usize = 4;
 /// What a server may answer. An error of the server's own is none of it, but for *busy*.
-const STATUSES: [u16; 16] = [100, 200, 202, 204, 400, 403, 404, 405, 406, 408, 409, 413, 415, 429, 431, 503];
+const STATUSES: [u16; 17] =
+    [100, 200, 202, 204, 400, 403, 404, 405, 406, 408, 409, 410, 413, 415, 429, 431, 503];
 
 /// What a server says: it answers what it was asked or says why not, lives on whatever a client does, and keeps nothing of
 /// a client that has gone.

@@ -52,7 +52,8 @@ impl Events {
 
     /// Takes the next piece and hands the data of each event that it completes to `each`.
     pub(crate) fn feed(&mut self, mut bytes: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), TooLong> {
-        if std::mem::take(&mut self.returned) {
+        // A piece may be empty, and then says nothing of what follows the carriage return.
+        if !bytes.is_empty() && std::mem::take(&mut self.returned) {
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
         }
         while let Some(end) = memchr2(b'\n', b'\r', bytes) {
@@ -153,6 +154,16 @@ mod tests {
         for piece in 1..text.len() {
             assert_eq!(read(text, piece), whole, "pieces of {piece}");
         }
+    }
+
+    #[test]
+    fn an_empty_piece_parts_no_end_of_line() {
+        let mut events = Events::new(1000);
+        let mut seen = Vec::new();
+        for piece in ["data: a\r", "", "\ndata: b\n\n"] {
+            events.feed(piece.as_bytes(), |data| seen.push(data.to_vec())).unwrap();
+        }
+        assert_eq!(seen, [b"a\nb"]);
     }
 
     #[test]
