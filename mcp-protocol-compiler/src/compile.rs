@@ -14,6 +14,7 @@ use crate::checks::{
     alternatives, announcements, channels, declarations, gates, names, other_side, replies, unused,
 };
 use crate::diagnostic::{Diagnostic, Severity, findings, repeats};
+use crate::edits;
 use crate::generate::stubs::Outline;
 use crate::lexer;
 use crate::parser;
@@ -69,8 +70,9 @@ pub fn compile(entry: &Path, read: load::Read<'_>) -> io::Result<Compilation> {
 
 /// Compiles as [`compile`] does, with settings.
 pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> io::Result<Compilation> {
-    let (mut compilation, resolution) = compile_once(entry, read, settings)?;
+    let (mut compilation, resolution, files) = compile_once(entry, read, settings)?;
     let Compilation { sources, diagnostics, .. } = &mut compilation;
+    edits::place(diagnostics, &files, sources, &resolution);
     tried::keep_what_mends(diagnostics, sources, &resolution, |suggestion| {
         let mut read = |path: &Path| {
             let file = sources.files().find(|file| sources.path(*file) == path);
@@ -78,7 +80,7 @@ pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> i
             Ok(suggestion.apply(file, sources.text(file)).into_bytes())
         };
         // The first file was read before, and is read again from what is in memory.
-        compile_once(entry, &mut read, settings).ok().map(|(again, _)| again.diagnostics)
+        compile_once(entry, &mut read, settings).ok().map(|(again, ..)| again.diagnostics)
     });
     findings::limit(&mut compilation.diagnostics);
     Ok(compilation)
@@ -89,7 +91,7 @@ fn compile_once(
     entry: &Path,
     read: load::Read<'_>,
     settings: Settings,
-) -> io::Result<(Compilation, Resolution)> {
+) -> io::Result<(Compilation, Resolution, Vec<load::LoadedFile>)> {
     let mut sources = SourceMap::new();
     let mut diagnostics = Vec::new();
     let files = load::load(entry, read, &mut sources, &mut diagnostics)?;
@@ -125,7 +127,7 @@ fn compile_once(
     let failed = has_errors(&diagnostics);
     let outline = outline(&resolution);
     let compilation = Compilation { sources, diagnostics, protocol: protocol.filter(|_| !failed), outline };
-    Ok((compilation, resolution))
+    Ok((compilation, resolution, files))
 }
 
 fn has_errors(diagnostics: &[Diagnostic]) -> bool {

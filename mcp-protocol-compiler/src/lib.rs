@@ -11,6 +11,7 @@ mod compile;
 pub mod diagnostic;
 pub mod diagram;
 pub mod dual;
+mod edits;
 pub mod explain;
 pub mod format;
 pub mod generate;

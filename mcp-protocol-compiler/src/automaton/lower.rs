@@ -170,7 +170,7 @@ impl<'a> Lowering<'a> {
         if let Some((first, rest)) = choice.operators.split_first()
             && let Some(other) = rest.iter().find(|other| other.0 != first.0)
         {
-            self.diagnostics.push(choices::two_operators(first.1, other.1));
+            self.diagnostics.push(choices::two_operators(*first, other.1));
         }
         let mut branches: Vec<Branch> =
             choice.branches.iter().map(|branch| self.sequence(branch, view, scope)).collect();

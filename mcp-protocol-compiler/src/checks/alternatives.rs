@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use mcp_protocol_machine::protocol::{Kind, MessageIndex, Payload, Text};
 
 use crate::checks::declarations::list;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Change, Code, Diagnostic, Edit};
 use crate::resolve::{Declarations, Message, PayloadType};
 use crate::source::Span;
 
@@ -82,7 +82,10 @@ fn nothing_to_look_in(message: &Message) -> Option<Diagnostic> {
     Some(
         Diagnostic::error(NOT_TOLD_APART, message.span, format!("`{name}` can never be read"))
             .label(format!("carries nothing in which `{condition}` could be looked for"))
-            .help(format!("declare what it carries: `{name} (Type)`, or `{name} (_)` for any JSON")),
+            .changes(
+                format!("declare what it carries: `{name} (_)` for any JSON, or `{name} (Type)`"),
+                [Change::Payload(name.to_string())],
+            ),
     )
 }
 
@@ -107,18 +110,27 @@ fn same_condition(message: &Message, first: &Message) -> Diagnostic {
         Some(condition) => diagnostic
             .label(format!("`{condition}` again"))
             .also(first.span, format!("`{condition}` first"))
-            .help("give them different conditions, or make them one reply"),
+            .changes(
+                format!(
+                    "give them different conditions, for instance `{} … if other`, or make them one reply",
+                    names.1
+                ),
+                [Change::Condition(message.span, " if other".to_owned())],
+            ),
         None => diagnostic
             .label("comes without a condition, too")
             .also(first.span, "comes without a condition")
             .with_note(
                 "one alternative may have no condition: it stands for every result that fits no other one",
             )
-            .help(format!(
-                "write `{0}{1} if field`, with a field of the result that only `{0}` has",
-                names.1,
-                payload(message)
-            )),
+            .changes(
+                format!(
+                    "write `{0}{1} if field`, with a field of the result that only `{0}` has",
+                    names.1,
+                    payload(message)
+                ),
+                [Change::Condition(message.span, " if field".to_owned())],
+            ),
     }
 }
 
@@ -141,7 +153,7 @@ fn never_read(message: &Message, first: &Message) -> Diagnostic {
         .label(format!("whatever fits {} fits {}, too", condition(message), condition(first)))
         .also(first.span, format!("`{before}` comes first"))
         .with_note("of the alternatives whose condition holds the first one declared is read")
-        .help(format!("declare `{name}` before `{before}`"))
+        .changes(format!("declare `{name}` before `{before}`"), [Change::Before(message.span, first.span)])
 }
 
 /// The runtime answers with an empty result, which must be one of the alternatives.
@@ -161,7 +173,10 @@ fn answered(declarations: &Declarations, request: MessageIndex, message: &Messag
         )
         .label("an empty result fits no condition")
         .also(message.span, "this request is `answered`")
-        .help("declare a reply without a condition, or remove `answered`"),
+        .changes(
+            "remove `answered`, or declare a reply without a condition",
+            [Change::DeleteModifier(message.span, "answered")],
+        ),
     )
 }
 
@@ -182,8 +197,11 @@ pub fn not_accepted(
     )
     .label(format!("only {} {} accepted", list(accepted), if accepted.len() == 1 { "is" } else { "are" }))
     .also(declared, "this may come, too")
-    .help(format!(
-        "write `?reply . …`, which is every reply, or a branch for each: `( {} )`",
-        branches.join(" & ")
-    ))
+    .suggest(
+        format!(
+            "write `?reply . …`, which is every reply, or a branch for each: `( {} )`",
+            branches.join(" & ")
+        ),
+        [Edit::replace(at, "?reply")],
+    )
 }

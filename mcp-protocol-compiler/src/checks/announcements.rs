@@ -10,8 +10,9 @@ use crate::Compiled;
 use crate::ast::JsonPath;
 use crate::automaton::Automaton;
 use crate::checks::declarations::side_word;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Change, Code, Diagnostic, Edit};
 use crate::resolve::{Message, path};
+use crate::source::Span;
 use crate::suggest::nearest;
 
 /// A capability of a side that announces none.
@@ -27,13 +28,17 @@ pub fn default_of_nothing(default: &JsonPath, part: Option<&Path>) -> Diagnostic
     let message = format!("`{written}` is part of no other capability");
     Diagnostic::error(BAD_DEFAULT, default.span, message)
         .label("a default is what another capability stands for that has nothing in it")
-        .help(format!("write `default {example}`, or delete the default"))
+        .suggest(
+            format!("write `default {example}`, or delete the default"),
+            [Edit::replace(default.span, example.clone())],
+        )
 }
 
 /// The same default once more.
 pub fn default_twice(default: &JsonPath, path: &Path) -> Diagnostic {
     let message = format!("`{}` is a default twice", dotted(path));
-    Diagnostic::error(BAD_DEFAULT, default.span, message).help("delete one of the two")
+    Diagnostic::error(BAD_DEFAULT, default.span, message)
+        .changes("delete one of the two", [Change::DeleteDefault(default.span)])
 }
 
 /// A default that no message requires. `inner` is the path without its first key, if that is required; `parts` are
@@ -50,13 +55,16 @@ pub fn default_not_required<'p>(
     let finding = Diagnostic::error(BAD_DEFAULT, default.span, message).label("this default changes nothing");
     if let Some(inner) = inner {
         let help = format!("write `default {}`: whose it is stands behind `capabilities`", dotted(inner));
-        return finding.help(help);
+        return finding.suggest(help, [Edit::replace(default.span, dotted(inner))]);
     }
     let parts: Vec<String> = parts.map(dotted).collect();
-    finding.help(match nearest(&written, parts.iter().map(String::as_str)) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("delete it, or write `requires {word}.{written}` behind a message"),
-    })
+    match nearest(&written, parts.iter().map(String::as_str)) {
+        Some(near) => finding.suggest(format!("did you mean `{near}`?"), [Edit::replace(default.span, near)]),
+        None => finding.changes(
+            format!("delete it, or write `requires {word}.{written}` behind a message"),
+            [Change::DeleteDefault(default.span)],
+        ),
+    }
 }
 
 /// Looks at every message that a role can send or receive; what stands in no session type is nobody's concern.
@@ -79,7 +87,10 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
         let path = declarations.gates.get(usize::from(gate.0)).map(ToString::to_string).unwrap_or_default();
         if let Some(message) = declarations.message(message) {
             let likely = likely(compiled, holder);
-            diagnostics.push(never_announced(message, holder, &path, likely));
+            let gates = message.table.requires.iter().zip(&message.requires);
+            let place =
+                gates.filter(|(requirement, _)| requirement.gate == gate).map(|(_, place)| *place).next();
+            diagnostics.push(never_announced(message, holder, (&path, place.unwrap_or_default()), likely));
         }
     }
     diagnostics
@@ -98,7 +109,12 @@ pub(super) fn holder(automaton: &Automaton, direction: Direction, holder: Holder
     }
 }
 
-fn never_announced(message: &Message, holder: Side, path: &str, likely: Option<&str>) -> Diagnostic {
+fn never_announced(
+    message: &Message,
+    holder: Side,
+    (path, at): (&str, Span),
+    likely: Option<&str>,
+) -> Diagnostic {
     let word = side_word(holder);
     Diagnostic::error(
         NEVER_ANNOUNCED,
@@ -109,15 +125,23 @@ fn never_announced(message: &Message, holder: Side, path: &str, likely: Option<&
         ),
     )
     .label("this gate would stay closed for ever")
-    .help(match likely {
-        Some(likely) => format!(
-            "say where the {word} announces it, for instance `capabilities {word} = {likely}.capabilities`"
-        ),
-        None => format!(
-            "have the {word} send a message that announces it before, and say where: `capabilities {word} = \
-             Message.capabilities`"
-        ),
-    })
+    .changes(
+        match likely {
+            Some(likely) => format!(
+                "say where the {word} announces it, for instance `capabilities {word} = {likely}.capabilities`"
+            ),
+            None => format!(
+                "give the gate up, or have the {word} send a message that announces it before, and say where: \
+                 `capabilities {word} = Message.capabilities`"
+            ),
+        },
+        [match likely {
+            Some(likely) => {
+                Change::Item(format!("capabilities {word} = {likely}.capabilities"))
+            }
+            None => Edit::delete(at).into(),
+        }],
+    )
 }
 
 /// The first message with a payload that a side sends in a session whose gates are all closed.

@@ -1,6 +1,6 @@
 //! Channels side by side, and the bodies of `*`.
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Change, Code, Diagnostic, Edit};
 use crate::source::Span;
 
 /// Two channels that share a message.
@@ -24,26 +24,49 @@ pub fn overlap(action: &str, first: Span, second: Span) -> Diagnostic {
         Some(name) => ("send", name),
         None => ("receive", action.trim_start_matches('?')),
     };
-    Diagnostic::error(OVERLAP, second, format!("two channels side by side both {does} `{name}`"))
+    let found = Diagnostic::error(OVERLAP, second, format!("two channels side by side both {does} `{name}`"))
         .label("here in one channel")
         .also(first, "and here in another")
-        .with_note("a message must show by its name which channel it belongs to")
-        .help(format!("keep `{action}` in one of the two, or declare another message for the other"))
+        .with_note("a message must show by its name which channel it belongs to");
+    if first == second {
+        return found
+            .changes("delete one of the two channels: both are this one", [Change::DeleteTwin(second)])
+            .otherwise(format!(
+                "keep `{action}` in one of the two, or declare another message for the other"
+            ));
+    }
+    found
+        .changes(
+            format!("use another message in one of the two: declare `Other{name}`, with a method of its own, and write it here"),
+            [Change::OtherMessage { at: second, name: name.to_owned(), all: true }],
+        )
+        .otherwise(format!("keep `{action}` in one of the two, or declare another message for the other"))
 }
 
 /// `*( ?Result . … )`
 pub fn body_starts_with_reply(span: Span, action: &str, request: Option<&str>) -> Diagnostic {
+    let ask = if action.starts_with('!') { "?Ask" } else { "!Ask" };
+    let mut changes = vec![Edit::before(span, format!("{} . ", request.unwrap_or(ask))).into()];
+    if request.is_none() {
+        let item = "request Ask \"ask\" -> AskResult".to_owned();
+        changes.push(Change::Declare { name: "Ask".to_owned(), item });
+    }
     Diagnostic::error(
         BODY_STARTS_WITH_REPLY,
         span,
         format!("a copy of this `*` would start with the reply `{action}`"),
     )
     .label("no request is open yet")
-    .help(match request {
-        Some(request) => format!("start with the request: `*( {request} . {action} . … )`"),
-        None => "start the body with the request, `*( !Request . ?reply . End )`, or with a notification"
-            .to_owned(),
-    })
+    .changes(
+        match request {
+            Some(request) => format!("start with the request: `{request} . {action}`"),
+            None => format!(
+                "start with its request, `{ask} . {action}`, where `Ask` is one of yours or a new `request Ask \"ask\" -> \
+                 AskResult`"
+            ),
+        },
+        changes,
+    )
 }
 
 /// `*( !A . S ⊕ End )`, `*End`
@@ -51,14 +74,15 @@ pub fn body_may_be_empty(span: Span) -> Diagnostic {
     Diagnostic::error(BODY_MAY_BE_EMPTY, span, "a copy of this `*` may do nothing at all")
         .label("this `End` has no event")
         .with_note("`*` already says any number of copies, none included")
-        .help("leave the bare `End` branch out")
+        .changes("leave the bare `End` out", [Change::DeleteBranch(span)])
 }
 
 /// `*( (A, B) )`
 pub fn channels_in_body(span: Span) -> Diagnostic {
     Diagnostic::error(CHANNELS_IN_BODY, span, "the body of a `*` starts channels of its own")
         .label("a copy is one channel")
-        .help("write the channels beside one another, `*( … ), *( … )`")
+        .changes("give each channel a `*` of its own: `( *( … ), *( … ) )`", [Change::Distribute(span)])
+        .otherwise("let what follows here be one channel, or give each channel a `*` of its own: `( *( … ), *( … ) )`")
 }
 
 /// `*( !A . rec w . ( ?B . w & !C . End ) )` where something could end without a word.
@@ -66,7 +90,8 @@ pub fn body_may_stop(span: Span) -> Diagnostic {
     Diagnostic::error(BODY_MAY_BE_EMPTY, span, "a copy of this `*` may stop without a message")
         .label("one of the branches here is a bare `End`")
         .with_note("the sides tell that a copy is over by its last message")
-        .help("leave the bare `End` branch out, or give it a message of its own")
+        .changes("leave the bare `End` branch out", [Change::DeleteEnd(span)])
+        .otherwise("give the bare `End` branch a message of its own")
 }
 
 /// `*( !A . ?reply . ?B . End )` where B carries no key that A or its reply carries, too.
@@ -99,32 +124,58 @@ pub fn untied_step(
         "a reply is tied by its id; any other later step of a `*` by a key that an earlier step carries, too",
     );
     match held {
-        [] => found.help(format!(
-            "declare a key that the first step and the later ones carry: `key name = {}.path | {}.path`",
-            first.map_or("First", |(opener, _)| opener),
-            names.join(".path | ")
-        )),
-        [first, ..] => found.help(format!(
-            "say where it carries the key: `key {first} = … | {}.path`",
-            names.join(".path | ")
-        )),
+        [] => {
+            let opener = first.map_or("First", |(opener, _)| opener);
+            let item = format!("key shared = {opener}.id | {}.id", names.join(".id | "));
+            let text = format!(
+                "declare a key that the first step and the later ones carry, each with the path of its field: `{item}`"
+            );
+            let payloads = names.iter().chain([&opener]).map(|name| Change::Payload((*name).to_owned()));
+            let declare = Change::Declare { name: "shared".to_owned(), item: item.clone() };
+            found.changes(text, payloads.chain([declare]))
+        }
+        [first, ..] => {
+            let payloads = names.iter().map(|name| Change::Payload((*name).to_owned()));
+            let field = Change::KeyFields {
+                key: (*first).to_owned(),
+                messages: names.iter().map(|name| (*name).to_owned()).collect(),
+            };
+            found.changes(
+                format!(
+                    "say where it carries the key, for instance `key {first} = … | {}.{{path}}`",
+                    names.join(".{path} | ")
+                ),
+                payloads.chain([field]),
+            )
+        }
     }
 }
 
 /// `*( !A . ?reply . !A . … )` where it could be either; `key` is the one that, were it open, would make the
 /// difference.
 pub fn step_opens_too(span: Span, action: &str, first: Span, key: Option<&str>) -> Diagnostic {
+    let name = action.trim_start_matches(['!', '?']);
     let found =
         Diagnostic::error(UNTIED_STEP, span, format!("`{action}` goes on with a copy, and opens one"))
             .label("goes on with a copy here")
             .also(first, "opens a copy here");
     match key {
-        Some(key) => found.help(format!("if it may come where nothing runs, say `open key {key} = …`")),
+        Some(key) => found.changes(
+            format!("if it may come where no copy runs, say `open key {key} = …`"),
+            [Change::OpenKey(key.to_owned())],
+        ),
         None => found
             .with_note(
                 "the peer may just have ended the copy here, and would take it for the start of another",
             )
-            .help("use a message of its own for one of them"),
+            .changes(
+                format!(
+                    "use another message for the later step: declare `Other{name}`, with a method of its own, and write it \
+                     here"
+                ),
+                [Change::OtherMessage { at: span, name: name.to_owned(), all: false }],
+            )
+            .otherwise("use a message of its own for one of them"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Choices: one operator at a level, branches that start with different actions, and somebody to choose.
 
 use crate::ast::Operator;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Change, Code, Diagnostic};
 use crate::source::Span;
 
 /// `⊕` and `&` at one level.
@@ -14,12 +14,27 @@ pub const SAME_FIRST_ACTION: Code = Code("S0213");
 pub const AGAINST_OPERATOR: Code = Code("S0214");
 
 /// `!A . S ⊕ ?B . T & ?C . U`
-pub fn two_operators(first: Span, other: Span) -> Diagnostic {
+pub fn two_operators((operator, first): (Operator, Span), other: Span) -> Diagnostic {
+    let (sign, other_sign) = match operator {
+        Operator::Internal => ("⊕", "&"),
+        Operator::External => ("&", "⊕"),
+    };
     Diagnostic::error(TWO_OPERATORS, other, "`⊕` and `&` stand at one level")
         .label("this operator differs")
         .also(first, "from this one")
         .with_note("`⊕` says that this role chooses, `&` that the peer does; a branch that starts with a message belongs to its sender under either")
-        .help("use one operator throughout, or put the inner choice in parentheses")
+        .changes(
+            format!("write `{sign}` in place of `{other_sign}`, or put one of the choices in parentheses"),
+            [Change::Operators(first, sign)],
+        )
+}
+
+/// The operator that could stand for a comma.
+pub fn sign(chooser: Option<Operator>) -> &'static str {
+    match chooser {
+        Some(Operator::External) => "&",
+        Some(Operator::Internal) | None => "⊕",
+    }
 }
 
 /// How to choose among what stands between commas, if `chooser` is who acts first.
@@ -37,7 +52,14 @@ pub fn in_place_of_comma(chooser: Option<Operator>) -> &'static str {
 pub fn no_first_action(span: Span, what: &str) -> Diagnostic {
     Diagnostic::error(NO_FIRST_ACTION, span, format!("this branch starts with {what}, not with an action"))
         .label("nobody could tell when it is taken")
-        .help("start the branch with a message, `!M . …` or `?M . …`")
+        .changes(
+            "start the branch with a message, `!Begin . …`, where `Begin` is one of yours or a new `notification Begin \
+             \"begin\"`",
+            [
+                Change::Declare { name: "Begin".to_owned(), item: "notification Begin \"begin\"".to_owned() },
+                Change::InFront(span, "!Begin . ".to_owned()),
+            ],
+        )
 }
 
 /// Two branches `!M`.
@@ -48,24 +70,34 @@ pub fn same_first_action(action: &str, again: Span, first: Span) -> Diagnostic {
     if again == first {
         return diagnostic.help("what stands here is a branch of one choice twice: let it be one branch");
     }
-    diagnostic.also(first, "the other one").help(format!(
-        "join them: `{action} . ( … ⊕ … )` with what differs behind the message, or use another message"
-    ))
+    diagnostic
+        .also(first, "the other one")
+        .changes(
+            format!("join them into one branch, `{action} . ( … )`, with what differs in the parentheses"),
+            [Change::Join(first, again)],
+        )
+        .otherwise(format!(
+            "join them into one branch, `{action} . ( … )`, with what differs in the parentheses, or use another message"
+        ))
 }
 
 /// `?A . S ⊕ ?B . T`
 pub fn against_operator(operator: Operator, span: Span) -> Diagnostic {
-    let (message, label, help) = match operator {
+    let (message, label, help, sign) = match operator {
         Operator::Internal => (
             "`⊕` lets this role choose, but every branch starts with a message from the peer",
             "the peer chooses here",
             "write `&` between the branches, or `!` where this role sends",
+            "&",
         ),
         Operator::External => (
             "`&` lets the peer choose, but every branch starts with a message to the peer",
             "this role chooses here",
             "write `⊕` (or `(+)`) between the branches, or `?` where the peer sends",
+            "⊕",
         ),
     };
-    Diagnostic::error(AGAINST_OPERATOR, span, message).label(label).help(help)
+    Diagnostic::error(AGAINST_OPERATOR, span, message)
+        .label(label)
+        .changes(help, [Change::Operators(span, sign)])
 }

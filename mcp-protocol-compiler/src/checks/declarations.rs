@@ -3,7 +3,7 @@
 use mcp_protocol_machine::protocol::Kind;
 
 use crate::ast::{GroupMember, Name, RustPath};
-use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::diagnostic::{Change, Code, Diagnostic, Edit};
 use crate::resolve::{Message, Resolution, Role};
 use crate::source::Span;
 use crate::suggest::nearest;
@@ -40,30 +40,37 @@ pub fn undefined_message(name: &Name, resolution: &Resolution) -> Diagnostic {
     )
     .label("not declared");
     if !resolution.may_guess() {
-        return diagnostic.help("declare it, or write the name of a message that is declared");
+        return declare_message(diagnostic, &name.text);
     }
     let known = resolution.names.keys().map(String::as_str);
     if resolution.definitions.iter().any(|definition| definition.name.text == name.text) {
-        return diagnostic.help(format!(
-            "`{0}` is a definition: write `{0}` without `!` or `?` to go on as it",
-            name.text
-        ));
+        return diagnostic.changes(
+            format!("`{0}` is a definition: write `{0}` without `!` or `?`, and nothing behind it, to go on as it", name.text),
+            [Change::ReplaceRest(name.span, name.text.clone())],
+        );
     }
     if matches!(name.text.as_str(), "Error" | "Err" | "Refusal" | "Refused") {
         let refusal = |message: &&Message| matches!(message.table.kind, Kind::Refusal { .. });
         if let Some(refusal) = resolution.declarations.messages.iter().find(refusal) {
             let example = &refusal.table.name;
-            return diagnostic
-                .help(format!("an error reply has its request's name in front, for instance `{example}`"));
+            return diagnostic.suggest(
+                format!("an error reply has its request's name in front, for instance `{example}`"),
+                [Edit::replace(name.span, example.to_string())],
+            );
         }
     }
     match nearest(&name.text, sorted(known)) {
         Some(near) => did_you_mean(diagnostic, name.span, near),
-        None => diagnostic.help(format!(
-            "declare it: `notification {0} \"its/method\"` or `request {0} \"its/method\" -> {0}Result`",
-            name.text
-        )),
+        None => declare_message(diagnostic, &name.text),
     }
+}
+
+/// The declaration that a message may get.
+fn declare_message(diagnostic: Diagnostic, name: &str) -> Diagnostic {
+    diagnostic.changes(
+        format!("declare it: `notification {name} \"its/method\"`, or `request {name} \"its/method\" -> {name}Result`"),
+        [Change::Item(format!("notification {name} \"its/method\""))],
+    )
 }
 
 /// A name where a definition is expected.
@@ -80,13 +87,16 @@ pub fn undefined_definition(name: &Name, resolution: &Resolution, variables: Opt
     )
     .label("not defined");
     if !resolution.may_guess() {
-        return diagnostic.help("define it, or write the name of a definition");
+        return define(diagnostic, &name.text);
     }
     if resolution.names.contains_key(&name.text) {
-        return diagnostic.help(format!(
-            "`{0}` is a message: write `!{0} . …` to send it or `?{0} . …` to receive it",
-            name.text
-        ));
+        return diagnostic.suggest(
+            format!(
+                "`{0}` is a message: write `!{0} . End` to send it and end, `?{0} . End` to receive it",
+                name.text
+            ),
+            [Edit::replace(name.span, format!("!{} . End", name.text))],
+        );
     }
     let roles = resolution.roles.iter().map(|role| role.name.text.as_str());
     let definitions =
@@ -102,11 +112,19 @@ pub fn undefined_definition(name: &Name, resolution: &Resolution, variables: Opt
     }
     match nearest(&name.text, sorted(definitions.chain(variables.into_iter().flatten().copied()))) {
         Some(near) => did_you_mean(diagnostic, name.span, near),
-        None => diagnostic.help(format!(
-            "define it, `{0} = …`, or bind it, `rec {0} . ( … )`; a session type that is over ends in `End`",
-            name.text
-        )),
+        None => define(diagnostic, &name.text),
     }
+}
+
+/// The definition that a name may get.
+fn define(diagnostic: Diagnostic, name: &str) -> Diagnostic {
+    diagnostic.changes(
+        format!(
+            "define it, `{name} = End` with what is done there before `End`, or bind it, `rec {name} . ( … )`; a session \
+             type that is over ends in `End`"
+        ),
+        [Change::Item(format!("{name} = End"))],
+    )
 }
 
 /// The name that was probably meant.
@@ -128,8 +146,13 @@ pub fn declared_twice(name: &Name, first: Span, imported: bool) -> Diagnostic {
             .label("declared again here")
             .also(first, "first declared here");
     match imported {
-        true => diagnostic.help("write `override` before this one if it is to replace the imported one"),
-        false => diagnostic.help("give one of them another name, or remove it"),
+        true => diagnostic.changes(
+            "write `override` before this one if it is to replace the imported one",
+            [Change::BeforeItem(name.span, "override ".to_owned())],
+        ),
+        false => {
+            diagnostic.changes("remove one of them, or give it another name", [Change::DeleteItem(name.span)])
+        }
     }
 }
 
@@ -143,7 +166,13 @@ pub fn reply_of_two_requests(name: &Name, first: Span) -> Diagnostic {
     .label("used again here")
     .also(first, "first used here")
     .with_note("a reply is identified by its request, so its name must tell which request that is")
-    .help("give each request's reply a name of its own; the payload type in parentheses may be the same")
+    .changes(
+        format!(
+            "give this one a name of its own, for instance `Other{}`; the payload may be the same",
+            name.text
+        ),
+        [Change::Rename(name.span, format!("Other{}", name.text))],
+    )
 }
 
 /// A message named like the refusal that a request has by itself.
@@ -155,7 +184,10 @@ pub fn name_of_refusal(name: &Name, request: Span) -> Diagnostic {
     )
     .label("this name is taken")
     .also(request, "this request has that error reply by itself")
-    .help("give the message another name")
+    .changes(
+        format!("give the message another name, for instance `Other{}`", name.text),
+        [Change::Rename(name.span, format!("Other{}", name.text))],
+    )
 }
 
 /// A name before `::` or in a gate that is no role.
@@ -164,7 +196,10 @@ pub fn unknown_role(name: &Name, known: &[String]) -> Diagnostic {
         .label("not a role");
     match nearest(&name.text, known.iter().map(String::as_str)) {
         Some(near) => did_you_mean(diagnostic, name.span, near),
-        None => diagnostic.help(format!("write one of {}", list(known))),
+        None => diagnostic.suggest(
+            format!("write one of {}", list(known)),
+            known.first().map(|known| Edit::replace(name.span, known.as_str())),
+        ),
     }
 }
 
@@ -174,7 +209,10 @@ pub fn second_role(name: &Name, first: &Role) -> Diagnostic {
     Diagnostic::error(DECLARED_TWICE, name.span, format!("the {word} is declared twice"))
         .label("declared again here")
         .also(first.name.span, "first declared here")
-        .help(format!("keep one `{word}` item; a protocol has one client and one server"))
+        .changes(
+            format!("keep one `{word}` item; a protocol has one client and one server"),
+            [Change::DeleteItem(name.span)],
+        )
 }
 
 /// `client Guest` and `server Guest`. `free` is a name for the second; `defined` says that a session type stands behind it.
@@ -223,12 +261,18 @@ pub fn role_without_type(
         };
     }
     match other {
-        Some(other) => diagnostic.help(format!(
-            "define it, `{name} = …`, or derive it: `{} {name} = dual {}`",
-            side_word(role.side),
-            other.name.text
-        )),
-        None => diagnostic.help(format!("define it: `{name} = …`")),
+        Some(other) => diagnostic.suggest(
+            format!(
+                "derive it, `{} {name} = dual {}`, or define it, `{name} = …`",
+                side_word(role.side),
+                other.name.text
+            ),
+            [Edit::after(role.name.span, format!(" = dual {}", other.name.text))],
+        ),
+        None => diagnostic.changes(
+            format!("define it: `{name} = End`, with what the role does before `End`"),
+            [Change::Item(format!("{name} = End"))],
+        ),
     }
 }
 
@@ -249,11 +293,11 @@ pub fn same_on_the_wire(message: &Message, first: &Message) -> Diagnostic {
     )
     .label(format!("`{}` again", message.table.method))
     .also(first.span, format!("`{}` first", first.table.method))
-    .help(match &message.table.condition {
+    .changes(match &message.table.condition {
         None => "use one name for both, give one of them another method, or say which field of the payload tells one \
                  of them: `\"its/method\" if field`",
         Some(_) => "use one name for both, or give one of them another method or condition",
-    })
+    }, [Change::OtherMethod(message.span)])
 }
 
 /// `group G += …` where there is no G.
@@ -262,7 +306,13 @@ pub fn undefined_group<'a>(name: &Name, known: impl Iterator<Item = &'a str>) ->
         .label("not a group");
     match nearest(&name.text, known) {
         Some(near) => did_you_mean(diagnostic, name.span, near),
-        None => diagnostic.help(format!("define it first: `group {} = …`", name.text)),
+        None => diagnostic.changes(
+            format!(
+                "define it: write `=` in place of `+=` or `-=`, or `group {} = …` before this line",
+                name.text
+            ),
+            [Change::DefineGroup(name.span)],
+        ),
     }
 }
 
@@ -271,7 +321,10 @@ pub fn not_in_group(member: &GroupMember, group: &Name, delete: Option<Edit>) ->
     let name = member_name(member);
     Diagnostic::error(BAD_GROUP, name.span, format!("`{}` is not in the group `{}`", name.text, group.text))
         .label("nothing to remove")
-        .suggest("remove it from this line, or name a member as the group's definition does", delete)
+        .changes(
+            "remove it from this line, or name a member as the group's definition does",
+            [delete.map_or(Change::DeleteItem(group.span), Change::Edit)],
+        )
 }
 
 /// `group G += M` where M is in G.
@@ -283,7 +336,7 @@ pub fn in_group_already(member: &GroupMember, group: &Name, delete: Option<Edit>
         format!("`{}` is in the group `{}` already", name.text, group.text),
     )
     .label("nothing to add")
-    .suggest("remove it from this line", delete)
+    .changes("remove it from this line", [delete.map_or(Change::DeleteItem(group.span), Change::Edit)])
 }
 
 /// A reply in a group of requests or notifications.
@@ -323,7 +376,7 @@ pub fn cyclic_group(name: &Name, open: &[&str]) -> Diagnostic {
     Diagnostic::error(BAD_GROUP, name.span, format!("the group `{}` contains itself", name.text))
         .label("leads back to itself")
         .with_note(format!("the circle is {}", list(&circle)))
-        .help("remove this member")
+        .changes("remove this member", [Change::DeleteMemberAt(name.span)])
 }
 
 /// A group in which nothing is left.
@@ -348,7 +401,7 @@ pub fn nothing_to_override(span: Span, name: Option<&Name>) -> Diagnostic {
     };
     Diagnostic::error(BAD_OVERRIDE, span, message)
         .label("nothing to override")
-        .help("remove `override`, or import the file whose item is to be replaced")
+        .suggest("remove `override`, or import the file whose item is to be replaced", [Edit::delete(span)])
 }
 
 /// `override` of an item that is imported by another name.
@@ -364,7 +417,10 @@ pub fn override_of_own_item(span: Span, name: &Name, first: Span) -> Diagnostic 
     Diagnostic::error(BAD_OVERRIDE, span, format!("`{}` is not imported", name.text))
         .label("only an imported item can be replaced")
         .also(first, "declared here, in a file that is not imported")
-        .help("change the first declaration instead")
+        .changes(
+            "remove the first declaration, and `override` here",
+            [Change::DeleteItemAt(first), Edit::delete(span).into()],
+        )
 }
 
 /// A modifier that belongs to another kind of declaration.
@@ -382,14 +438,20 @@ pub fn no_types_module(path: &RustPath) -> Diagnostic {
         format!("where the payload type `{}` lives is not said", path.text),
     )
     .label("a name alone is looked for in the `types` module")
-    .help("add `types path::to::module` to this file, or write the type's whole path")
+    .changes(
+        "add `types crate::types` to this file, with the path of the module, or write the type's whole path",
+        [Change::Types(path.span.file)],
+    )
 }
 
 /// A definition that nothing reaches.
 pub fn unused_definition(name: &Name) -> Diagnostic {
     Diagnostic::warning(UNUSED_DEFINITION, name.span, format!("the definition `{}` is never used", name.text))
         .label("no role reaches it")
-        .help("remove it, or use its name in a session type that a role reaches")
+        .changes(
+            "remove it, or use its name in a session type that a role reaches",
+            [Change::DeleteItem(name.span)],
+        )
 }
 
 /// `a`, `b` and `c`.

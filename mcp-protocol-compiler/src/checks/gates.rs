@@ -14,7 +14,7 @@ use crate::Compiled;
 use crate::automaton::{Automaton, Edge};
 use crate::checks::announcements::{dotted, holder};
 use crate::checks::declarations::side_word;
-use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::diagnostic::{Change, Code, Diagnostic, Edit};
 use crate::resolve::{Announced, Declarations, Message};
 use crate::source::Span;
 
@@ -265,7 +265,7 @@ impl<'a> Ways<'a> {
         }
         let finding = finding
             .suggest(format!("delete `requires {word}.{path}`"), deleted)
-            .help(format!("or let the {word} announce it in a message that comes before `{name}`"));
+            .with_note(format!("a message that announces it has to come before `{name}`"));
         Some((edge.span, finding, nowhere || stuck))
     }
 }
@@ -299,6 +299,9 @@ fn never_sent(
             format!("write `capabilities {word} = {instead}.{}`", dotted(&announced.table.field.path)),
             [Edit::replace(announced.message, instead)],
         ),
-        None => finding.help(format!("name a message that the {word} sends, and that has a payload")),
+        None => finding.changes(
+            format!("name a message that the {word} sends, and that has a payload, or delete the item"),
+            [Change::DeleteItem(announced.message)],
+        ),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! In: what exploring found. Out: diagnostics. Refuses nothing by itself.
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 
 /// `only` where copies do not rest: in a copy, beside another linear channel, where copies are opened.
@@ -21,16 +21,21 @@ pub fn channels(span: Span, name: &str, opened: Option<Span>) -> Diagnostic {
         None => Diagnostic::error(MISPLACED, span, format!("`{name}` is marked `only`, and starts channels"))
             .label("several channels start in this definition"),
     };
-    found.help(format!(
-        "take `only` away from `{name}`, or let it lead to another definition that has the channels"
-    ))
+    found.suggest(
+        format!("delete `only` in `{name}`, or let it lead to another definition that has the channels"),
+        [Edit::delete(span)],
+    )
 }
 
 /// `*S` with `S only = …`.
 pub fn in_a_copy(span: Span, name: &str) -> Diagnostic {
     Diagnostic::error(MISPLACED, span, format!("`{name}` is marked `only`, and is part of a `*`"))
         .label("a copy has no copies of its own")
-        .help("mark the definition of the linear channel in whose states copies are to take no step")
+        .suggest(
+            "delete `only` here: it stands behind the name of a linear channel's definition, in whose states sub-sessions \
+             are suspended",
+            [Edit::delete(span)],
+        )
 }
 
 /// `(A, B)` with `A only = …`.
@@ -40,7 +45,7 @@ pub fn beside_another(span: Span, name: &str) -> Diagnostic {
         .with_note(
             "which of several linear channels says its last word first may depend on what is on its way",
         )
-        .help("have no other linear channel beside it, or take `only` away")
+        .suggest("delete `only`, or have no other linear channel run at that time", [Edit::delete(span)])
 }
 
 /// Nothing is stopped: there are no copies at all, or no message leads here.
@@ -50,5 +55,5 @@ pub fn stops_nothing(span: Span, name: &str, no_copies: bool) -> Diagnostic {
             true => "this role has no copies",
             false => "no message leads here",
         })
-        .help("take `only` away")
+        .suggest("delete `only`", [Edit::delete(span)])
 }

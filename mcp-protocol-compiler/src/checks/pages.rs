@@ -5,7 +5,7 @@
 
 use mcp_protocol_machine::protocol::{Kind, Payload};
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Change, Code, Diagnostic, Edit};
 use crate::generate::plan::indices;
 use crate::resolve::{Declarations, Message};
 
@@ -25,10 +25,13 @@ pub fn check(declarations: &Declarations) -> Vec<Diagnostic> {
             found.push(
                 finding(format!("`{name}` has `pages`, but no params that could carry a cursor"))
                     .label("the cursor of the next page would go nowhere")
-                    .help(format!(
-                        "give it params: `{name} \"{}\" (_)`, or remove `pages`",
-                        message.table.method
-                    )),
+                    .changes(
+                        format!(
+                            "give it params: `{name} \"{}\" (_)`, or remove `pages`",
+                            message.table.method
+                        ),
+                        [Change::Payload(name.to_string())],
+                    ),
             );
             continue;
         }
@@ -39,17 +42,32 @@ pub fn check(declarations: &Declarations) -> Vec<Diagnostic> {
             .collect();
         match replies.as_slice() {
             [only] if !carries_nothing(only) => {}
-            [] | [_] => found.push(
+            only @ ([] | [_]) => found.push(
                 finding(format!("`{name}` has `pages`, but no result that could carry the next cursor"))
                     .label("nothing would lead to the next page")
-                    .help("give its reply a payload: `-> Name (_)`, or remove `pages`"),
+                    .changes(
+                        match only.first() {
+                            Some(only) => {
+                                format!("give its reply a payload, `{} (_)`, or remove `pages`", only.table.name)
+                            }
+                            None => "remove `pages`".to_owned(),
+                        },
+                        [match only.first() {
+                            Some(only) => Change::Payload(only.table.name.to_string()),
+                            None => Edit::delete(pages.span).into(),
+                        }],
+                    ),
             ),
             [first, second, ..] => found.push(
                 finding(format!("`{name}` has `pages` and several replies"))
                     .label("which of them is a page?")
                     .also(first.span, "one reply")
                     .also(second.span, "another reply")
-                    .help("declare the request with the other reply apart, told by a condition, or remove `pages`"),
+                    .suggest(
+                        "remove `pages`, or declare the request with the other reply as a message of its own, with a \
+                         condition",
+                        [Edit::delete(pages.span)],
+                    ),
             ),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::ast::{Name, Operator};
 use crate::checks::choices;
-use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::diagnostic::{Change, Code, Diagnostic, Edit};
 use crate::source::Span;
 
 /// A loop or definition that comes back to itself without a message.
@@ -49,15 +49,6 @@ impl Barrier {
             }
         }
     }
-
-    fn repeat(self) -> &'static str {
-        match self {
-            Barrier::Parallel => {
-                "put the part that repeats in `*( … )`, beside the loop instead of inside it"
-            }
-            Barrier::Replicated => "`*` repeats by itself: end the copy in `End`",
-        }
-    }
 }
 
 /// A variable used on the other side of `( , )` or `*`.
@@ -84,15 +75,22 @@ pub fn across(
     .with_note(barrier.note());
     match barrier {
         Barrier::Parallel => diagnostic
-            .help(choices::in_place_of_comma(chooser))
-            .help(format!("if both are to happen, {}", barrier.repeat())),
-        Barrier::Replicated if ends.is_empty() => diagnostic.help(format!(
-            "`*` repeats by itself what a copy does: write the messages of one copy in place of `{0}`, or go on as `{0}` \
-             without `*`",
-            name.text
-        )),
+            .changes(choices::in_place_of_comma(chooser), [Change::Commas(at, choices::sign(chooser))])
+            .changes(
+                format!(
+                    "if both are to happen, put the part that repeats in `*( … )`, with `End` in place of `{}`, and \
+                     leave the loop out",
+                    name.text
+                ),
+                [Change::Replicate { used: name.span, variable: bound }],
+            )
+            .otherwise("if both are to happen, put the part that repeats in `*( … )`, outside the loop"),
+        Barrier::Replicated if ends.is_empty() => diagnostic.suggest(
+            format!("go on as `{}`, without `*`: the loop repeats already", name.text),
+            [Edit::delete(Span { end: name.span.start, ..at })],
+        ),
         Barrier::Replicated => {
-            diagnostic.suggest(barrier.repeat(), ends.iter().map(|end| Edit::replace(*end, "End")))
+            diagnostic.suggest("`*` repeats by itself: end the copy in `End`", ends.iter().map(|end| Edit::replace(*end, "End")))
         }
     }
 }
@@ -107,14 +105,23 @@ pub fn definition_across(name: &str, used: Span, barrier: Barrier) -> Diagnostic
     )
     .label(format!("this {text} would be reached again and again"))
     .with_note(barrier.note())
-    .help("put the part that repeats in `*( … )`, beside the loop instead of inside it")
+    .help("put the part that repeats in `*( … )`, outside the loop")
 }
 
 /// `rec X . X`, `A = A`.
 pub fn unguarded(name: &str, span: Span) -> Diagnostic {
     Diagnostic::error(UNGUARDED, span, format!("`{name}` comes back to itself without a message in between"))
         .label("this loop would never do anything")
-        .help(format!("put a message before the way back: `rec {name} . ( !Message . {name} ⊕ End )`"))
+        .changes(
+            format!(
+                "put a message before the way back, `!Again . {name}`, where `Again` is one of yours or a new \
+                 `notification Again \"again\"`"
+            ),
+            [
+                Change::Declare { name: "Again".to_owned(), item: "notification Again \"again\"".to_owned() },
+                Change::Guard(name.to_owned(), "!Again . ".to_owned()),
+            ],
+        )
 }
 
 /// `rec x . ( … ) ⊕ End`, where the branch after the parentheses is in the loop.
@@ -127,14 +134,25 @@ pub fn branch_belongs_to_loop(variable: &Name, branch: Span) -> Diagnostic {
     )
     .label("offered each time round")
     .also(variable.span, "`rec` takes everything to its right")
-    .help(format!(
-        "if that is meant, say so with parentheses: `rec {name} . ( … ⊕ … )`; if not, put the loop in parentheses: `( rec {name} . … )`"
-    ))
+    .changes(
+        format!("if that is meant, say so with parentheses around all branches: `rec {name} . ( … )`"),
+        [Change::Parentheses(variable.span)],
+    )
+    .changes(
+        format!("if not, put the loop alone in parentheses: `( rec {name} . … )`"),
+        [Change::EndLoop(variable.span, branch)],
+    )
 }
 
 /// `dual x` where x is a variable.
 pub fn dual_of_variable(span: Span, name: &str) -> Diagnostic {
     Diagnostic::error(DUAL_OF_VARIABLE, span, format!("`dual` before the recursion variable `{name}`"))
         .label("only a definition has a dual here")
-        .help(format!("name the loop with a definition, `Loop = rec {name} . ( … )`, and write `dual Loop`"))
+        .changes(
+            format!(
+                "name the loop with a definition, `Loop = rec {name} . ( … )`, write `dual Loop` here, and `Loop` where \
+                 the loop stood"
+            ),
+            [Change::NameLoop(span, "Loop".to_owned())],
+        )
 }

@@ -1,6 +1,6 @@
 //! Refusals and cancelling: what an error reply takes back.
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Change, Code, Diagnostic};
 use crate::source::Span;
 
 /// A refusal that would undo another message.
@@ -17,8 +17,11 @@ pub const ENDS_THE_COPY: Code = Code("S0311");
 pub fn ends_the_copy(span: Span, action: &str, request: &str) -> Diagnostic {
     Diagnostic::error(ENDS_THE_COPY, span, format!("`{action}` ends the copy, and cannot lead anywhere"))
         .label(format!("`{request}` opens the copy: if it is refused, there is none"))
-        .with_note("whoever opened the copy gets the error; so it is without a word")
-        .help(format!("leave the branch `{action} . …` out; if refusals are a matter of course, give `{request}` a reply that says so, `-> Yes | No if refused`"))
+        .with_note("the role that opened the copy gets the error in any case")
+        .with_note(format!(
+            "where refusals are a matter of course, `{request}` may have a reply that says so, `-> Yes | No if refused`"
+        ))
+        .changes(format!("leave the branch that begins with `{action}` out"), [Change::DeleteBranch(span)])
 }
 
 /// `!M . !N . ?MResult`, where `?MError` would have to take back N. `reply` is the action that answers.
@@ -45,7 +48,13 @@ pub fn would_undo(
     .with_note(format!(
         "an error leads back to before `{request}` by itself, but `{undone}` has been {done} by then"
     ))
-    .help(format!("write `( {reply} . … {operator} {refusal} . … )` in place of `{reply} . …`"))
+    .changes(
+        format!(
+            "say where an error leads: `( {reply} . … {operator} {refusal} . {{tail}} )` in place of `{reply} . …`"
+        ),
+        [Change::Around(span, "( ", format!(" {operator} {refusal} . {{tail}} )"))],
+    )
+    .otherwise(format!("write `( {reply} . … {operator} {refusal} . End )` in place of `{reply} . …`"))
 }
 
 /// `cancellable` on a request whose success and refusal lead to different states. `refusal` is the
@@ -65,17 +74,24 @@ pub fn states_could_part(
     )
     .label("a cancel may cross this reply, and one side would be before it, the other behind it")
     .also(declared, "declared here");
+    let remove = Change::DeleteModifier(declared, "cancellable");
     match refusal {
-        Some(refusal) => diagnostic
-            .help(format!("remove `cancellable`, or let `{reply}` and `{refusal}` lead to the same state")),
-        None if in_sub_session => diagnostic.help(
+        Some(refusal) => diagnostic.changes(
+            format!("remove `cancellable`, or let `{reply}` and `{refusal}` lead to the same state"),
+            [remove],
+        ),
+        None if in_sub_session => diagnostic.changes(
             "remove `cancellable`, or let the reply lead back to before the request: in a sub-session only the \
              request that opens it may change the state and be cancelled",
+            [remove],
         ),
-        None => diagnostic.help(format!(
-            "remove `cancellable`, or let the reply lead back to before the request: \
-             `( rec again . {request} . {reply} . again )` or `*( {request} . {reply} . End )`"
-        )),
+        None => diagnostic.changes(
+            format!(
+                "remove `cancellable`, or let the reply lead back to before the request: \
+                 `( rec again . {request} . {reply} . again )` or `*( {request} . {reply} . End )`"
+            ),
+            [remove],
+        ),
     }
 }
 
@@ -92,7 +108,10 @@ pub fn two_cancels(request: &str, other: &str, declared: Span, used: Span) -> Di
     .label("two requests could be cancelled here")
     .also(declared, "declared here")
     .with_note("a state of a channel has room for the cancel of one request in each direction")
-    .help("remove `cancellable` from one of them, or give each a channel of its own")
+    .changes(
+        format!("remove `cancellable` from `{name}` or `{other}`, or give each a channel of its own"),
+        [Change::DeleteModifier(declared, "cancellable")],
+    )
 }
 
 /// `cancellable` without a notification that `cancels`.
@@ -102,6 +121,12 @@ pub fn nothing_cancels(request: &str, declared: Span) -> Diagnostic {
         declared,
         format!("`{request}` is `cancellable`, but no notification cancels"),
     )
-    .label("nothing could take it back")
-    .help("declare one: `notification Cancelled \"its/method\" (CancelledParams) cancels requestId`")
+    .label("no message could cancel it")
+    .changes(
+        "declare one: `notification Cancel \"cancel\" (_) cancels requestId`",
+        [Change::Declare {
+            name: "Cancel".to_owned(),
+            item: "notification Cancel \"cancel\" (_) cancels requestId".to_owned(),
+        }],
+    )
 }

@@ -1,7 +1,7 @@
 //! Reply discipline: every request is answered, every reply has its request.
 
 use crate::checks::declarations::list;
-use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::diagnostic::{Change, Code, Diagnostic, Edit};
 use crate::lexer::quote;
 use crate::source::Span;
 
@@ -81,15 +81,27 @@ pub fn without_request(
                 "`{action}` cannot answer `{name}`, a notification in the group `{group}`"
             ))
             .also(*place, format!("may be `{told}`"))
-            .help(format!(
+            .changes(
+                format!(
+                    "take `{name}` out of `{group}`, and write `{operator} {told} . {{tail}}` as a branch of its own"
+                ),
+                [
+                    Change::DeleteMember(group.clone(), name.to_owned()),
+                    Change::Around(*place, "( ", format!(" {operator} {told} . {{tail}} )")),
+                ],
+            )
+            .otherwise(format!(
                 "take `{name}` out of `{group}`, and write `{operator} {told} . …` as a branch of its own"
             )),
             None => error(format!("`{action}` cannot answer `{name}`, a notification"))
                 .also(*place, "a notification is not answered")
-                .help(format!(
-                    "delete `{action} .`, or declare `{name}` as a request: `request {name} {} … -> {name}Result`",
-                    quote(method)
-                )),
+                .changes(
+                    format!(
+                        "delete `{action} .`, or declare `{name}` as a request: `request {name} {} -> {name}Result`",
+                        quote(method)
+                    ),
+                    [Change::DeleteStep(span)],
+                ),
         }
         .label("nothing waits for a reply here");
     }
@@ -99,8 +111,26 @@ pub fn without_request(
         diagnostic = diagnostic.also(before.span, format!("`{}` leads here", before.action));
     }
     match request {
-        Some(request) => diagnostic.help(format!("send the request first: `{request} . {action} . …`")),
-        None => diagnostic.help("put the request before it: `!Request . ?reply . …`"),
+        Some(request) => diagnostic.changes(
+            format!("put the request before it: `{request} . {action}`"),
+            [Change::Ask(span, request.to_owned())],
+        ),
+        None => {
+            let sign = if action.starts_with('!') { '?' } else { '!' };
+            diagnostic.changes(
+                format!(
+                    "put its request before it, `{sign}Ask . {action}`, where `Ask` is one of yours or a new `request Ask \
+                     \"ask\" -> AskResult`"
+                ),
+                [
+                    Change::Declare {
+                        name: "Ask".to_owned(),
+                        item: "request Ask \"ask\" -> AskResult".to_owned(),
+                    },
+                    Edit::before(span, format!("{sign}Ask . ")).into(),
+                ],
+            )
+        }
     }
 }
 
@@ -109,7 +139,10 @@ pub fn ambiguous(span: Span, open: &[String], replies: &[String]) -> Diagnostic 
     let written: Vec<String> = replies.iter().map(|reply| format!("`{reply}`")).collect();
     Diagnostic::error(AMBIGUOUS, span, "`reply` could answer more than one request")
         .label(format!("{} are open here", list(open)))
-        .help(format!("name the reply: write {}", written.join(" or ")))
+        .suggest(
+            format!("name the reply: write {}", written.join(" or ")),
+            replies.first().map(|reply| Edit::replace(span, reply.as_str())),
+        )
 }
 
 /// `!A . !A`; `reply` is the action that answers, `?R`, and `crossed` the place where the other side's request of this
@@ -145,15 +178,24 @@ pub fn open_already(
             Some(_) => format!("comes again without `{reply}`"),
             None => format!("the loop comes back here without `{reply}`"),
         })
-        .help(format!("write `{action} . {reply} . {}`", next.filter(|_| other.is_none()).unwrap_or("…")))
-        .help(format!("for several at once, write `*( {action} . {reply} . End )`"))
+        .with_note(format!("several at once are copies: `*( {action} . {reply} . End )`"))
+        .changes(
+            match next.filter(|_| other.is_none()) {
+                Some(next) => format!("write `{action} . {reply} . {next}`"),
+                None => format!("write `{action} . {reply}`"),
+            },
+            [Change::AnswerFirst { opened: other.unwrap_or(span), again: span, reply: reply.to_owned() }],
+        )
 }
 
 /// `!A . (B, C)`; `reply` is the action that answers.
 pub fn open_across_channels(action: &str, span: Span, reply: &str) -> Diagnostic {
     Diagnostic::error(OPEN_ACROSS_CHANNELS, span, format!("`{action}` is still open where channels start"))
         .label("which of the channels would the reply belong to")
-        .help(format!("write `{action} . {reply} . ( …, … )`, or put the request in one of the channels"))
+        .changes(
+            format!("write `{action} . {reply}` before the channels, or put the request in one of them"),
+            [Change::Answer { before: span, action: action.to_owned(), reply: reply.to_owned() }],
+        )
 }
 
 /// `!A . End`, `rec x . !A . x`; `reply` is the action that answers. `crossed` says that this very request is open in
@@ -193,8 +235,15 @@ pub fn never_answered(
     found
         .label(how)
         .with_note("JSON-RPC answers every request; a message that wants no answer is a notification")
-        .help(format!(
-            "write `{action} . {reply} . …`, or declare `{0}` as a notification",
-            action.trim_start_matches(['!', '?'])
-        ))
+        .changes(
+            match opened.is_some() && !elsewhere {
+                true => format!("write `{action} . {reply}`"),
+                false => format!("write `{reply}` here"),
+            },
+            [match opened.filter(|_| !elsewhere) {
+                Some(opened) => Edit::after(opened, format!(" . {reply}")).into(),
+                None => Change::BeforeState(span, format!("{reply} . ")),
+            }],
+        )
+        .otherwise(format!("write `{reply}` on each way on"))
 }

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use mcp_protocol_machine::protocol::{Kind, MessageIndex};
 
 use crate::Compiled;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Change, Code, Diagnostic};
 use crate::generate::plan::indices;
 use crate::source::FileId;
 
@@ -41,7 +41,10 @@ pub fn check(compiled: &Compiled, first_file: FileId) -> Vec<Diagnostic> {
         found.push(
             Diagnostic::warning(UNUSED_MESSAGE, message.span, format!("the message `{name}` is never used"))
                 .label("no session type of a role has it")
-                .help(format!("write `!{name} . …` where it is sent, or remove the declaration")),
+                .changes(
+                    format!("remove the declaration, or write `!{name}` where it is sent"),
+                    [Change::DeleteItem(message.span)],
+                ),
         );
     }
     found

@@ -5,12 +5,14 @@
 
 use crate::source::Span;
 
+mod change;
 pub mod findings;
 pub mod json;
 pub mod render;
 pub mod repeats;
 mod suggestion;
 
+pub(crate) use change::Change;
 pub use suggestion::{Edit, Suggestion};
 
 /// The stable code of a kind of finding, `S0201`.
@@ -126,6 +128,19 @@ impl Diagnostic {
 }
 
 impl Diagnostic {
+    /// Adds something to do, and the changes that do it. `{tail}` in the sentence and in a change is how the sequence
+    /// there ends.
+    #[must_use]
+    #[track_caller]
+    pub(crate) fn changes(
+        mut self,
+        help: impl Into<String>,
+        changes: impl IntoIterator<Item = Change>,
+    ) -> Self {
+        self.helps.push(Suggestion::of_changes(help.into(), changes.into_iter().collect()));
+        self
+    }
+
     /// Says that the last suggestion's edits are about all that stands in a state, given by its first step.
     #[must_use]
     pub(crate) fn of_state(mut self) -> Self {

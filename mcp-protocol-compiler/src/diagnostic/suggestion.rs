@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
 
+use super::Change;
 use crate::source::{FileId, Span};
 
 /// What to do about a finding.
@@ -14,6 +15,8 @@ use crate::source::{FileId, Span};
 pub struct Suggestion {
     text: String,
     edits: Vec<Edit>,
+    /// What the edits are made of, until they are.
+    changes: Vec<Change>,
     /// The sentence in place of `text` where the edits were tried and do not mend the finding.
     otherwise: Option<String>,
     /// Whether the edits are about all that stands in a state; their places are those of its first step.
@@ -57,14 +60,47 @@ impl Suggestion {
     /// A suggestion with its edits; none where it leaves something open.
     #[track_caller]
     pub(crate) fn new(text: String, mut edits: Vec<Edit>) -> Suggestion {
-        edits.sort();
-        Suggestion { text, edits, otherwise: None, of_state: false, made_at: Location::caller() }
+        edits.sort_by_key(|edit| edit.span);
+        Suggestion {
+            text,
+            edits,
+            changes: Vec::new(),
+            otherwise: None,
+            of_state: false,
+            made_at: Location::caller(),
+        }
+    }
+
+    /// A suggestion whose edits depend on what stands around its places.
+    #[track_caller]
+    pub(crate) fn of_changes(text: String, changes: Vec<Change>) -> Suggestion {
+        Suggestion { changes, ..Self::new(text, Vec::new()) }
+    }
+
+    /// What is still to become edits.
+    pub(crate) fn take_changes(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.changes)
+    }
+
+    /// The edits that the changes are, with the sentence that goes with them; none where they cannot be made.
+    pub(crate) fn place_changes(&mut self, placed: Option<(String, Vec<Edit>)>) {
+        match placed {
+            Some((text, mut edits)) => {
+                edits.sort_by_key(|edit| edit.span);
+                (self.text, self.edits) = (text, edits);
+            }
+            None => {
+                self.without_edits();
+                self.text = self.text.replace("{tail}", "…").replace("{path}", "id");
+            }
+        }
     }
 
     /// Takes in the edits of the same suggestion for another place.
     pub(crate) fn join(&mut self, other: &Suggestion) {
         self.edits.extend(other.edits.iter().cloned());
-        self.edits.sort();
+        self.changes.extend(other.changes.iter().cloned());
+        self.edits.sort_by_key(|edit| edit.span);
     }
 
     /// Says something else where the edits do not mend the finding.
@@ -85,7 +121,7 @@ impl Suggestion {
     /// Puts each edit in its place.
     pub(crate) fn place(&mut self, place: impl FnMut(&Edit) -> Edit) {
         self.edits = self.edits.iter().map(place).collect();
-        self.edits.sort();
+        self.edits.sort_by_key(|edit| edit.span);
     }
 
     /// Leaves advice.

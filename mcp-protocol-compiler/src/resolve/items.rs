@@ -230,7 +230,10 @@ pub(super) fn define(
                     Some(role) => match sides.side(&role.text) {
                         Some(side) => Some(side),
                         None => {
-                            diagnostics.push(check::unknown_role(role, sides.names()));
+                            // `client` and `server` are words of the language, and no names of definitions.
+                            let names = sides.names();
+                            let own = names.get(2..).filter(|own| !own.is_empty()).unwrap_or(names);
+                            diagnostics.push(check::unknown_role(role, own));
                             continue;
                         }
                     },

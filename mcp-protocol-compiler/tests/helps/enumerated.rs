@@ -34,7 +34,7 @@ fn made() -> BTreeSet<(String, u32)> {
             if NEVER_SEEN.iter().any(|text| line.contains(text)) {
                 continue;
             }
-            let makes = [".help(", ".helps_if(", ".suggest(", "Suggestion::new("];
+            let makes = [".help(", ".helps_if(", ".suggest(", ".changes(", "Suggestion::new("];
             for _ in makes.iter().filter(|makes| line.contains(*makes)) {
                 let path: PathBuf = path.strip_prefix(root).unwrap().to_owned();
                 made.insert((path.to_str().unwrap().to_owned(), number as u32 + 1));

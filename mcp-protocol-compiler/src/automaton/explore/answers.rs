@@ -39,6 +39,10 @@ impl Explorer<'_> {
                 let (direction, message) = request;
                 let other_way = (direction.flip(), message);
                 let crossed = self.open_sets.contains(open, other_way) || self.has(state, other_way);
+                // That a request has no reply at all is a finding of its declaration.
+                if self.resolution.declarations.replies(message).next().is_none() {
+                    continue;
+                }
                 // The other direction of a request that stands where its reply was meant is no second mistake.
                 if crossed {
                     reported = self.open_sets.with(reported, other_way);

@@ -1,0 +1,460 @@
+//! One change as edits.
+
+use super::tree::{Tree, span, within};
+use crate::ast::{Action, Choice, Item, ItemKind, Modifier, Name, Operator, Payload, Sequence, Tail};
+use crate::diagnostic::{Change, Edit};
+use crate::resolve::Resolution;
+use crate::source::Span;
+
+/// The changes of one suggestion on their way to edits.
+pub(super) struct Placing<'a, 't> {
+    pub(super) tree: &'t Tree<'a>,
+    pub(super) resolution: &'t Resolution,
+    pub(super) text: String,
+    pub(super) edits: Vec<Edit>,
+    /// Names that stand for those that are taken.
+    renamed: Vec<(String, String)>,
+}
+
+impl<'a, 't> Placing<'a, 't> {
+    pub(super) fn new(tree: &'t Tree<'a>, resolution: &'t Resolution, text: &str) -> Self {
+        Placing { tree, resolution, text: text.to_owned(), edits: Vec::new(), renamed: Vec::new() }
+    }
+
+    /// The sentence and the edits; none if a change has no place.
+    pub(super) fn place(mut self, changes: &[Change]) -> Option<(String, Vec<Edit>)> {
+        for change in changes {
+            if let Change::Declare { name, .. } = change
+                && !self.renamed.iter().any(|(taken, _)| taken == name)
+                && self.is_taken(name)
+            {
+                let free = (2..).map(|number| format!("{name}{number}")).find(|name| !self.is_taken(name))?;
+                self.renamed.push((name.clone(), free));
+            }
+        }
+        for change in changes {
+            self.change(change)?;
+        }
+        for (from, to) in &self.renamed {
+            self.text = replaced(&self.text, from, to);
+            for edit in &mut self.edits {
+                edit.text = replaced(&edit.text, from, to);
+            }
+        }
+        Some((self.text, self.edits))
+    }
+
+    pub(super) fn is_taken(&self, name: &str) -> bool {
+        let resolution = self.resolution;
+        resolution.names.contains_key(name)
+            || resolution.definitions.iter().any(|definition| definition.name.text == name)
+            || resolution.is_role(name)
+    }
+
+    fn change(&mut self, change: &Change) -> Option<()> {
+        match change {
+            Change::Edit(edit) => self.edits.push(edit.clone()),
+            Change::Declare { item, .. } => self.declare(item)?,
+            Change::DeleteStep(at) => {
+                let spot = self.tree.spot(*at)?;
+                let next = next(spot.sequence()?, spot.action)?;
+                self.edits.push(Edit::delete(Span { end: next.start, ..*at }));
+            }
+            Change::ReplaceRest(at, text) => {
+                let named = |action: &Action| action.message.span == *at;
+                let sequence = self.tree.sequences().find(|sequence| sequence.actions.iter().any(named))?;
+                let action = sequence.actions.iter().find(|action| named(action))?;
+                self.edits.push(Edit::replace(action.span.to(sequence.span), text.as_str()));
+            }
+            Change::DeleteBranch(at) => {
+                let spot = self.tree.spot(*at)?;
+                let edit = deleted(spot.choice, spot.branch)?;
+                self.edits.push(edit);
+            }
+            Change::Around(at, before, behind) => {
+                let spot = self.tree.spot(*at)?;
+                let sequence = spot.sequence()?;
+                let tail = self.tail(sequence);
+                self.text = self.text.replace("{tail}", &tail);
+                self.edits.push(Edit::before(*at, *before));
+                self.edits.push(Edit::after(sequence.span, behind.replace("{tail}", &tail)));
+            }
+            Change::InFront(at, text) => self.in_front(*at, text, false)?,
+            Change::BeforeState(at, text) => self.in_front(*at, text, true)?,
+            Change::Ask(at, request) => self.ask(*at, request)?,
+            Change::Answer { before, action, reply } => self.answer(*before, action, reply)?,
+            Change::DeleteMember(group, member) => self.member(group, member)?,
+            Change::OtherMessage { at, name, all } => self.other_message(*at, name, *all)?,
+            Change::KeyFields { key, messages } => self.key_fields(key, messages)?,
+            Change::OpenKey(key) => {
+                let (item, ..) = self.key(key)?;
+                self.edits.push(Edit::before(item.span, "open "));
+            }
+            Change::DeleteEnd(at) => {
+                let choice = self.tree.spot(*at)?.choice;
+                let bare = |sequence: &Sequence| {
+                    sequence.actions.is_empty() && matches!(sequence.tail, Tail::End(_))
+                };
+                let edit = deleted(choice, choice.branches.iter().position(bare)?)?;
+                self.edits.push(edit);
+            }
+            Change::NameLoop(dual, name) => self.name_loop(*dual, name)?,
+            Change::DeleteModifier(name, word) => {
+                let at = self.modifier(*name, word)?;
+                self.edits.push(Edit::delete(at));
+            }
+            Change::Payload(name) => self.payload(self.message(name)?)?,
+            Change::Commas(channels, sign) => self.commas(*channels, sign)?,
+            Change::Operators(at, sign) => {
+                let all = |choice: &&&Choice| choice.operators.iter().any(|(_, span)| span == at);
+                let choice = self.tree.choices.iter().find(all)?;
+                let operators = choice.operators.iter();
+                let written = operators.filter(|(_, span)| self.tree.sources.slice(*span) != *sign);
+                self.edits.extend(written.map(|(_, span)| Edit::replace(*span, *sign)));
+            }
+            Change::AnswerFirst { opened, again, reply } => self.answer_first(*opened, *again, reply)?,
+            Change::DeleteTwin(at) => self.delete_twin(*at)?,
+            Change::Join(first, again) => self.join(*first, *again)?,
+            Change::BeforeItem(name, text) => {
+                let item = self.tree.declared(*name)?.item;
+                self.edits.push(Edit::before(item.span, text.as_str()));
+            }
+            Change::DeleteItemAt(item) => self.edits.push(Edit::delete(*item)),
+            Change::Rename(name, text) => self.rename(*name, text)?,
+            Change::OtherMethod(name) => self.other_method(*name)?,
+            Change::DefineGroup(name) => self.define_group(*name)?,
+            Change::DeleteMemberAt(at) => self.delete_member(*at)?,
+            Change::Types(file) => {
+                let first = self.tree.files.iter().find(|other| other.file == *file)?.tree.items.first()?;
+                self.edits.push(Edit::before(first.span, "types crate::types\n"));
+            }
+            Change::Item(item) => self.declare(item)?,
+            Change::Condition(name, text) => self.condition(*name, text)?,
+            Change::Before(name, other) => self.before(*name, *other)?,
+            Change::DeleteDefault(at) => self.delete_default(*at)?,
+            Change::DeleteItem(name) => {
+                let item = self.tree.declared(*name)?.item;
+                self.edits.push(Edit::delete(item.span));
+            }
+            Change::Parentheses(variable) => {
+                let (_, body) = self.tree.recursion(*variable)?;
+                self.edits.push(Edit::before(body.span, "( "));
+                self.edits.push(Edit::after(body.span, " )"));
+            }
+            Change::EndLoop(variable, branch) => {
+                let (whole, body) = self.tree.recursion(*variable)?;
+                let before =
+                    body.branches.iter().take_while(|other| other.span.start < branch.start).last()?;
+                self.edits.push(Edit::before(whole, "( "));
+                self.edits.push(Edit::after(before.span, " )"));
+            }
+            Change::Replicate { used, variable } => self.replicate(*used, *variable)?,
+            Change::Guard(name, text) => self.guard(name, text)?,
+            Change::Distribute(star) => self.distribute(*star)?,
+        }
+        Some(())
+    }
+
+    /// How a sequence ends, if that is short; else `End`.
+    fn tail(&self, sequence: &Sequence) -> String {
+        match &sequence.tail {
+            tail @ (Tail::Name(_) | Tail::Dual { .. }) => self.tree.sources.slice(span(tail)).to_owned(),
+            _ => "End".to_owned(),
+        }
+    }
+
+    /// A new item: a definition behind all that is there, anything else behind the last declaration.
+    pub(super) fn declare(&mut self, item: &str) -> Option<()> {
+        let message = item.starts_with("notification ") || item.starts_with("request ");
+        if message && self.resolution.declarations.bare() {
+            return Some(());
+        }
+        let file = self.tree.files.iter().find(|file| !file.imported)?;
+        let items = &file.tree.items;
+        let session = |kind: &ItemKind| matches!(kind, ItemKind::Definition { .. } | ItemKind::Role { .. });
+        let definition = item.split(' ').nth(1) == Some("=");
+        let last = items.iter().rfind(|other| definition || !session(&other.kind));
+        let Some(last) = last else {
+            let first = items.first()?;
+            self.edits.push(Edit::before(first.span, format!("{item}\n")));
+            return Some(());
+        };
+        let sources = self.tree.sources;
+        let line = sources.line(file.file, sources.line_number(file.file, last.span.end));
+        let inside = |other: &Item| last.span.end <= other.span.start && other.span.start < line.end;
+        let edit = match items.iter().any(inside) {
+            true => Edit::after(last.span, format!("\n{item}\n")),
+            false => Edit::after(line, format!("\n{item}")),
+        };
+        self.edits.push(edit);
+        Some(())
+    }
+
+    fn in_front(&mut self, at: Span, text: &str, state: bool) -> Option<()> {
+        let definitions = &self.resolution.definitions;
+        let place = match definitions.iter().find(|definition| definition.span == at) {
+            Some(definition) => definition.body.span,
+            None => {
+                let spot = self.tree.spot(at)?;
+                // What begins a choice is in all of its branches.
+                let whole = state && spot.action == 0 && spot.choice.branches.len() > 1;
+                if whole && spot.branch == 0 { self.whole(spot.choice)? } else { at }
+            }
+        };
+        self.edits.push(Edit::before(place, text));
+        Some(())
+    }
+
+    /// The parenthesis around a choice, or the choice where it is all of a definition.
+    fn whole(&self, choice: &Choice) -> Option<Span> {
+        let around = |sequence: &Sequence| match &sequence.tail {
+            Tail::Group(body, span) if body.span == choice.span => Some(*span),
+            _ => None,
+        };
+        Some(self.tree.sequences().find_map(around).unwrap_or(choice.span))
+    }
+
+    fn modifiers(&self, name: Span) -> Option<&'a [Modifier]> {
+        match &self.tree.declared(name)?.item.kind {
+            ItemKind::Request(request) => Some(&request.modifiers),
+            ItemKind::Notification(notification) => Some(&notification.modifiers),
+            _ => None,
+        }
+    }
+
+    fn modifier(&self, name: Span, word: &str) -> Option<Span> {
+        self.modifiers(name)?.iter().find_map(|modifier| match modifier {
+            Modifier::Answered(span) | Modifier::Cancellable(span) | Modifier::Pages { span, .. } => {
+                self.tree.sources.slice(*span).starts_with(word).then_some(*span)
+            }
+            _ => None,
+        })
+    }
+
+    fn payload(&mut self, name: Span) -> Option<()> {
+        let declared = self.tree.declared(name)?;
+        let (method, payload): (&Name, &Payload) = match (&declared.item.kind, declared.reply) {
+            (ItemKind::Request(request), Some(index)) => {
+                let reply = request.replies.get(index)?;
+                (&reply.name, &reply.payload)
+            }
+            (ItemKind::Request(request), None) => (&request.method, &request.payload),
+            (ItemKind::Notification(notification), _) => (&notification.method, &notification.payload),
+            _ => return None,
+        };
+        let conditions = match (&declared.item.kind, declared.reply) {
+            (ItemKind::Request(request), None) => request.condition.as_ref(),
+            (ItemKind::Notification(notification), _) => notification.condition.as_ref(),
+            _ => None,
+        };
+        match payload {
+            Payload::None => {
+                let behind = conditions.map_or(method.span, |condition| condition.span);
+                let edit = Edit::after(behind, " (_)");
+                if !self.edits.contains(&edit) {
+                    self.edits.push(edit);
+                }
+            }
+            Payload::Null(span) => self.edits.push(Edit::replace(*span, "(_)")),
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn commas(&mut self, channels: Span, sign: &str) -> Option<()> {
+        let parts = self.tree.sequences().find_map(|sequence| match within(&sequence.tail) {
+            Tail::Parallel(parts, span) if *span == channels => Some(parts),
+            _ => None,
+        })?;
+        for (index, part) in parts.iter().enumerate() {
+            let end = parts.get(index + 1).map_or(channels.end, |next| next.span.start);
+            let behind = Span { start: part.span.end, end, ..channels };
+            let between = self.tree.sources.slice(behind);
+            let comma =
+                between.find(',').filter(|at| !between.get(..*at).is_some_and(|text| text.contains("--")));
+            if let Some(at) = comma.and_then(|at| u32::try_from(at).ok()) {
+                let comma = Span { start: behind.start + at, end: behind.start + at + 1, ..behind };
+                // A comma may stand behind the last channel, too.
+                let sign = if index + 1 < parts.len() { format!(" {sign}") } else { String::new() };
+                self.edits.push(Edit::replace(comma, sign));
+            }
+        }
+        Some(())
+    }
+
+    fn join(&mut self, first: Span, again: Span) -> Option<()> {
+        let (one, two) = (self.tree.spot(first)?, self.tree.spot(again)?);
+        if !std::ptr::eq(one.choice, two.choice) || one.branch >= two.branch {
+            return None;
+        }
+        let (left, right) = (one.sequence()?, two.sequence()?);
+        let slice = |span: Span| self.tree.sources.slice(span);
+        let pairs = left.actions.iter().zip(&right.actions);
+        let common = pairs.take_while(|(one, two)| slice(one.span) == slice(two.span)).count();
+        let last = common.checked_sub(1)?;
+        let (behind, other) = (next(left, last)?.to(left.span), next(right, last)?.to(right.span));
+        let operator = one.choice.operators.get(two.branch.saturating_sub(1))?.0;
+        let receives = |sequence: &Sequence| sequence.actions.get(common).is_some_and(|action| !action.send);
+        let sign = match operator {
+            _ if receives(left) && receives(right) => "&",
+            Operator::Internal => "⊕",
+            Operator::External => "&",
+        };
+        let steps = slice(Span { end: behind.start, ..left.span });
+        let joined = match slice(behind) == slice(other) {
+            true => format!("{steps}{}", slice(behind)),
+            false => format!("{steps}( {} {sign} {} )", slice(behind), slice(other)),
+        };
+        self.edits.push(Edit::replace(left.span, joined));
+        self.edits.push(deleted(two.choice, two.branch)?);
+        Some(())
+    }
+
+    fn ask(&mut self, at: Span, request: &str) -> Option<()> {
+        let spot = self.tree.spot(at)?;
+        let begins = |sequence: &&Sequence| {
+            sequence.actions.first().is_some_and(|action| self.tree.sources.slice(action.span) == request)
+        };
+        let before = spot.branch.checked_sub(1).filter(|_| spot.action == 0);
+        if let Some(before) = before
+            && let Some(Sequence { actions, tail: Tail::Missing(_), .. }) =
+                spot.choice.branches.get(before).filter(begins)
+            && actions.len() == 1
+        {
+            self.edits.push(Edit::replace(spot.choice.operators.get(before)?.1, "."));
+            return Some(());
+        }
+        if spot.action == 0 && spot.choice.branches.iter().any(|sequence| begins(&sequence)) {
+            return None;
+        }
+        self.edits.push(Edit::before(at, format!("{request} . ")));
+        Some(())
+    }
+
+    fn answer_first(&mut self, opened: Span, again: Span, reply: &str) -> Option<()> {
+        self.edits.push(Edit::after(opened, format!(" . {reply}")));
+        let spot = self.tree.spot(again)?;
+        let sequence = spot.sequence()?;
+        let replies = sequence.actions.iter().enumerate().skip(spot.action + 1);
+        let mut replies = replies.filter(|(_, action)| self.tree.sources.slice(action.span) == reply);
+        if opened != again
+            && let Some((index, action)) = replies.nth(1)
+        {
+            self.edits.push(Edit::delete(Span { end: next(sequence, index)?.start, ..action.span }));
+        }
+        Some(())
+    }
+
+    fn delete_twin(&mut self, at: Span) -> Option<()> {
+        fn name(part: &Choice) -> Option<&str> {
+            match part.branches.as_slice() {
+                [Sequence { actions, tail: Tail::Name(name), .. }] if actions.is_empty() => Some(&name.text),
+                _ => None,
+            }
+        }
+        let twins = self.tree.sequences().filter(|sequence| sequence.span.file == at.file);
+        let (before, twin) = twins
+            .filter_map(|sequence| match within(&sequence.tail) {
+                Tail::Parallel(parts, _) => parts.windows(2).find_map(|pair| match pair {
+                    [one, two] if name(one).is_some() && name(one) == name(two) => Some((one.span, two.span)),
+                    _ => None,
+                }),
+                _ => None,
+            })
+            .next()?;
+        self.edits.push(Edit::delete(before.after().to(twin)));
+        Some(())
+    }
+
+    fn replicate(&mut self, used: Span, variable: Span) -> Option<()> {
+        let (whole, body) = self.tree.recursion(variable)?;
+        let name = self.tree.sources.slice(variable);
+        let uses = |sequence: &&Sequence| match &sequence.tail {
+            Tail::Name(other) => {
+                other.text == name && whole.start <= other.span.start && other.span.end <= whole.end
+            }
+            _ => false,
+        };
+        if self.tree.sequences().filter(uses).count() > 1 {
+            return None;
+        }
+        let inside = |part: &&Choice| part.span.start <= used.start && used.end <= part.span.end;
+        let channel = self.tree.sequences().filter_map(|sequence| match &sequence.tail {
+            Tail::Parallel(parts, _) => parts.iter().find(inside),
+            _ => None,
+        });
+        let channel = channel.min_by_key(|part| part.span.end - part.span.start)?;
+        self.edits.push(Edit::delete(Span { end: body.span.start, ..whole }));
+        self.edits.push(Edit::before(channel.span, "*( "));
+        self.edits.push(Edit::replace(used, "End"));
+        self.edits.push(Edit::after(channel.span, " )"));
+        Some(())
+    }
+
+    fn guard(&mut self, name: &str, text: &str) -> Option<()> {
+        let bare = |sequence: &&Sequence| {
+            matches!(&sequence.tail, Tail::Name(other) if other.text == name) && sequence.actions.is_empty()
+        };
+        let before = self.edits.len();
+        for sequence in self.tree.sequences().filter(bare) {
+            self.edits.push(Edit::before(sequence.span, text));
+        }
+        (self.edits.len() > before).then_some(())
+    }
+
+    fn distribute(&mut self, star: Span) -> Option<()> {
+        let (tail, sequence) = self.tree.sequences().find_map(|sequence| match &sequence.tail {
+            Tail::Replicated(body, span) if *span == star => Some((body.as_ref(), sequence)),
+            _ => None,
+        })?;
+        let Tail::Group(body, _) = tail else { return None };
+        let [Sequence { actions, tail: Tail::Parallel(parts, _), .. }] = body.branches.as_slice() else {
+            return None;
+        };
+        if !actions.is_empty() || !sequence.actions.is_empty() {
+            return None;
+        }
+        let copies: Vec<String> =
+            parts.iter().map(|part| format!("*( {} )", self.tree.sources.slice(part.span))).collect();
+        self.edits.push(Edit::replace(star, format!("( {} )", copies.join(", "))));
+        Some(())
+    }
+}
+
+/// What stands behind an action in its sequence.
+fn next(sequence: &Sequence, action: usize) -> Option<Span> {
+    let behind = sequence.actions.get(action + 1).map(|action: &Action| action.span);
+    match &sequence.tail {
+        Tail::Missing(_) => behind,
+        tail => Some(behind.unwrap_or_else(|| span(tail))),
+    }
+}
+
+/// The edit that deletes a branch with the operator that goes with it; none if it is the only one.
+fn deleted(choice: &Choice, branch: usize) -> Option<Edit> {
+    let own = choice.branches.get(branch)?.span;
+    match branch.checked_sub(1).and_then(|before| choice.branches.get(before)) {
+        Some(before) => Some(Edit::delete(Span { start: before.span.end, ..own })),
+        None => {
+            let next = choice.branches.get(branch + 1)?.span;
+            Some(Edit::delete(Span { end: next.start, ..own }))
+        }
+    }
+}
+
+/// A text with one word in place of another.
+pub(super) fn replaced(text: &str, from: &str, to: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(from) {
+        let (before, found) = rest.split_at(at);
+        let behind = found.get(from.len()..).unwrap_or("");
+        let word = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let whole = !before.ends_with(word) && !behind.starts_with(word);
+        out.push_str(before);
+        out.push_str(if whole { to } else { from });
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}

@@ -1,0 +1,314 @@
+//! Changes of declarations: other messages, keys, groups; and names for loops.
+
+use super::change::{Placing, replaced};
+use super::tree::within;
+use crate::ast::{
+    GroupMember, Item, ItemKind, KeyField, Modifier, Name, Payload, Reply, Request, Sequence, Tail,
+};
+use crate::diagnostic::Edit;
+use crate::resolve::Meaning;
+use crate::source::{SourceMap, Span};
+
+impl<'a> Placing<'a, '_> {
+    /// Where the message of this name is declared.
+    pub(super) fn message(&self, name: &str) -> Option<Span> {
+        match self.resolution.names.get(name)? {
+            Meaning::Message(index) => Some(self.resolution.declarations.message(*index)?.span),
+            Meaning::Group(_) => None,
+        }
+    }
+
+    fn items(&self) -> impl Iterator<Item = &'a Item> + use<'a> {
+        self.tree.files.iter().flat_map(|file| &file.tree.items)
+    }
+
+    pub(super) fn key(&self, key: &str) -> Option<(&'a Item, &'a [KeyField])> {
+        self.items().find_map(|item| match &item.kind {
+            ItemKind::Key { name, fields, .. } if name.text == key => Some((item, fields.as_slice())),
+            _ => None,
+        })
+    }
+
+    pub(super) fn key_fields(&mut self, key: &str, messages: &[String]) -> Option<()> {
+        let (_, fields) = self.key(key)?;
+        let path = fields.iter().rev().find_map(|field| match field {
+            KeyField::Field(field) => Some(self.tree.sources.slice(field.path.span)),
+            KeyField::Id(_) => None,
+        });
+        let path = path.unwrap_or("id");
+        let added: String = messages.iter().map(|message| format!(" | {message}.{path}")).collect();
+        self.text = self.text.replace("{path}", path);
+        self.edits.push(Edit::after(end(fields.last()?), added));
+        Some(())
+    }
+
+    pub(super) fn member(&mut self, group: &str, member: &str) -> Option<()> {
+        let members = self.items().find_map(|item| match &item.kind {
+            ItemKind::Group { name: other, members, .. } if other.text == group => Some(members),
+            _ => None,
+        })?;
+        let at = members.iter().map(member_name).find(|name| name.text == member)?.span;
+        self.delete_member(at)
+    }
+
+    pub(super) fn delete_member(&mut self, at: Span) -> Option<()> {
+        let (members, index) = self.items().find_map(|item| match &item.kind {
+            ItemKind::Group { members, .. } => {
+                Some((members, members.iter().position(|member| member_name(member).span == at)?))
+            }
+            _ => None,
+        })?;
+        let own = member_span(members.get(index)?);
+        let edit = match (index.checked_sub(1).and_then(|before| members.get(before)), members.get(index + 1))
+        {
+            (Some(before), _) => Edit::delete(member_span(before).after().to(own)),
+            (None, Some(next)) => Edit::delete(Span { end: member_span(next).start, ..own }),
+            (None, None) => return None,
+        };
+        self.edits.push(edit);
+        Some(())
+    }
+
+    pub(super) fn define_group(&mut self, name: Span) -> Option<()> {
+        let text = self.tree.sources.text(name.file);
+        let behind = text.get(name.end as usize..)?;
+        let at = u32::try_from(behind.find(['+', '-'])?).ok()?;
+        let sign = Span { start: name.end + at, end: name.end + at + 2, ..name };
+        self.edits.push(Edit::replace(sign, "="));
+        Some(())
+    }
+
+    pub(super) fn rename(&mut self, name: Span, to: &str) -> Option<()> {
+        let mut free = to.to_owned();
+        while self.is_taken(&free) {
+            free.insert_str(0, "Other");
+        }
+        self.text = replaced(&self.text, to, &free);
+        self.edits.push(Edit::replace(name, free));
+        Some(())
+    }
+
+    pub(super) fn other_method(&mut self, name: Span) -> Option<()> {
+        let method = match &self.tree.declared(name)?.item.kind {
+            ItemKind::Request(request) => request.method.span,
+            ItemKind::Notification(notification) => notification.method.span,
+            _ => return None,
+        };
+        let written = self.tree.sources.slice(method).trim_end_matches('"');
+        self.edits.push(Edit::replace(method, format!("{written}/other\"")));
+        Some(())
+    }
+
+    fn reply(&self, name: Span) -> Option<&'a Reply> {
+        let declared = self.tree.declared(name)?;
+        match &declared.item.kind {
+            ItemKind::Request(request) => request.replies.get(declared.reply?),
+            _ => None,
+        }
+    }
+
+    pub(super) fn condition(&mut self, name: Span, text: &str) -> Option<()> {
+        let reply = self.reply(name)?;
+        self.edits.push(match &reply.condition {
+            Some(condition) => Edit::replace(condition.span, text.trim_start()),
+            None => Edit::after(whole(reply, self.tree.sources), text),
+        });
+        Some(())
+    }
+
+    pub(super) fn before(&mut self, name: Span, other: Span) -> Option<()> {
+        let sources = self.tree.sources;
+        if let Some((reply, first)) = self.reply(name).zip(self.reply(other)) {
+            let (own, first) = (whole(reply, sources), whole(first, sources));
+            let behind = sources.text(own.file).get(first.end as usize..own.start as usize)?;
+            let bar = u32::try_from(behind.rfind('|')?).ok()?;
+            self.edits.push(Edit::before(first, format!("{} | ", sources.slice(own))));
+            self.edits.push(Edit::delete(Span { start: first.end + bar, ..own }));
+            return Some(());
+        }
+        let (own, first) = (self.tree.declared(name)?.item.span, self.tree.declared(other)?.item.span);
+        self.edits.push(Edit::before(first, format!("{}\n", sources.slice(own))));
+        self.edits.push(Edit::delete(own));
+        Some(())
+    }
+
+    pub(super) fn delete_default(&mut self, at: Span) -> Option<()> {
+        let defaults = self.items().find_map(|item| match &item.kind {
+            ItemKind::Capabilities { defaults, field, .. } => {
+                let index = defaults.iter().position(|default| default.span == at)?;
+                Some((field, defaults, index))
+            }
+            _ => None,
+        });
+        let (field, defaults, index) = defaults?;
+        let edit = match (index.checked_sub(1).and_then(|before| defaults.get(before)), defaults.get(1)) {
+            (Some(before), _) => Edit::delete(before.span.after().to(at)),
+            (None, Some(next)) => Edit::delete(Span { end: next.span.start, ..at }),
+            (None, None) => Edit::delete(field.path.span.after().to(at)),
+        };
+        self.edits.push(edit);
+        Some(())
+    }
+
+    pub(super) fn answer(&mut self, before: Span, action: &str, reply: &str) -> Option<()> {
+        let spot = self.tree.spot(before)?;
+        let sequence = spot.sequence()?;
+        let written = |span: Span| self.tree.sources.slice(span);
+        let actions = sequence.actions.get(..=spot.action.min(sequence.actions.len().saturating_sub(1)))?;
+        let request = actions.iter().rfind(|other| written(other.span).starts_with(action));
+        let behind = request.map_or(before, |request| request.span);
+        self.edits.push(Edit::after(behind, format!(" . {reply}")));
+        // The reply may have been meant in a channel.
+        let Tail::Parallel(parts, _) = &sequence.tail else { return Some(()) };
+        for branch in parts.iter().flat_map(|part| &part.branches) {
+            let Some(index) = branch.actions.iter().position(|other| written(other.span) == reply) else {
+                continue;
+            };
+            let own = branch.actions.get(index)?.span;
+            let next = branch
+                .actions
+                .get(index + 1)
+                .map_or_else(|| super::tree::span(&branch.tail), |next| next.span);
+            self.edits.push(Edit::delete(Span { end: next.start, ..own }));
+        }
+        Some(())
+    }
+
+    pub(super) fn name_loop(&mut self, dual: Span, name: &str) -> Option<()> {
+        let sources = self.tree.sources;
+        let variable = sources.slice(dual).trim_start_matches("dual").trim();
+        let around = |sequence: &'a Sequence| match within(&sequence.tail) {
+            Tail::Recursion { variable: bound, span, .. }
+                if bound.text == variable && span.start <= dual.start && dual.end <= span.end =>
+            {
+                Some(*span)
+            }
+            _ => None,
+        };
+        let whole = self.tree.sequences().filter_map(around).last()?;
+        let free = (1..).map(|number| match number {
+            1 => name.to_owned(),
+            _ => format!("{name}{number}"),
+        });
+        let free = free.into_iter().find(|name| !self.is_taken(name))?;
+        let start = Span { end: dual.start, ..whole };
+        let behind = Span { start: dual.end, ..whole };
+        let text = format!("{}dual {free}{}", sources.slice(start), sources.slice(behind));
+        self.text = replaced(&self.text, name, &free);
+        self.edits.push(Edit::replace(whole, free.as_str()));
+        self.declare(&format!("{free} = {text}"))
+    }
+
+    pub(super) fn other_message(&mut self, at: Span, name: &str, all: bool) -> Option<()> {
+        let spot = self.tree.spot(at)?;
+        let sequence = spot.sequence()?;
+        if sequence.actions.get(spot.action)?.message.text != name {
+            return None;
+        }
+        let declared = self.tree.declared(self.message(name)?)?;
+        let (method, modifiers, replies) = match &declared.item.kind {
+            ItemKind::Request(Request { method, modifiers, replies, .. }) => {
+                (method, modifiers, replies.as_slice())
+            }
+            ItemKind::Notification(notification) => (&notification.method, &notification.modifiers, &[][..]),
+            _ => return None,
+        };
+        let names: Vec<&str> =
+            [name].into_iter().chain(replies.iter().map(|reply| reply.name.text.as_str())).collect();
+        let mut prefix = "Other".to_owned();
+        while names.iter().any(|name| self.is_taken(&format!("{prefix}{name}"))) {
+            prefix.push_str("Other");
+        }
+        self.text = replaced(&self.text, &format!("Other{name}"), &format!("{prefix}{name}"));
+        // The declaration once more, with other names and another method.
+        let mut item = self.tree.sources.slice(declared.item.span).to_owned();
+        for modifier in modifiers {
+            if let Modifier::As(call) = modifier {
+                item = item.replace(&format!("as {}", call.text), "");
+            }
+        }
+        for name in &names {
+            item = replaced(&item, name, &format!("{prefix}{name}"));
+        }
+        let written = self.tree.sources.slice(method.span);
+        item = item.replacen(written, &format!("{}/other\"", written.trim_end_matches('"')), 1);
+        let start = item.find("request ").or_else(|| item.find("notification "))?;
+        self.declare(item.get(start..)?.trim_end())?;
+        let range = if all { self.channel(at)? } else { at.to(sequence.span) };
+        let used = |message: &&'a Name| {
+            range.file == message.span.file
+                && range.start <= message.span.start
+                && message.span.end <= range.end
+                && names.contains(&message.text.as_str())
+        };
+        let actions = self.tree.sequences().flat_map(|sequence| &sequence.actions);
+        let found: Vec<&Name> = actions.map(|action| &action.message).filter(used).collect();
+        for message in found {
+            self.edits.push(Edit::before(message.span, prefix.as_str()));
+        }
+        for item in self.items() {
+            let ItemKind::Key { fields, .. } = &item.kind else { continue };
+            for field in fields {
+                let (message, text) = match field {
+                    KeyField::Field(field) => {
+                        let path = self.tree.sources.slice(field.path.span);
+                        (&field.message, format!(" | {prefix}{}.{path}", field.message.text))
+                    }
+                    KeyField::Id(message) => (message, format!(" | id of {prefix}{}", message.text)),
+                };
+                if names.contains(&message.text.as_str()) {
+                    self.edits.push(Edit::after(end(field), text));
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The channel around a place, or the definition.
+    fn channel(&self, at: Span) -> Option<Span> {
+        let holds = |span: Span| span.file == at.file && span.start <= at.start && at.end <= span.end;
+        let parts = self.tree.sequences().filter_map(|sequence| match within(&sequence.tail) {
+            Tail::Parallel(parts, _) => parts.iter().map(|part| part.span).find(|part| holds(*part)),
+            _ => None,
+        });
+        let definitions = self.resolution.definitions.iter().map(|definition| definition.body.span);
+        parts.chain(definitions.filter(|span| holds(*span))).min_by_key(|span| span.end - span.start)
+    }
+}
+
+fn member_name(member: &GroupMember) -> &Name {
+    match member {
+        GroupMember::Name(name) | GroupMember::Replies(name, _) => name,
+    }
+}
+
+fn member_span(member: &GroupMember) -> Span {
+    match member {
+        GroupMember::Name(name) => name.span,
+        GroupMember::Replies(_, span) => *span,
+    }
+}
+
+/// A reply with its payload and condition.
+fn whole(reply: &Reply, sources: &SourceMap) -> Span {
+    let mut payload = match &reply.payload {
+        Payload::None => reply.name.span,
+        Payload::Null(span) | Payload::Any { span, .. } => *span,
+        Payload::Type { path, .. } => path.span,
+    };
+    // The parenthesis behind it.
+    let behind = sources.text(payload.file).get(payload.end as usize..).unwrap_or("");
+    if let Some(rest) = behind.trim_start_matches([' ', '?']).strip_prefix(')')
+        && reply.payload != Payload::None
+    {
+        payload.end += u32::try_from(behind.len() - rest.len()).unwrap_or(0);
+    }
+    reply.name.span.to(payload).to(reply.condition.as_ref().map_or(payload, |condition| condition.span))
+}
+
+fn end(field: &KeyField) -> Span {
+    match field {
+        KeyField::Field(field) => field.path.span,
+        KeyField::Id(name) => name.span,
+    }
+}
