@@ -28,7 +28,7 @@ use crate::report::Report;
 pub use crate::epoch::Epoch;
 pub use input::Input;
 pub use limits::SharedLimits;
-pub use outlet::{Extension, MessageKind, Origin, Outgoing, Outlet, Place, Received};
+pub use outlet::{Extension, MessageKind, Outgoing, Outlet, Place, Received, RequestTag};
 pub use pump::{Limits, Pump, PumpEvent, run};
 pub(crate) use pump::{after, duplicate};
 
@@ -55,16 +55,16 @@ pub trait Endpoint: Send + Sync + 'static {
 
     /// Takes one whole message, or a batch, laid out in any way, for transports that carry messages rather than a
     /// stream. Each of the requests that were accepted is settled once.
-    fn receive_message(&self, message: &[u8], origin: Origin, now: Instant) -> Received {
-        let _ = (message, origin, now);
+    fn receive_message(&self, message: &[u8], tag: RequestTag, now: Instant) -> Received {
+        let _ = (message, tag, now);
         Received::default()
     }
 
     /// The same for a message that arrived in this epoch. It is dropped if that is not the present one
     /// ([`renewed`](Self::renewed)). No reconnection happens between the comparison and the taking.
-    fn receive_in(&self, epoch: Epoch, message: &[u8], origin: Origin, now: Instant) -> Received {
+    fn receive_in(&self, epoch: Epoch, message: &[u8], tag: RequestTag, now: Instant) -> Received {
         let _ = epoch;
-        self.receive_message(message, origin, now)
+        self.receive_message(message, tag, now)
     }
 
     /// Tells that a request of this side could not be delivered, or that no reply to it will come.

@@ -224,8 +224,8 @@ impl CheckedSession {
             Ok(None) => return Poll::Ready(Some(Ok(Event::Closed))),
             Err(error) => return Poll::Ready(Some(Err(error))),
         };
-        let LinearInput { message, id, answers, body, unfit, .. } = input;
-        if let Some(error) = unfit {
+        let LinearInput { message, id, answers, body, negotiation, .. } = input;
+        if let Some(error) = negotiation {
             return Poll::Ready(match part.seat.cannot_work_with(id, before, *error) {
                 Ok(()) => None,
                 Err(error @ (Error::Version { .. } | Error::MissingCapabilities { .. })) => {
@@ -302,7 +302,7 @@ impl CheckedSession {
                 let id = RequestId::Number(number);
                 // What was reported before was told before; what is left of it came in the same breath.
                 let sent = loop {
-                    match self.link.with(|engine| engine.poll_call(context, number)) {
+                    match self.link.speak(|engine, caller| engine.poll_call(caller, context, number)) {
                         Poll::Ready(Sent::Progress(_)) => {}
                         Poll::Ready(Sent::Done(result)) => break result,
                         Poll::Pending => return None,

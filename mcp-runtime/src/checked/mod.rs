@@ -56,7 +56,7 @@ struct FaceSeat {
 
 impl Drop for FaceSeat {
     fn drop(&mut self) {
-        self.link.with(|engine| engine.face_left(self.key));
+        self.link.speak(|engine, caller| engine.face_left(caller, self.key));
     }
 }
 

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::{CheckedSession, Name};
 use crate::error::{Error, Mismatch, Overdue};
 use crate::jsonrpc::{RpcError, write};
-use crate::session::{Moved, id_at};
+use crate::session::{Caller, Engine, Moved, id_at};
 use crate::typed::{Call, Patient, Uncancellable, Wanted, copies, now, permits, room};
 
 /// Where a message goes.
@@ -50,9 +50,9 @@ impl CheckedSession {
         let started = now();
         room(&self.link, message).await?;
         let (patience, within) = (self.link.options().patience(), self.within.as_deref());
-        let id = self.link.with(|engine| {
+        let id = self.link.speak(|engine, caller| {
             engine.check_within(message, &written, within)?;
-            let id = engine.request(message, &written, false, true)?;
+            let id = engine.request(caller, message, &written, false, true)?;
             engine.asked_by(id, key);
             engine.limit_call(id, started, patience);
             Ok::<_, Error>(id)
@@ -116,9 +116,10 @@ impl CheckedSession {
             return match id_at(Some(&written), path) {
                 Some(id) => self.take_back(message, &id, &written),
                 // The checker says what is wrong with that.
-                None => {
-                    self.link.with(|engine| engine.notification(message, &written, About::Nothing)).map(drop)
-                }
+                None => self
+                    .link
+                    .speak(|engine, caller| engine.notification(caller, message, &written, About::Nothing))
+                    .map(drop),
             };
         }
         // A report goes with its request, wherever the session stands.
@@ -134,9 +135,9 @@ impl CheckedSession {
         let token = table.reports.as_ref().and_then(|reports| id_at(Some(&written), &reports.token));
         let about = token.as_ref().map_or(About::Nothing, About::Token);
         let within = self.within.as_deref();
-        self.link.with(|engine| {
+        self.link.speak(|engine, caller| {
             engine.check_within(message, &written, within)?;
-            engine.notification(message, &written, about).map(drop)
+            engine.notification(caller, message, &written, about).map(drop)
         })
     }
 
@@ -156,11 +157,11 @@ impl CheckedSession {
             RequestId::Text(_) => {
                 return self
                     .link
-                    .with(|engine| engine.notification(message, extra, About::Request(id)))
+                    .speak(|engine, caller| engine.notification(caller, message, extra, About::Request(id)))
                     .map(drop);
             }
         };
-        let taken_back = self.link.with(|engine| engine.cancel(number, Some(extra)))?;
+        let taken_back = self.link.speak(|engine, caller| engine.cancel(caller, number, Some(extra)))?;
         if taken_back
             && let Some(place) = self.answered(number)
             && let Some(part) = self.parts.get_mut(place)
@@ -205,7 +206,7 @@ impl CheckedSession {
         let Some((place, request)) = self.linear_request(id) else {
             let written =
                 write::payload(result).map_err(|error| Error::payload(&"the result".into(), error))?;
-            return self.answer(id, |engine| engine.reply_result(id, &written));
+            return self.answer(id, |engine, caller| engine.reply_result(caller, id, &written));
         };
         let written =
             write::payload(result).map_err(|error| Error::payload(&self.name_of(request), error))?;
@@ -225,7 +226,7 @@ impl CheckedSession {
                 Some(part) => part.refuse_now(request, error),
                 None => Ok(()),
             },
-            None => self.answer(id, |engine| engine.reply_error(id, error)),
+            None => self.answer(id, |engine, caller| engine.reply_error(caller, id, error)),
         }
     }
 
@@ -233,12 +234,12 @@ impl CheckedSession {
     fn answer(
         &mut self,
         id: &RequestId,
-        answer: impl FnOnce(&mut crate::session::Engine) -> Result<(), Error>,
+        answer: impl FnOnce(&mut Engine, Caller) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let key = self.seat.as_ref().map(|seat| seat.key);
-        self.link.with(|engine| match key.is_some_and(|key| engine.may_answer(id, key)) {
-            true => answer(engine),
-            false => Err(engine.closed().unwrap_or_else(|| Error::NotHeld { id: id.clone() })),
+        self.link.speak(|engine, caller| match key.is_some_and(|key| engine.may_answer(id, key)) {
+            true => answer(engine, caller),
+            false => Err(engine.closed(caller).unwrap_or_else(|| Error::NotHeld { id: id.clone() })),
         })
     }
 
@@ -305,7 +306,7 @@ impl CheckedSession {
     fn not_here(&self, message: MessageIndex) -> Error {
         match permits(&self.link, &self.states(), message, &self.capabilities()) {
             Err(violation) => Error::NotPermitted(violation),
-            Ok(()) => self.link.with(|engine| engine.closed()).unwrap_or(Error::Closed),
+            Ok(()) => self.link.speak(|engine, caller| engine.closed(caller)).unwrap_or(Error::Closed),
         }
     }
 

@@ -12,10 +12,9 @@ use std::task::Waker;
 
 use crate::epoch::Epoch;
 
-/// A name that a transport gives to a message, or batch, that came in. What the session says about it carries the
-/// name.
+/// A transport's name for a message, or batch, of the peer. What the session says in reply to it carries the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Origin(pub u64);
+pub struct RequestTag(pub u64);
 
 /// What a transport knows of a message that came in, such as the head of its HTTP request, for whoever handles it.
 pub type Extension = Arc<dyn Any + Send + Sync>;
@@ -29,7 +28,7 @@ pub struct Outgoing<'a> {
     pub kind: MessageKind,
     /// What came in that it answers, or that is being worked on where it is said; `None` if it is about nothing in
     /// particular.
-    pub about: Option<Origin>,
+    pub in_reply_to: Option<RequestTag>,
     /// The epoch in which it was said.
     pub epoch: Epoch,
 }
@@ -120,7 +119,7 @@ pub trait Outlet: Send + fmt::Debug {
     fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker>;
 
     /// A request that came in under this name has been answered, or never will be.
-    fn settled(&mut self, origin: Origin) -> Option<Waker>;
+    fn settled(&mut self, tag: RequestTag) -> Option<Waker>;
 
     /// Nobody waits for the reply to this request of this side any more: it has come, or the request was taken back, or
     /// it has failed.
@@ -137,14 +136,14 @@ pub trait Outlet: Send + fmt::Debug {
     /// Whoever works on a request that came in under this name wants the connection to end on which its answer is
     /// awaited: the answer is still a while, and the peer can come back for it. Nothing is done about it where there is
     /// no such connection.
-    fn hang_up(&mut self, origin: Origin) -> Option<Waker> {
-        let _ = origin;
+    fn hang_up(&mut self, tag: RequestTag) -> Option<Waker> {
+        let _ = tag;
         None
     }
 
     /// What handlers may know of the message that came in under this name.
-    fn extension(&self, origin: Origin) -> Option<Extension> {
-        let _ = origin;
+    fn extension(&self, tag: RequestTag) -> Option<Extension> {
+        let _ = tag;
         None
     }
 

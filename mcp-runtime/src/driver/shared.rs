@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use super::{DirectOutput, End, Endpoint, Epoch, Origin, Outcome, Outlet, Output, Received};
+use super::{DirectOutput, End, Endpoint, Epoch, Outcome, Outlet, Output, Received, RequestTag};
 use crate::error::{Error, Reason};
 use crate::report::Report;
 
@@ -20,12 +20,12 @@ impl<E: Endpoint + ?Sized> Endpoint for Arc<E> {
         (**self).offer_outlet(outlet);
     }
 
-    fn receive_message(&self, message: &[u8], origin: Origin, now: Instant) -> Received {
-        (**self).receive_message(message, origin, now)
+    fn receive_message(&self, message: &[u8], tag: RequestTag, now: Instant) -> Received {
+        (**self).receive_message(message, tag, now)
     }
 
-    fn receive_in(&self, epoch: Epoch, message: &[u8], origin: Origin, now: Instant) -> Received {
-        (**self).receive_in(epoch, message, origin, now)
+    fn receive_in(&self, epoch: Epoch, message: &[u8], tag: RequestTag, now: Instant) -> Received {
+        (**self).receive_in(epoch, message, tag, now)
     }
 
     fn request_failed(&self, id: i64, error: Error) {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 use mcp_protocol_machine::{CopyNumber, RequestId, Token};
 
+use super::context::Caller;
 use super::engine::{Engine, Phase};
 use super::order::{DispatcherKey, Held};
 use super::wakers::Waiter;
@@ -58,8 +59,8 @@ pub(crate) struct LinearInput {
     /// The id of the request of this side that it answers, if it answers one.
     pub(crate) answers: Option<i64>,
     pub(crate) body: Body,
-    /// What it announces is not what the program can work with.
-    pub(crate) unfit: Option<Box<Error>>,
+    /// What it announces, if the program cannot work with it.
+    pub(crate) negotiation: Option<Box<Error>>,
     /// What it holds of the budgets for input, until it is taken.
     pub(super) permit: Permit,
     /// The number of the message.
@@ -272,13 +273,13 @@ impl Engine {
         while self.unattended_deadline().is_some_and(|deadline| deadline <= now) {
             self.unattended = true;
             let Some(arrived) = self.incoming.pop_front() else { return };
-            self.refuse_arrived(&arrived, Cause::Unattended);
+            self.refuse_arrived(Caller::ANY, &arrived, Cause::Unattended);
         }
         self.reached();
     }
 
     /// An input that was accepted will not be worked on.
-    pub(crate) fn refuse_arrived(&mut self, arrived: &Arrived, cause: Cause) {
+    pub(crate) fn refuse_arrived(&mut self, caller: Caller, arrived: &Arrived, cause: Cause) {
         let error = match cause {
             Cause::QueueFull => RpcError::busy("too many requests are waiting: try again later"),
             Cause::TooMany => RpcError::busy("too many requests are unanswered: try again later"),
@@ -290,7 +291,7 @@ impl Engine {
                 RpcError::internal_error("the request was dropped unanswered")
             }
         };
-        self.refuse_with(arrived, cause, &error);
+        self.refuse_with(caller, arrived, cause, &error);
     }
 
     /// A request came too soon after those before it.
@@ -299,32 +300,38 @@ impl Engine {
         let wait = wait.as_nanos().div_ceil(1_000_000);
         let error = RpcError::busy(format!("too many requests in too short a time: try again in {wait} ms"))
             .with_data(serde_json::json!({ "retryAfterMs": u64::try_from(wait).unwrap_or(u64::MAX) }));
-        self.refuse_with(arrived, Cause::TooFast, &error);
+        self.refuse_with(Caller::ANY, arrived, Cause::TooFast, &error);
     }
 
     /// An input that was accepted goes beyond a limit that is shared with others.
-    pub(crate) fn refuse_exhausted(&mut self, arrived: &Arrived, cause: Cause, exhausted: Exhausted) {
+    pub(crate) fn refuse_exhausted(
+        &mut self,
+        caller: Caller,
+        arrived: &Arrived,
+        cause: Cause,
+        exhausted: Exhausted,
+    ) {
         let error =
             RpcError::busy(exhausted.to_string()).with_data(serde_json::json!({ "limit": exhausted.name }));
-        self.refuse_with(arrived, cause, &error);
+        self.refuse_with(caller, arrived, cause, &error);
     }
 
-    fn refuse_with(&mut self, arrived: &Arrived, cause: Cause, error: &RpcError) {
+    fn refuse_with(&mut self, caller: Caller, arrived: &Arrived, cause: Cause, error: &RpcError) {
         if let Some(id) = &arrived.id {
             // The session lives: the checker has the request running. Should it not, there is nobody to answer.
-            let _ = self.reply_error(id, error);
+            let _ = self.reply_error(caller, id, error);
         }
         if let Some((copy, _)) = arrived.copy {
-            self.leave_copy(copy);
+            self.leave_copy(caller, copy);
         }
         let message = self.name(arrived.message);
         self.report(Report::Dropped { message, cause });
     }
 
     /// Whether a request of the peer was cancelled, or nobody waits for its answer any more.
-    pub(crate) fn is_cancelled(&self, id: Option<&RequestId>) -> bool {
+    pub(crate) fn is_cancelled(&self, caller: Caller, id: Option<&RequestId>) -> bool {
         match self.phase {
-            _ if self.renewals.is_lost() => true,
+            _ if self.is_lost(caller) => true,
             Phase::Closing(_) => id.and_then(|id| self.owed.get(id)).is_none_or(|owed| owed.cancelled),
             Phase::Open | Phase::HalfClosed(_) => {
                 id.and_then(|id| self.owed.get(id)).is_some_and(|owed| owed.cancelled)
@@ -336,11 +343,12 @@ impl Engine {
     /// Waits until a request of the peer is cancelled.
     pub(crate) fn poll_cancelled(
         &mut self,
+        caller: Caller,
         context: &Context<'_>,
         waiter: &mut Waiter,
         id: Option<&RequestId>,
     ) -> Poll<()> {
-        if self.is_cancelled(id) {
+        if self.is_cancelled(caller, id) {
             return Poll::Ready(());
         }
         match id.and_then(|id| self.owed.get_mut(id)) {

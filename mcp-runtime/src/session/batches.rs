@@ -13,14 +13,14 @@
 //! What this side says in one line is written at once, so nothing of what others say gets between.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex};
 use serde_json::value::RawValue;
 
+use super::context::{Caller, Inbound};
 use super::engine::{Engine, Phase};
-use crate::driver::{MessageKind, Origin};
+use crate::driver::{MessageKind, Received, RequestTag};
 use crate::error::Error;
 use crate::jsonrpc::{RpcError, batch, parse};
 use crate::report::Report;
@@ -33,12 +33,8 @@ pub(super) type BatchKey = u64;
 pub(super) struct Batches {
     open: BTreeMap<BatchKey, Batch>,
     next: BatchKey,
-    /// The one whose messages are being judged.
-    current: Option<BatchKey>,
     /// How much the replies that are held back take.
     bytes: usize,
-    /// What this side writes is to be one list.
-    writing: bool,
 }
 
 /// Where the answer to a request goes.
@@ -47,12 +43,12 @@ pub(super) struct ReplyTo {
     /// The batch that the request came in.
     pub(super) batch: Option<BatchKey>,
     /// What the transport calls the message that the request came in.
-    pub(super) origin: Option<Origin>,
+    pub(super) tag: Option<RequestTag>,
 }
 
 #[derive(Debug, Default)]
 struct Batch {
-    origin: Option<Origin>,
+    tag: Option<RequestTag>,
     /// How many replies are still to come, and one more as long as the batch is being judged.
     waiting: usize,
     /// The replies that are there, as a list without its end.
@@ -65,16 +61,11 @@ impl Batches {
         self.bytes
     }
 
-    /// The batch that the message at hand came in, whose reply is to wait for the others.
-    pub(super) fn join(&mut self) -> Option<BatchKey> {
-        let key = self.current?;
-        self.open.get_mut(&key)?.waiting += 1;
-        Some(key)
-    }
-
-    /// The batch that the message at hand came in.
-    pub(super) fn current(&self) -> Option<BatchKey> {
-        self.current
+    /// A request of a batch was accepted: the replies of the batch wait for its reply, too.
+    pub(super) fn join(&mut self, key: BatchKey) {
+        if let Some(batch) = self.open.get_mut(&key) {
+            batch.waiting += 1;
+        }
     }
 
     /// Whether a result of that many bytes may wait in its batch with what waits already. If none may, it is refused: one
@@ -111,8 +102,12 @@ impl Batch {
 
 impl Engine {
     /// Writes several messages of this side as one list. Refuses where the protocol permits no batches.
-    pub(crate) fn batched(&mut self, write: impl FnOnce(&mut Engine)) -> Result<(), Error> {
-        if let Some(error) = self.closed() {
+    pub(crate) fn batched(
+        &mut self,
+        caller: Caller,
+        write: impl FnOnce(&mut Engine, Caller),
+    ) -> Result<(), Error> {
+        if let Some(error) = self.closed(caller) {
             return Err(error);
         }
         if !self.protocol.batch {
@@ -120,9 +115,7 @@ impl Engine {
             return Err(Error::NoBatches { protocol, version });
         }
         let start = self.output.len();
-        self.batches.writing = true;
-        write(self);
-        self.batches.writing = false;
+        write(self, caller.in_batch());
         let written = self.output.split_off(start);
         let mut separator = b'[';
         // A message is one line, and there is no end of line in it.
@@ -133,55 +126,54 @@ impl Engine {
         }
         if self.output.len() > start {
             self.output.extend_from_slice(b"]\n");
-            let bound = self.renewals.is_bound();
-            self.appended(MessageKind::Several { bound }, self.messages.about());
+            self.appended(MessageKind::Several { bound: caller.is_bound() }, caller.in_reply_to());
         }
         Ok(())
     }
 
-    /// Whether messages of this side are being written that are to be one list.
-    pub(super) fn is_writing_batch(&self) -> bool {
-        self.batches.writing
-    }
-
     /// Takes a line that is a list.
-    pub(super) fn batch_came(&mut self, line: &[u8], now: Instant) {
+    pub(super) fn batch_came(&mut self, inbound: Inbound, line: &[u8]) -> Received {
         let messages = match batch(line, self.options.max_batch) {
             Ok(messages) => messages,
-            Err(malformed) => return self.malformed_came(malformed),
+            Err(malformed) => return self.malformed_came(inbound, malformed),
         };
         let key = self.batches.next;
         self.batches.next = key.wrapping_add(1);
-        let origin = self.messages.current();
-        self.batches.open.insert(key, Batch { origin, waiting: 1, replies: Vec::new() });
-        self.batches.current = Some(key);
+        self.batches.open.insert(key, Batch { tag: inbound.tag, waiting: 1, replies: Vec::new() });
+        let inbound = Inbound { batch: Some(key), ..inbound };
+        let mut all = Received::default();
         for message in messages.into_iter().map(RawValue::get) {
             // A message may end the session for those behind it.
             if matches!(self.phase, Phase::Open) {
-                self.message_came(parse(message.as_bytes(), self.options.max_depth), now);
+                let received = self.message_came(inbound, parse(message.as_bytes(), self.options.max_depth));
+                all.requests += received.requests;
+                all.refused = received.refused.or(all.refused);
             }
         }
-        self.batches.current = None;
         self.leave_batch(Some(key));
+        all
     }
 
-    /// Refuses a request that cannot stand in a batch; `false` if it can, or is not in one.
-    pub(super) fn refused_in_batch(&mut self, message: MessageIndex, id: &RequestId) -> bool {
-        if self.batches.current.is_none() {
-            return false;
-        }
+    /// Refuses a request that cannot stand in a batch; `None` if it can, or is not in one.
+    pub(super) fn refused_in_batch(
+        &mut self,
+        inbound: Inbound,
+        message: MessageIndex,
+        id: &RequestId,
+    ) -> Option<Received> {
+        inbound.batch?;
         let is_step = |edge: &mcp_protocol_machine::protocol::Edge| matches!(edge.action, Action::Step(_));
         let state = self.checker.states().iter().filter_map(|state| self.role()?.state(*state));
         let mut here = state.filter(|state| state.edge(Direction::Receive, message).is_some_and(is_step));
-        let Some(state) = here.next().map(|state| state.name.clone()) else { return false };
+        let state = here.next().map(|state| state.name.clone())?;
         let method = self.method(message);
         let error = RpcError::invalid_request(format!(
             "`{method}` moves the session on from `{state}` and cannot stand in a batch: send it on its own"
         ))
         .with_data(serde_json::json!({ "state": state, "expected": [method] }));
-        self.write_error(Some(id), &error);
+        let received = self.write_error(inbound, Some(id), &error);
         self.report(Report::Malformed { error, id: Some(id.clone()) });
-        true
+        Some(received)
     }
 
     /// Writes a reply, to the peer or into the batch of its request.
@@ -190,7 +182,7 @@ impl Engine {
             return self.held_back();
         }
         write(&mut self.output);
-        self.appended(kind, to.origin);
+        self.appended(kind, to.tag);
     }
 
     /// A request of a batch is answered, or will not be. The last one sends the replies of all.
@@ -203,9 +195,9 @@ impl Engine {
         }
         let Some(batch) = self.batches.open.remove(&key) else { return };
         self.batches.bytes = self.batches.bytes.saturating_sub(batch.replies.len());
-        let origin = batch.origin;
+        let tag = batch.tag;
         if batch.finish(&mut self.output) {
-            self.appended(MessageKind::Batch, origin);
+            self.appended(MessageKind::Batch, tag);
         }
     }
 
@@ -215,9 +207,9 @@ impl Engine {
         self.batches.next = batches.next;
         if wanted {
             for batch in batches.open.into_values() {
-                let origin = batch.origin;
+                let tag = batch.tag;
                 if batch.finish(&mut self.output) {
-                    self.let_message_out(MessageKind::Batch, origin);
+                    self.let_message_out(MessageKind::Batch, tag);
                 }
             }
         }

@@ -11,6 +11,7 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
 use mcp_protocol_machine::{About, CopyNumber, Meant, RequestId, Step, StepKind};
 
 use super::arrivals::{LinearInput, Verdict};
+use super::context::Caller;
 use super::engine::{Engine, Phase};
 use super::order::Held;
 use super::uncorrelated::CopyLeft;
@@ -49,54 +50,62 @@ pub(crate) struct CopySeats {
 
 impl Engine {
     /// A copy was opened, and a value will stand for it.
-    pub(super) fn seat_copy(&mut self, copy: CopyNumber, opener: Option<(MessageIndex, i64)>) {
-        let bound = self.renewals.is_bound();
+    pub(super) fn seat_copy(
+        &mut self,
+        caller: Caller,
+        copy: CopyNumber,
+        opener: Option<(MessageIndex, i64)>,
+    ) {
+        let bound = caller.is_bound();
         self.copies.seats.insert(copy, CopySeat { opener, bound, ..CopySeat::default() });
     }
 
     /// Opens a copy: writes its first message, and gives the copy and the state that it is in.
     pub(crate) fn open_copy(
         &mut self,
+        caller: Caller,
         message: MessageIndex,
         written: &str,
         request: bool,
     ) -> Result<(CopyNumber, StateIndex), Error> {
         let (id, step) = if request {
-            let (id, step) = self.ask(message, written, false, false, Meant::New)?;
+            let (id, step) = self.ask(caller, message, written, false, false, Meant::New)?;
             (Some((message, id)), step)
         } else {
-            (None, self.tell(message, written, About::Nothing, Meant::New)?)
+            (None, self.tell(caller, message, written, About::Nothing, Meant::New)?)
         };
-        self.seat_opened(&step, id)
+        self.seat_opened(caller, &step, id)
     }
 
     /// The same by a call: its reply is the call's.
     pub(crate) fn call_copy(
         &mut self,
+        caller: Caller,
         message: MessageIndex,
         written: &str,
         progress: bool,
     ) -> Result<(i64, CopyNumber, StateIndex), Error> {
-        let (id, step) = self.ask(message, written, progress, true, Meant::New)?;
-        let opened = self.seat_opened(&step, Some((message, id)));
+        let (id, step) = self.ask(caller, message, written, progress, true, Meant::New)?;
+        let opened = self.seat_opened(caller, &step, Some((message, id)));
         if opened.is_err() {
-            self.let_go(id);
+            self.let_go(caller, id);
         }
         opened.map(|(copy, state)| (id, copy, state))
     }
 
     fn seat_opened(
         &mut self,
+        caller: Caller,
         step: &Step,
         opener: Option<(MessageIndex, i64)>,
     ) -> Result<(CopyNumber, StateIndex), Error> {
         match (step.copy, step.kind) {
             (Some(copy), StepKind::Spawned { state }) => {
-                self.seat_copy(copy, opener);
+                self.seat_copy(caller, copy, opener);
                 Ok((copy, state))
             }
             // The tables say that this opens no copy of its own; generated code never asks for that.
-            _ => Err(self.closed().unwrap_or(Error::Closed)),
+            _ => Err(self.closed(caller).unwrap_or(Error::Closed)),
         }
     }
 
@@ -133,7 +142,7 @@ impl Engine {
         }
         if let Some(id) = id {
             let error = RpcError::internal_error("what the request belongs to was dropped");
-            let _ = self.reply_error(&id, &error);
+            let _ = self.reply_error(Caller::ANY, &id, &error);
         }
     }
 
@@ -268,13 +277,14 @@ impl Engine {
     /// Takes the first input of a copy that `judge` wants.
     pub(crate) fn poll_copy(
         &mut self,
+        caller: Caller,
         context: &Context<'_>,
         waiter: &mut Waiter,
         copy: CopyNumber,
         mut judge: impl FnMut(&LinearInput) -> Verdict,
     ) -> Poll<Result<Option<LinearInput>, Error>> {
         let Some(seat) = self.copies.seats.get(&copy) else {
-            return Poll::Ready(Err(self.closed().unwrap_or(Error::Closed)));
+            return Poll::Ready(Err(self.closed(caller).unwrap_or(Error::Closed)));
         };
         let mut judged =
             seat.inputs.iter().enumerate().map(|(place, input)| (place, input.came, judge(input)));
@@ -282,7 +292,7 @@ impl Engine {
         let held = wanted.as_ref().map(|(_, came, _)| (*came, Held::Copy(copy)));
         let free = held.is_some() && self.held_back_for(context, &mut waiter.turns, held);
         let Some(seat) = self.copies.seats.get_mut(&copy) else {
-            return Poll::Ready(Err(self.closed().unwrap_or(Error::Closed)));
+            return Poll::Ready(Err(self.closed(caller).unwrap_or(Error::Closed)));
         };
         if let Some((place, _, verdict)) = wanted {
             if !free {
@@ -303,18 +313,18 @@ impl Engine {
                 seat.waiting.register(context, waiter, &mut self.effects);
                 Poll::Pending
             }
-            _ => Poll::Ready(Err(self.closed().unwrap_or(Error::Closed))),
+            _ => Poll::Ready(Err(self.closed(caller).unwrap_or(Error::Closed))),
         }
     }
 
     /// The value of a copy is gone. What it owed is answered with an error; if the copy goes on and may be taken
     /// back, it is.
-    pub(crate) fn leave_copy(&mut self, copy: CopyNumber) {
-        self.leave_copy_as(copy, CopyLeft::Before);
+    pub(crate) fn leave_copy(&mut self, caller: Caller, copy: CopyNumber) {
+        self.leave_copy_as(caller, copy, CopyLeft::Before);
     }
 
     /// The same, of a value that may have taken the last message.
-    pub(crate) fn leave_copy_as(&mut self, copy: CopyNumber, left: CopyLeft) {
+    pub(crate) fn leave_copy_as(&mut self, caller: Caller, copy: CopyNumber, left: CopyLeft) {
         let Some(mut seat) = self.copies.seats.remove(&copy) else { return };
         seat.waiting.wake(&mut self.effects);
         if let Some(listener) = seat.listener.take() {
@@ -326,7 +336,11 @@ impl Engine {
         owed.sort_unstable();
         for id in owed {
             // The peer may have ended the copy meanwhile, and wait for nothing any more.
-            let _ = self.reply_error(&id, &RpcError::internal_error("the request was dropped unanswered"));
+            let _ = self.reply_error(
+                caller,
+                &id,
+                &RpcError::internal_error("the request was dropped unanswered"),
+            );
         }
         for input in seat.inputs {
             self.outlive_copy(input, left);
@@ -335,7 +349,7 @@ impl Engine {
         if let Some((message, id)) = seat.opener.filter(|_| lives)
             && self.message(message).is_some_and(|message| message.cancellable)
         {
-            let _ = self.cancel(id, None);
+            let _ = self.cancel(caller, id, None);
         }
     }
 

@@ -9,9 +9,10 @@ use std::collections::VecDeque;
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
 
+use super::context::Inbound;
 use super::engine::{Engine, Phase};
 use super::names::id_at;
-use crate::driver::Origin;
+use crate::driver::{Received, RequestTag};
 use crate::jsonrpc::RpcError;
 use crate::options::Options;
 use crate::report::{Cause, Report};
@@ -27,7 +28,7 @@ pub(super) struct EarlyMessage {
     method: Box<str>,
     params: Option<Box<str>>,
     /// What the transport calls the message that it came in.
-    origin: Option<Origin>,
+    tag: Option<RequestTag>,
 }
 
 impl EarlyMessage {
@@ -95,78 +96,79 @@ impl EarlyMessages {
 
 impl Engine {
     /// Whether a request comes too early, or has the id of one that did.
-    pub(super) fn is_early_request(&self, message: MessageIndex, id: &RequestId) -> bool {
-        self.comes_alone() && (self.early.has(id) || self.checker.is_early(Direction::Receive, message))
+    pub(super) fn is_early_request(&self, inbound: Inbound, message: MessageIndex, id: &RequestId) -> bool {
+        // The replies of a batch wait for one another, so what is too early in one is refused at once.
+        inbound.batch.is_none() && (self.early.has(id) || self.checker.is_early(Direction::Receive, message))
     }
 
     /// Whether a notification comes too early, or takes a request back that did.
-    pub(super) fn is_early_notification(&self, message: MessageIndex, cancels: Option<&RequestId>) -> bool {
-        self.comes_alone()
+    pub(super) fn is_early_notification(
+        &self,
+        inbound: Inbound,
+        message: MessageIndex,
+        cancels: Option<&RequestId>,
+    ) -> bool {
+        inbound.batch.is_none()
             && (cancels.is_some_and(|id| self.early.has(id))
                 || self.checker.is_early(Direction::Receive, message))
-    }
-
-    /// The replies of a batch wait for one another, so what is too early in one is refused at once.
-    fn comes_alone(&self) -> bool {
-        self.batches.current().is_none()
     }
 
     /// Holds a message that comes too early.
     pub(super) fn hold_early(
         &mut self,
+        inbound: Inbound,
         message: MessageIndex,
         id: Option<RequestId>,
         method: &str,
         params: Option<&str>,
-    ) {
-        let origin = match id {
-            // Its answer is awaited where it came in.
-            Some(_) => self.messages.accept(),
-            None => self.messages.current(),
-        };
-        let early = EarlyMessage { id, method: method.into(), params: params.map(Box::from), origin };
+    ) -> Received {
+        // The answer to a request is awaited where it came in.
+        let mut received = if id.is_some() { inbound.took_request() } else { Received::default() };
+        let early =
+            EarlyMessage { id, method: method.into(), params: params.map(Box::from), tag: inbound.tag };
         let name = self.name(message);
         match self.early.hold(early, self.checker.states(), &self.options) {
             Ok(()) => self.report(Report::Early { message: name }),
             Err(early) => {
                 if let Some(id) = &early.id {
                     let problem = format!("`{method}` came too early, and too much did: try again later");
-                    self.write_error(Some(id), &RpcError::busy(problem));
-                    self.settle_origin(early.origin);
+                    // The request counts as accepted, and is settled with that.
+                    received.refused = self.write_error(inbound, Some(id), &RpcError::busy(problem)).refused;
+                    self.settle_tag(early.tag);
                 }
                 self.report(Report::Dropped { message: name, cause: Cause::QueueFull });
             }
         }
+        received
     }
 
     /// This side may have taken the step that early messages wait for: judges them, in their order. Those that are
     /// early still are held again.
     pub(super) fn judge_early(&mut self) {
         let Some(now) = self.now else { return };
-        if self.is_writing_batch() || !self.early.are_due(self.checker.states()) {
+        if !self.early.are_due(self.checker.states()) {
             return;
         }
         for early in self.early.take() {
             if !matches!(self.phase, Phase::Open | Phase::HalfClosed(_)) {
                 return;
             }
-            if self.is_early_still(&early) {
+            let inbound = Inbound::alone(early.tag, now);
+            if self.is_early_still(inbound, &early) {
                 // There was room for all of them before.
                 let _ = self.early.hold(early, self.checker.states(), &self.options);
                 continue;
             }
-            let EarlyMessage { id, method, params, origin } = early;
-            let before = self.messages.begin(origin);
+            let EarlyMessage { id, method, params, tag } = early;
             self.came = self.came.wrapping_add(1);
-            let is_request = id.is_some();
             match id {
-                Some(id) => self.request_came(id, &method, params.as_deref(), now),
-                None => self.notification_came(&method, params.as_deref(), now),
-            }
-            let received = self.messages.end(before);
-            if is_request && received.requests == 0 {
-                // It was refused, and has its answer.
-                self.settle_origin(origin);
+                Some(id) => {
+                    if self.request_came(inbound, id, &method, params.as_deref()).requests == 0 {
+                        // It was refused, and has its answer.
+                        self.settle_tag(tag);
+                    }
+                }
+                None => drop(self.notification_came(inbound, &method, params.as_deref())),
             }
         }
         if !self.goes_on() {
@@ -176,18 +178,18 @@ impl Engine {
     }
 
     /// Whether a message that was held is early still.
-    fn is_early_still(&self, early: &EarlyMessage) -> bool {
+    fn is_early_still(&self, inbound: Inbound, early: &EarlyMessage) -> bool {
         let EarlyMessage { id, method, params, .. } = early;
         let params = params.as_deref();
         let Some(message) = self.read_as(Direction::Receive, id.is_some(), method, params) else {
             return false;
         };
         match id {
-            Some(id) => self.is_early_request(message, id),
+            Some(id) => self.is_early_request(inbound, message, id),
             None => {
                 let cancels = self.message(message).and_then(|table| table.cancels.as_ref());
                 let cancelled = cancels.and_then(|path| id_at(params, path));
-                self.is_early_notification(message, cancelled.as_ref())
+                self.is_early_notification(inbound, message, cancelled.as_ref())
             }
         }
     }
@@ -213,7 +215,7 @@ mod tests {
             id: Some(RequestId::Number(id)),
             method: "m".into(),
             params: Some(params.into()),
-            origin: None,
+            tag: None,
         }
     }
 

@@ -51,8 +51,8 @@ impl Engine {
     pub(super) fn forget_owed(&mut self, id: Option<&RequestId>) {
         let Some(mut owed) = id.and_then(|id| self.owed.remove(id)) else { return };
         owed.waiting.wake(&mut self.effects);
-        self.leave_batch(owed.batch);
-        self.settle_origin(owed.origin);
+        self.leave_batch(owed.to.batch);
+        self.settle_tag(owed.to.tag);
     }
 
     /// This side lets go of the session in whatever state it is.
@@ -171,7 +171,7 @@ impl Engine {
     }
 
     fn fail_calls(&mut self) {
-        let error = self.closed().unwrap_or(Error::Closed);
+        let error = self.ended().unwrap_or(Error::Closed);
         self.timers.forget_calls();
         self.debts.clear();
         self.none_awaited();

@@ -19,8 +19,8 @@ use mcp_protocol_machine::{
 
 use super::alternatives::applies;
 use super::arrivals::{Arrived, LinearInput};
-use super::batches::{BatchKey, Batches, ReplyTo};
-use super::beginnings::Renewals;
+use super::batches::{Batches, ReplyTo};
+use super::context::{Accepted, Caller, Inbound};
 use super::copies::CopySeats;
 use super::early::EarlyMessages;
 use super::faces::{FaceKey, Faces, Told};
@@ -34,7 +34,8 @@ use super::trace::Trace;
 use super::unhandled::Unhandled;
 use super::wakers::{Effects, Waiter, Waiting};
 use crate::budget::{Account, Budget, Holder, Permit};
-use crate::driver::{DirectOutput, MessageKind, Origin, Outcome, SharedLimits, WrittenNow};
+use crate::driver::{DirectOutput, MessageKind, Outcome, Received, RequestTag, SharedLimits, WrittenNow};
+use crate::epoch::Epoch;
 use crate::error::{Error, Reason};
 use crate::jsonrpc::{Lines, RpcError};
 use crate::options::Options;
@@ -100,8 +101,6 @@ pub(crate) struct Engine {
     pub(super) order: Order,
     /// What was announced and has no handler.
     pub(super) unhandled: Unhandled,
-    /// What the message at hand announces is not what the program can work with.
-    pub(super) unfit: Option<Box<Error>>,
     /// The version that this side has asked for, if it has announced one.
     pub(super) requested: Option<Box<str>>,
     /// The version of a session that was begun elsewhere.
@@ -124,8 +123,8 @@ pub(crate) struct Engine {
     pub(super) messages: Messages,
     /// Whoever waits for room in the output.
     pub(super) output_waiting: Waiting,
-    /// How often the session was begun anew, and who speaks.
-    pub(super) renewals: Renewals,
+    /// Changes when the transport reconnects.
+    pub(super) epoch: Epoch,
 
     pub(super) phase: Phase,
     /// How long what is owed to a peer that has said everything is waited for.
@@ -195,10 +194,8 @@ pub(crate) struct Owed {
     pub(super) copy: Option<CopyNumber>,
     pub(super) cancelled: bool,
     pub(super) waiting: Waiting,
-    /// The batch that it came in.
-    pub(super) batch: Option<BatchKey>,
-    /// The name that the transport gave to the message that it came in.
-    pub(super) origin: Option<Origin>,
+    /// Where its answer goes; nowhere once it is cancelled.
+    pub(super) to: ReplyTo,
     /// The session without types that answers it, if one does.
     pub(super) face: Option<FaceKey>,
 }
@@ -260,7 +257,6 @@ impl Engine {
             came: 0,
             order: Order::default(),
             unhandled: Unhandled::default(),
-            unfit: None,
             requested: None,
             agreed: None,
             values: 0,
@@ -272,7 +268,7 @@ impl Engine {
             direct_used: false,
             messages: Messages::default(),
             output_waiting: Waiting::default(),
-            renewals: Renewals::default(),
+            epoch: Epoch::FIRST,
             phase: Phase::Open,
             answering: Grace::Unknown,
             finished: false,
@@ -359,10 +355,7 @@ impl Engine {
     }
 
     /// A line was appended to the output.
-    pub(super) fn appended(&mut self, kind: MessageKind, about: Option<Origin>) {
-        if self.is_writing_batch() {
-            return;
-        }
+    pub(super) fn appended(&mut self, kind: MessageKind, about: Option<RequestTag>) {
         let gone = self.let_message_out(kind, about);
         self.held_back();
         if !gone && !self.write_directly() {
@@ -431,10 +424,17 @@ impl Engine {
         lists.into_iter().map(Waiting::len).max().unwrap_or_default()
     }
 
-    /// Why nothing can be sent any more, at least by whoever speaks, if that is so.
-    pub(crate) fn closed(&self) -> Option<Error> {
+    /// Why the caller can send nothing any more, if that is so.
+    pub(crate) fn closed(&self, caller: Caller) -> Option<Error> {
         match &self.phase {
-            Phase::Open | Phase::HalfClosed(_) if self.renewals.is_lost() => Some(Error::SessionRenewed),
+            Phase::Open | Phase::HalfClosed(_) if self.is_lost(caller) => Some(Error::SessionRenewed),
+            _ => self.ended(),
+        }
+    }
+
+    /// Why nothing can be sent any more, whoever the caller is.
+    pub(super) fn ended(&self) -> Option<Error> {
+        match &self.phase {
             Phase::Open => None,
             Phase::HalfClosed(reason) | Phase::Ended(reason) => {
                 Some(Error::Disconnected { reason: reason.clone() })
@@ -446,24 +446,22 @@ impl Engine {
     /// What is written out of order is refused by the checker; what is accepted and announces is noted here.
     pub(super) fn accepted(
         &mut self,
-        step: &mut Step,
+        mut step: Step,
         message: MessageIndex,
         payload: Option<&str>,
         incoming: bool,
-    ) {
+    ) -> Accepted {
         if let Some(advice) = step.advice.take()
             && incoming
         {
             self.report(Report::Advice(advice));
         }
-        self.trace_step(step);
+        self.trace_step(&step);
         self.end_awaiting();
-        if self.unfit.is_some() {
-            self.unfit = None;
-        }
+        let mut negotiation = None;
         let mut protocol = self.protocol.clone();
         if let Some(field) = protocol.version_field.as_ref() {
-            self.note_version(field, message, payload, incoming);
+            negotiation = self.note_version(field, message, payload, incoming);
             if field.message == message {
                 // The revision that governs now says which capabilities there are.
                 protocol = self.protocol.clone();
@@ -472,13 +470,15 @@ impl Engine {
         for announcement in protocol.announcements.iter().filter(|place| place.field.message == message) {
             let capabilities = announced(&protocol, announcement, payload);
             if incoming && announcement.side != self.side {
-                self.look_for_required(announcement, payload, &capabilities);
+                // The version weighs more than a capability.
+                negotiation = negotiation.or(self.look_for_required(announcement, payload, &capabilities));
             }
             self.checker.announce(announcement.side, capabilities);
             if announcement.side == self.side {
                 self.report_unhandled();
             }
         }
+        Accepted { step, negotiation }
     }
 
     /// A message of the peer was accepted: reports it if that is only because what it needs is tolerated.
@@ -496,27 +496,39 @@ impl Engine {
     /// Answers a request of the peer with an error that the checker does not hear of, because it refused the request.
     ///
     /// Writes nothing if another request of the peer is running under the id, or held: the peer would take the error for the
-    /// reply to that one.
-    pub(super) fn write_error(&mut self, id: Option<&RequestId>, error: &RpcError) {
+    /// reply to that one. The transport learns of it.
+    pub(super) fn write_error(
+        &mut self,
+        inbound: Inbound,
+        id: Option<&RequestId>,
+        error: &RpcError,
+    ) -> Received {
         let is_running = |id| matches!(self.checker.awaiting(Direction::Send, id), Awaiting::Request(_));
         if id.is_some_and(|id| is_running(id) || self.early.has(id)) {
-            self.messages.refuse(error);
-            return;
+            return inbound.refused(error);
         }
-        let to = ReplyTo { batch: self.batches.current(), origin: self.messages.current() };
+        let to = inbound.reply_to();
         self.write_reply(to, MessageKind::Error, |into| crate::jsonrpc::write::error(into, id, error));
+        Received::default()
     }
 
     /// A message of the peer was refused: a request gets an error, everything gets a report.
-    pub(super) fn refused(&mut self, id: Option<&RequestId>, violation: Violation) {
-        if let Some(id) = id {
-            self.write_error(Some(id), &refusal(&violation));
-        } else if matches!(violation.kind, ViolationKind::NotPermitted | ViolationKind::NotNegotiated { .. })
-        {
+    pub(super) fn refused(
+        &mut self,
+        inbound: Inbound,
+        id: Option<&RequestId>,
+        violation: Violation,
+    ) -> Received {
+        let received = match (id, &violation.kind) {
+            (Some(id), _) => self.write_error(inbound, Some(id), &refusal(&violation)),
+            (None, ViolationKind::NotPermitted | ViolationKind::NotNegotiated { .. }) => {
+                inbound.refused(&violation)
+            }
             // The rest is what happens where messages overtake one another, and is to be ignored.
-            self.messages.refuse(&violation);
-        }
+            (None, _) => Received::default(),
+        };
         self.report(Report::Violation(violation));
+        received
     }
 
     /// Completes a call, unless it is complete.

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, CopyNumber, RequestId};
 
+use super::context::Caller;
 use super::engine::{Engine, Phase};
 use super::wakers::Waiter;
 use crate::error::Error;
@@ -18,6 +19,7 @@ impl Engine {
     /// a debt, whose number is given, unless it is here already.
     pub(crate) fn leave_exchange(
         &mut self,
+        caller: Caller,
         request: MessageIndex,
         id: i64,
         copy: Option<CopyNumber>,
@@ -25,7 +27,7 @@ impl Engine {
     ) -> Option<i64> {
         if self.message(request).is_some_and(|message| message.cancellable) {
             let reason = why.and_then(|error| self.reason(error));
-            if matches!(self.cancel(id, reason.as_deref()), Ok(true)) {
+            if matches!(self.cancel(caller, id, reason.as_deref()), Ok(true)) {
                 return None;
             }
         }
@@ -37,9 +39,14 @@ impl Engine {
     }
 
     /// Takes a request back for which a value may wait; `false` if its reply has come already.
-    pub(crate) fn cancel_awaited(&mut self, id: i64, extra: Option<&str>) -> Result<bool, Error> {
+    pub(crate) fn cancel_awaited(
+        &mut self,
+        caller: Caller,
+        id: i64,
+        extra: Option<&str>,
+    ) -> Result<bool, Error> {
         let copy = self.checker.copy_of(Direction::Send, &RequestId::Number(id));
-        let taken_back = self.cancel(id, extra)?;
+        let taken_back = self.cancel(caller, id, extra)?;
         match copy {
             _ if !taken_back => {}
             Some(copy) => self.wake_copy(copy),
@@ -79,11 +86,12 @@ impl Engine {
     /// Waits until a debt is paid.
     pub(crate) fn poll_debt(
         &mut self,
+        caller: Caller,
         context: &Context<'_>,
         waiter: &mut Waiter,
         id: i64,
     ) -> Poll<Result<(), Error>> {
-        if let Some(error) = self.closed() {
+        if let Some(error) = self.closed(caller) {
             return Poll::Ready(Err(error));
         }
         if !self.debts.contains(&id) {

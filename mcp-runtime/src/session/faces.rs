@@ -11,6 +11,7 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId};
 
 use super::arrivals::{LinearInput, Verdict};
+use super::context::Caller;
 use super::engine::Engine;
 use super::order::{Held, Turns};
 use super::wakers::{Waiter, Waiting};
@@ -81,13 +82,17 @@ impl Engine {
     }
 
     /// A session without types is gone. Its calls are let go of, and what it held is answered with an error.
-    pub(crate) fn face_left(&mut self, key: FaceKey) {
+    pub(crate) fn face_left(&mut self, caller: Caller, key: FaceKey) {
         for id in self.calls_of(key) {
-            self.let_go(id);
+            self.let_go(caller, id);
         }
         for id in self.held_by(key) {
             // If the session is over, there is nobody to tell.
-            let _ = self.reply_error(&id, &RpcError::internal_error("the request was dropped unanswered"));
+            let _ = self.reply_error(
+                caller,
+                &id,
+                &RpcError::internal_error("the request was dropped unanswered"),
+            );
         }
         if let Some(face) = self.faces.get_mut(key) {
             face.waiter.leave(&mut self.effects);

@@ -11,7 +11,7 @@ use mcp_protocol_machine::{About, Awaiting, CopyNumber, RequestId, Step, StepKin
 
 use super::alternatives::applies;
 use super::arrivals::{Arrived, Body, LinearInput};
-use super::batches::ReplyTo;
+use super::context::{Accepted, Caller, Inbound};
 use super::engine::{Engine, Owed, Phase};
 use super::faces::Told;
 use super::names::{Names, id_at, to_be_read};
@@ -19,7 +19,7 @@ use super::order::Held;
 use super::outgoing::Answer;
 use super::trace::Outcome;
 use crate::budget::Permit;
-use crate::driver::MessageKind;
+use crate::driver::{MessageKind, Received};
 use crate::error::{Error, Reason, ReplyProblem};
 use crate::jsonrpc::{Envelope, Line, Malformed, RpcError, Seems, is_batch, parse};
 use crate::report::{Cause, Report};
@@ -33,7 +33,8 @@ impl Engine {
         self.now = Some(now);
         self.direct_used = false;
         let mut lines = std::mem::take(&mut self.lines);
-        lines.feed(bytes, |line| self.line(line, now));
+        // A stream has no names for its messages, and is told nothing of them.
+        lines.feed(bytes, |line| drop(self.line(Inbound::alone(None, now), line)));
         self.lines = lines;
         // A peer that keeps the transport busy must not hold up what is due. What it said counts first.
         if self.timers.first().is_some_and(|first| first <= now) {
@@ -46,45 +47,55 @@ impl Engine {
         // Without a single byte received there is no last line either, and no clock is needed for it.
         let Some(now) = self.now else { return };
         let mut lines = std::mem::take(&mut self.lines);
-        lines.finish(|line| self.line(line, now));
+        lines.finish(|line| drop(self.line(Inbound::alone(None, now), line)));
         self.lines = lines;
     }
 
-    pub(super) fn line(&mut self, line: Line<'_>, now: Instant) {
+    pub(super) fn line(&mut self, inbound: Inbound, line: Line<'_>) -> Received {
         if !matches!(self.phase, Phase::Open) {
             // A session that is closed accepts everything and drops it.
-            return;
+            return Received::default();
         }
         let parsed = match line {
-            Line::Whole(line) if line.trim_ascii().is_empty() => return,
-            Line::Whole(line) if self.protocol.batch && is_batch(line) => return self.batch_came(line, now),
+            Line::Whole(line) if line.trim_ascii().is_empty() => return Received::default(),
+            Line::Whole(line) if self.protocol.batch && is_batch(line) => {
+                return self.batch_came(inbound, line);
+            }
             Line::Whole(line) => parse(line, self.options.max_depth),
             Line::TooLong(sketch) => Err(Malformed::too_long(self.options.max_message_bytes, sketch)),
         };
-        self.message_came(parsed, now);
+        self.message_came(inbound, parsed)
     }
 
     /// Takes one message, from a line of its own or from a batch.
-    pub(super) fn message_came(&mut self, parsed: Result<Envelope<'_>, Malformed>, now: Instant) {
+    pub(super) fn message_came(
+        &mut self,
+        inbound: Inbound,
+        parsed: Result<Envelope<'_>, Malformed>,
+    ) -> Received {
         self.came = self.came.wrapping_add(1);
-        match parsed {
-            Ok(Envelope::Request { id, method, params }) => self.request_came(id, &method, params, now),
-            Ok(Envelope::Notification { method, params }) => self.notification_came(&method, params, now),
-            Ok(Envelope::Result { id, result }) => self.reply_came(&id, Ok(result)),
+        let received = match parsed {
+            Ok(Envelope::Request { id, method, params }) => self.request_came(inbound, id, &method, params),
+            Ok(Envelope::Notification { method, params }) => self.notification_came(inbound, &method, params),
+            Ok(Envelope::Result { id, result }) => self.reply_came(inbound, &id, Ok(result)),
             Ok(Envelope::Error { id, error, problem }) => {
                 if let Some(problem) = problem {
                     let error = RpcError::invalid_request(problem);
                     self.report(Report::Malformed { error, id: Some(id.clone()) });
                 }
-                self.reply_came(&id, Err(error));
+                self.reply_came(inbound, &id, Err(error))
             }
-            Ok(Envelope::Complaint { error }) => self.report(Report::Complaint { error }),
-            Err(malformed) => self.malformed_came(malformed),
-        }
+            Ok(Envelope::Complaint { error }) => {
+                self.report(Report::Complaint { error });
+                Received::default()
+            }
+            Err(malformed) => self.malformed_came(inbound, malformed),
+        };
         self.judge_early();
+        received
     }
 
-    pub(super) fn malformed_came(&mut self, malformed: Malformed) {
+    pub(super) fn malformed_came(&mut self, inbound: Inbound, malformed: Malformed) -> Received {
         let Malformed { error, id, raw_id, seems, fault, structured } = malformed;
         let error = *error;
         self.report(Report::Malformed { error: error.clone(), id: id.clone() });
@@ -95,22 +106,25 @@ impl Engine {
                 && matches!(self.checker.awaiting(Direction::Receive, id), Awaiting::Request(_))
         });
         if let Some(id) = answers {
-            return self.malformed_reply_came(id, fault, error);
+            self.malformed_reply_came(id, fault, error);
+            return Received::default();
         }
         if seems == Seems::Reply {
-            return;
+            return Received::default();
         }
         match (&id, raw_id) {
-            (Some(id), _) => self.write_error(Some(id), &error),
+            (Some(id), _) => self.write_error(inbound, Some(id), &error),
             (None, Some(raw)) => {
-                let to = ReplyTo { batch: self.batches.current(), origin: self.messages.current() };
-                self.write_reply(to, MessageKind::Error, |into| {
+                self.write_reply(inbound.reply_to(), MessageKind::Error, |into| {
                     crate::jsonrpc::write::error_to_raw(into, &raw, &error)
                 });
+                Received::default()
             }
             // A server that prints a line of its log is told nothing by its client: it asked nothing.
-            (None, None) if structured || self.side == Side::Server => self.write_error(None, &error),
-            (None, None) => {}
+            (None, None) if structured || self.side == Side::Server => {
+                self.write_error(inbound, None, &error)
+            }
+            (None, None) => Received::default(),
         }
     }
 
@@ -119,59 +133,67 @@ impl Engine {
     }
 
     /// Nothing is known by this method, or nothing that its payload fits.
-    fn unnamed(&mut self, id: Option<&RequestId>, method: &str) {
+    fn unnamed(&mut self, inbound: Inbound, id: Option<&RequestId>, method: &str) -> Received {
         let judged = match self.names.any_of(&self.protocol, id.is_some(), method) {
             Some(message) => self.fits_none(message, id),
             None => self.checker.unknown_method(Direction::Receive, id, method).map(drop),
         };
-        if let Err(violation) = judged {
-            self.refused(id, violation);
+        match judged {
+            Ok(()) => Received::default(),
+            Err(violation) => self.refused(inbound, id, violation),
         }
     }
 
-    pub(super) fn request_came(&mut self, id: RequestId, method: &str, params: Option<&str>, now: Instant) {
+    pub(super) fn request_came(
+        &mut self,
+        inbound: Inbound,
+        id: RequestId,
+        method: &str,
+        params: Option<&str>,
+    ) -> Received {
         let Some(message) = self.named(true, method, params) else {
-            return self.unnamed(Some(&id), method);
+            return self.unnamed(inbound, Some(&id), method);
         };
-        if self.refused_in_batch(message, &id) {
-            return;
+        if let Some(refused) = self.refused_in_batch(inbound, message, &id) {
+            return refused;
         }
-        if self.is_early_request(message, &id) {
-            return self.hold_early(message, Some(id), method, params);
+        if self.is_early_request(inbound, message, &id) {
+            return self.hold_early(inbound, message, Some(id), method, params);
         }
         let token = self.token(params);
         let keys = Names::keys(&self.protocol, message, Some(&id), params);
         let ties = Ties::keys(&keys);
         let judged =
             self.checker.request_tied(Direction::Receive, message, &id, token.clone(), ties, applies(params));
-        let mut step = match judged {
+        let step = match judged {
             Ok(step) => step,
-            Err(violation) => return self.refused(Some(&id), violation),
+            Err(violation) => return self.refused(inbound, Some(&id), violation),
         };
         if let StepKind::Late(late) = step.kind {
-            return self.late_came(message, late, Some(&id));
+            return self.late_came(inbound, message, late, Some(&id));
         }
-        self.accepted(&mut step, message, params, true);
+        let Accepted { step, negotiation } = self.accepted(step, message, params, true);
         if step.kind.is_dropped() {
-            return;
+            return Received::default();
         }
         self.report_tolerated(message, params);
         let linear = matches!(step.kind, StepKind::Linear { .. });
-        let batch = self.batches.join();
+        if let Some(batch) = inbound.batch {
+            self.batches.join(batch);
+        }
         let owed = Owed {
             linear,
             progress: None,
             copy: step.copy,
             cancelled: false,
             waiting: Default::default(),
-            batch,
-            origin: self.messages.accept(),
+            to: inbound.reply_to(),
             face: None,
         };
         self.owed.insert(id.clone(), owed);
         self.trace_asked(Direction::Receive, &id, message);
         if let Some(rate) = self.options.request_rate
-            && let Err(wait) = self.rate.take(rate, now)
+            && let Err(wait) = self.rate.take(rate, inbound.now)
         {
             let copy = self.opened(&step);
             let came = self.came;
@@ -184,26 +206,27 @@ impl Engine {
                 payload: None,
                 permit: Permit::default(),
                 extension: None,
-                at: now,
+                at: inbound.now,
                 came,
                 epoch,
             };
-            return self.refuse_early(&arrived, wait);
+            self.refuse_early(&arrived, wait);
+            return inbound.took_request();
         }
         if self.message(message).is_some_and(|message| message.answered) {
             // The reply of an `answered` request is empty, so it cannot fail to be written.
-            let _ = self.reply_result(&id, "{}");
-            return;
+            let _ = self.reply_result(Caller::ANY, &id, "{}");
+            return inbound.took_request();
         }
         match step.kind {
             StepKind::Linear { .. } => {
                 let body = Body::Payload(params.map(Box::from));
-                let input = self.input(message, Some(id), None, body);
+                let input = self.input(message, Some(id), None, body, negotiation);
                 self.linear_came(input, step.kind);
             }
             StepKind::Copy { .. } if step.copy.is_some() => {
                 let body = Body::Payload(params.map(Box::from));
-                let input = self.input(message, Some(id), None, body);
+                let input = self.input(message, Some(id), None, body, negotiation);
                 self.hand_to_copy(&step, input);
             }
             _ => {
@@ -216,24 +239,30 @@ impl Engine {
                     copy,
                     payload,
                     permit: Permit::default(),
-                    extension: self.messages.extension(),
-                    at: now,
+                    extension: self.messages.extension(inbound.tag),
+                    at: inbound.now,
                     came: self.came,
                     epoch: self.epoch(),
                 });
             }
         }
+        inbound.took_request()
     }
 
-    pub(super) fn notification_came(&mut self, method: &str, params: Option<&str>, now: Instant) {
+    pub(super) fn notification_came(
+        &mut self,
+        inbound: Inbound,
+        method: &str,
+        params: Option<&str>,
+    ) -> Received {
         let Some(message) = self.named(false, method, params) else {
-            return self.unnamed(None, method);
+            return self.unnamed(inbound, None, method);
         };
         let table = self.message(message);
         let cancels = table.and_then(|table| table.cancels.as_ref());
         let cancelled = cancels.and_then(|path| id_at(params, path));
-        if self.is_early_notification(message, cancelled.as_ref()) {
-            return self.hold_early(message, None, method, params);
+        if self.is_early_notification(inbound, message, cancelled.as_ref()) {
+            return self.hold_early(inbound, message, None, method, params);
         }
         let table = self.message(message);
         let reports = table.and_then(|table| table.reports.as_ref());
@@ -249,16 +278,16 @@ impl Engine {
         let ties = Ties::keys(&keys);
         let judged =
             self.checker.notification_tied(Direction::Receive, message, about, ties, applies(params));
-        let mut step = match judged {
+        let step = match judged {
             Ok(step) => step,
-            Err(violation) => return self.refused(None, violation),
+            Err(violation) => return self.refused(inbound, None, violation),
         };
         if let StepKind::Late(late) = step.kind {
-            return self.late_came(message, late, None);
+            return self.late_came(inbound, message, late, None);
         }
-        self.accepted(&mut step, message, params, true);
+        let Accepted { step, negotiation } = self.accepted(step, message, params, true);
         if step.kind.is_dropped() {
-            return;
+            return Received::default();
         }
         self.report_tolerated(message, params);
         if let Some(id) = cancelled {
@@ -272,11 +301,11 @@ impl Engine {
             }
         } else if matches!(step.kind, StepKind::Linear { .. }) {
             let body = Body::Payload(params.map(Box::from));
-            let input = self.input(message, None, None, body);
+            let input = self.input(message, None, None, body, negotiation);
             self.linear_came(input, step.kind);
         } else if matches!(step.kind, StepKind::Copy { .. }) && step.copy.is_some() {
             let body = Body::Payload(params.map(Box::from));
-            let input = self.input(message, None, None, body);
+            let input = self.input(message, None, None, body, negotiation);
             self.hand_to_copy(&step, input);
         } else {
             let payload = params.map(Box::from);
@@ -288,15 +317,16 @@ impl Engine {
                 copy,
                 payload,
                 permit: Permit::default(),
-                extension: self.messages.extension(),
-                at: now,
+                extension: self.messages.extension(inbound.tag),
+                at: inbound.now,
                 came: self.came,
                 epoch: self.epoch(),
             });
         }
+        Received::default()
     }
 
-    fn reply_came(&mut self, id: &RequestId, outcome: Result<&str, RpcError>) {
+    fn reply_came(&mut self, inbound: Inbound, id: &RequestId, outcome: Result<&str, RpcError>) -> Received {
         let Awaiting::Request(request) = self.checker.awaiting(Direction::Receive, id) else {
             // The copy of a call that was taken back may have got its key already.
             let retired = self.checker.retired(Direction::Receive, id);
@@ -306,10 +336,10 @@ impl Engine {
             let keys = message.map_or_else(Vec::new, |message| {
                 Names::keys(&self.protocol, message, Some(id), outcome.as_ref().ok().copied())
             });
-            if let Err(violation) = self.checker.stray_reply_tied(Direction::Receive, id, Ties::keys(&keys)) {
-                self.refused(None, violation);
-            }
-            return;
+            return match self.checker.stray_reply_tied(Direction::Receive, id, Ties::keys(&keys)) {
+                Ok(_) => Received::default(),
+                Err(violation) => self.refused(inbound, None, violation),
+            };
         };
         let message = match &outcome {
             Ok(result) => self.names.reply(&self.protocol, request, result),
@@ -327,24 +357,25 @@ impl Engine {
             // A request without any reply is a flaw of the tables; the call must end all the same.
             (None, _) => self.checker.stray_reply(Direction::Receive, id).map(|step| (step, request)),
         };
-        let (mut step, message) = match judged {
+        let (step, message) = match judged {
             Ok(judged) => judged,
             Err(violation) => {
-                self.refused(None, violation.clone());
-                return self.reply_rejected(id, ReplyProblem::NotPermitted(violation));
+                let received = self.refused(inbound, None, violation.clone());
+                self.reply_rejected(id, ReplyProblem::NotPermitted(violation));
+                return received;
             }
         };
-        self.accepted(&mut step, message, outcome.as_ref().ok().copied(), true);
+        let Accepted { step, negotiation } =
+            self.accepted(step, message, outcome.as_ref().ok().copied(), true);
         let became = outcome.as_ref().map_or_else(|error| Outcome::Error(error.code), |_| Outcome::Result);
         self.trace_over(Direction::Send, id, became);
         self.not_awaited(id);
         if step.kind.is_dropped() {
-            return;
+            return Received::default();
         }
         if let RequestId::Number(number) = id
             && self.calls.contains_key(number)
         {
-            let unfit = self.unfit.take();
             // A session without types shows what came; a type is read from what stands for it.
             let is_typed = self.calls.get(number).is_some_and(|pending| pending.face.is_none());
             let table = self.message(message).filter(|_| is_typed);
@@ -352,7 +383,7 @@ impl Engine {
                 message,
                 text: table.map_or(result, |table| to_be_read(table, Some(result))).into(),
             });
-            let read = unfit.map_or_else(|| read.map_err(Error::Refused), |error| Err(*error));
+            let read = negotiation.map_or_else(|| read.map_err(Error::Refused), |error| Err(*error));
             self.complete_in_order(*number, read);
         } else if self.debt_paid(id) {
             // The request leads back to where it was sent, so nobody misses the reply.
@@ -361,7 +392,7 @@ impl Engine {
                 Ok(result) => Body::Payload(Some(result.into())),
                 Err(error) => Body::Refusal(error),
             };
-            let input = self.input(message, None, number(id), body);
+            let input = self.input(message, None, number(id), body, negotiation);
             self.linear_came(input, step.kind);
         } else if let Some(copy) = step.copy {
             let refused = outcome.as_ref().err().map(|error| Error::Refused(error.clone()));
@@ -369,7 +400,7 @@ impl Engine {
                 Ok(result) => Body::Payload(Some(result.into())),
                 Err(error) => Body::Refusal(error),
             };
-            let input = self.input(message, None, number(id), body);
+            let input = self.input(message, None, number(id), body, negotiation);
             self.hand_to_copy(&step, input);
             if let (Some(error), StepKind::Copy { ended: true }) = (refused, step.kind) {
                 // The refusal may have come where its value waits for something else.
@@ -377,18 +408,19 @@ impl Engine {
             }
         }
         // Otherwise the call was dropped while it ran; nobody waits for its reply.
+        Received::default()
     }
 
     /// A linear input, as it has just come.
     pub(super) fn input(
-        &mut self,
+        &self,
         message: MessageIndex,
         id: Option<RequestId>,
         answers: Option<i64>,
         body: Body,
+        negotiation: Option<Box<Error>>,
     ) -> LinearInput {
-        let (unfit, came) = (self.unfit.take(), self.came);
-        LinearInput { message, id, answers, body, unfit, permit: Permit::default(), came }
+        LinearInput { message, id, answers, body, negotiation, permit: Permit::default(), came: self.came }
     }
 
     /// An input of a copy was accepted.
@@ -401,7 +433,7 @@ impl Engine {
     /// What a message of the peer has opened, if a value is to stand for it.
     fn opened(&mut self, step: &Step) -> Option<(CopyNumber, StateIndex)> {
         let (Some(copy), StepKind::Spawned { state }) = (step.copy, step.kind) else { return None };
-        self.seat_copy(copy, None);
+        self.seat_copy(Caller::ANY, copy, None);
         Some((copy, state))
     }
 
@@ -412,7 +444,7 @@ impl Engine {
             let left_out = match &input.id {
                 Some(id) if self.is_undone_by_refusal(input.message, kind) => {
                     let error = RpcError::busy("too many messages are waiting: try again later");
-                    self.reply_error(id, &error).is_ok()
+                    self.reply_error(Caller::ANY, id, &error).is_ok()
                 }
                 Some(_) => false,
                 // The state is the same with the message and without it, so it can be dropped.
@@ -469,12 +501,14 @@ impl Engine {
             None
         };
         if let Some(cause) = cause {
-            self.refuse_arrived(&arrived, cause);
+            self.refuse_arrived(Caller::ANY, &arrived, cause);
             return;
         }
         match self.input.take(arrived.payload.as_ref().map_or(0, |payload| payload.len())) {
             Ok(permit) => arrived.permit = permit,
-            Err(exhausted) => return self.refuse_exhausted(&arrived, Cause::TooManyBytes, exhausted),
+            Err(exhausted) => {
+                return self.refuse_exhausted(Caller::ANY, &arrived, Cause::TooManyBytes, exhausted);
+            }
         }
         // What waited for a value that is gone may be older than what waits here.
         let place = self.incoming.partition_point(|waiting| waiting.came <= arrived.came);
@@ -496,9 +530,9 @@ impl Engine {
             // Nobody has begun to work on it.
             let removed = self.incoming.remove(place);
             self.owed.remove(id);
-            self.settle_origin(to.origin);
+            self.settle_tag(to.tag);
             if let Some((copy, _)) = removed.and_then(|arrived| arrived.copy) {
-                self.leave_copy(copy);
+                self.leave_copy(Caller::ANY, copy);
             }
             self.reached();
         } else if let Some(owed) = self.owed.get_mut(id) {
@@ -507,7 +541,7 @@ impl Engine {
             if let Some(face) = owed.face {
                 self.tell_face(face, Told::TakenBack(id.clone()));
             }
-            self.settle_origin(to.origin);
+            self.settle_tag(to.tag);
         }
     }
 

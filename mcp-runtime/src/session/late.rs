@@ -8,7 +8,9 @@
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateIndex, StateKind, Text};
 use mcp_protocol_machine::{About, CopyNumber, Late, Meant, RequestId, Step, StepKind, ViolationKind};
 
+use super::context::{Caller, Inbound};
 use super::engine::Engine;
+use crate::driver::Received;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
 use crate::report::{Cause, Report};
@@ -33,21 +35,25 @@ pub(super) fn is_written(step: &Step) -> bool {
 
 impl Engine {
     /// A message came late. A request is answered with an error, so that its caller does not wait.
-    pub(super) fn late_came(&mut self, message: MessageIndex, late: Late, id: Option<&RequestId>) {
-        if self.unfit.is_some() {
-            self.unfit = None;
-        }
+    pub(super) fn late_came(
+        &mut self,
+        inbound: Inbound,
+        message: MessageIndex,
+        late: Late,
+        id: Option<&RequestId>,
+    ) -> Received {
         let crossed = late.crossed.map(|crossed| self.name(crossed));
-        if let Some(id) = id {
+        let received = id.map(|id| {
             let error = RpcError::internal_error(match (&crossed, late.over) {
                 (_, true) => "the request is late: what it belongs to is over".to_owned(),
                 (Some(crossed), false) => format!("the request is late: it crossed `{crossed}`"),
                 (None, false) => "the request is late".to_owned(),
             });
-            self.write_error(Some(id), &error);
-        }
+            self.write_error(inbound, Some(id), &error)
+        });
         let state = self.state_name(late.state);
         self.report(Report::Late { message: self.name(message), state, crossed, over: late.over });
+        received.unwrap_or_default()
     }
 
     fn state_name(&self, state: StateIndex) -> Text {
@@ -59,13 +65,14 @@ impl Engine {
     /// come too late even to be late: the peer knows that this side has heard of the step, so it is not written.
     pub(crate) fn tell_for_value(
         &mut self,
+        caller: Caller,
         message: MessageIndex,
         written: &str,
         copy: Option<CopyNumber>,
         stays: bool,
     ) -> Result<(), Error> {
         let meant = copy.map_or(Meant::Anything, Meant::Copy);
-        match self.tell(message, written, About::Nothing, meant) {
+        match self.tell(caller, message, written, About::Nothing, meant) {
             Err(Error::NotPermitted(violation))
                 if stays
                     && violation.kind == ViolationKind::NotPermitted

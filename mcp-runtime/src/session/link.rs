@@ -15,10 +15,13 @@ use mcp_protocol_machine::protocol::{Protocol, Role, Side};
 use mcp_protocol_machine::{ProtocolRef, RequestId};
 use tracing::Span;
 
+use super::context::Caller;
 use super::engine::Engine;
 use super::trace::Tracer;
 use super::wakers::Waiter;
-use crate::driver::{DirectOutput, End, Endpoint, Origin, Outcome, Outlet, Output, Received, SharedLimits};
+use crate::driver::{
+    DirectOutput, End, Endpoint, Outcome, Outlet, Output, Received, RequestTag, SharedLimits,
+};
 use crate::epoch::Epoch;
 use crate::error::{Error, Reason};
 use crate::options::Options;
@@ -72,19 +75,7 @@ impl Link {
     /// Does something with the engine, then what follows from it outside of the lock.
     pub(crate) fn with<R>(&self, act: impl FnOnce(&mut Engine) -> R) -> R {
         let mut engine = self.lock();
-        if self.epoch.is_some() {
-            engine.speak_in(self.epoch);
-        }
-        if let Some(request) = &self.about {
-            engine.speak_about(Some(request));
-        }
         let result = act(&mut engine);
-        if self.about.is_some() {
-            engine.speak_about(None);
-        }
-        if self.epoch.is_some() {
-            engine.speak_in(None);
-        }
         let effects = engine.take_effects();
         let traced = !engine.traces().is_empty();
         if traced {
@@ -101,6 +92,23 @@ impl Link {
         result
     }
 
+    /// The same on behalf of whoever holds this handle.
+    pub(crate) fn speak<R>(&self, act: impl FnOnce(&mut Engine, Caller) -> R) -> R {
+        self.speak_about(self.about.as_deref(), act)
+    }
+
+    /// The same for a caller that works on this request of the peer.
+    pub(crate) fn speak_about<R>(
+        &self,
+        request: Option<&RequestId>,
+        act: impl FnOnce(&mut Engine, Caller) -> R,
+    ) -> R {
+        self.with(|engine| {
+            let caller = engine.caller(self.epoch, request);
+            act(engine, caller)
+        })
+    }
+
     /// Waits for something of the engine, in a place of its own among those who wait.
     pub(crate) async fn wait<R>(
         &self,
@@ -108,6 +116,15 @@ impl Link {
     ) -> R {
         let mut waiter = Waiter::default();
         poll_fn(|context| self.with(|engine| poll(engine, context, &mut waiter))).await
+    }
+
+    /// The same on behalf of whoever holds this handle.
+    pub(crate) async fn wait_as<R>(
+        &self,
+        mut poll: impl FnMut(&mut Engine, Caller, &Context<'_>, &mut Waiter) -> Poll<R>,
+    ) -> R {
+        let mut waiter = Waiter::default();
+        poll_fn(|context| self.speak(|engine, caller| poll(engine, caller, context, &mut waiter))).await
     }
 
     /// Tells the time as long as something waits for a dispatcher. The transport does while it is there.
@@ -183,14 +200,14 @@ impl Endpoint for Link {
         self.with(|engine| engine.outlet_offered(outlet));
     }
 
-    fn receive_message(&self, message: &[u8], origin: Origin, now: Instant) -> Received {
-        self.with(|engine| engine.receive_message(message, origin, now))
+    fn receive_message(&self, message: &[u8], tag: RequestTag, now: Instant) -> Received {
+        self.with(|engine| engine.receive_message(message, tag, now))
     }
 
-    fn receive_in(&self, epoch: Epoch, message: &[u8], origin: Origin, now: Instant) -> Received {
+    fn receive_in(&self, epoch: Epoch, message: &[u8], tag: RequestTag, now: Instant) -> Received {
         self.with(|engine| {
             if engine.epoch() == epoch {
-                engine.receive_message(message, origin, now)
+                engine.receive_message(message, tag, now)
             } else {
                 Received::default()
             }

@@ -9,8 +9,9 @@ use std::time::Instant;
 use mcp_protocol_machine::protocol::{Action, Direction, Edge, Origin as Author};
 use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
 
+use super::context::{Caller, Inbound};
 use super::engine::{Engine, Phase};
-use crate::driver::{Extension, MessageKind, Origin, Outgoing, Outlet, Place, Received};
+use crate::driver::{Extension, MessageKind, Outgoing, Outlet, Place, Received, RequestTag};
 use crate::jsonrpc::{Line, Scanner};
 
 /// What a session keeps for a transport that carries messages.
@@ -19,12 +20,6 @@ pub(super) struct Messages {
     outlet: Option<Box<dyn Outlet>>,
     /// What was written before the transport said what it wants; `None` once it has.
     before: Option<Vec<Mark>>,
-    /// What the message at hand came in.
-    current: Option<Origin>,
-    /// What whoever speaks is working on.
-    about: Option<Origin>,
-    /// What became of the message at hand so far.
-    received: Received,
 }
 
 /// A message in the output.
@@ -32,18 +27,12 @@ pub(super) struct Messages {
 struct Mark {
     length: usize,
     kind: MessageKind,
-    about: Option<Origin>,
+    about: Option<RequestTag>,
 }
 
 impl Default for Messages {
     fn default() -> Messages {
-        Messages {
-            outlet: None,
-            before: Some(Vec::new()),
-            current: None,
-            about: None,
-            received: Received::default(),
-        }
+        Messages { outlet: None, before: Some(Vec::new()) }
     }
 }
 
@@ -68,45 +57,9 @@ impl Messages {
         self.outlet.as_ref().map_or(0, |outlet| outlet.waiting())
     }
 
-    /// A message is at hand that came in this. Gives what was at hand before, for [`end`](Self::end).
-    pub(super) fn begin(&mut self, origin: Option<Origin>) -> (Option<Origin>, Received) {
-        (std::mem::replace(&mut self.current, origin), std::mem::take(&mut self.received))
-    }
-
-    /// The message at hand is done with. Gives what became of it.
-    pub(super) fn end(&mut self, before: (Option<Origin>, Received)) -> Received {
-        self.current = before.0;
-        std::mem::replace(&mut self.received, before.1)
-    }
-
-    /// What the message at hand came in.
-    pub(super) fn current(&self) -> Option<Origin> {
-        self.current
-    }
-
-    /// What the transport knows of the message at hand.
-    pub(super) fn extension(&self) -> Option<Extension> {
-        self.outlet.as_ref()?.extension(self.current?)
-    }
-
-    /// What whoever speaks is working on.
-    pub(super) fn about(&self) -> Option<Origin> {
-        self.about
-    }
-
-    /// The message at hand was refused, and nothing is written about it.
-    pub(super) fn refuse(&mut self, why: &impl std::fmt::Display) {
-        if self.current.is_some() {
-            self.received.refused = Some(why.to_string());
-        }
-    }
-
-    /// A request of the message at hand was accepted; what it came in.
-    pub(super) fn accept(&mut self) -> Option<Origin> {
-        if self.current.is_some() {
-            self.received.requests += 1;
-        }
-        self.current
+    /// What the transport knows of a message of the peer.
+    pub(super) fn extension(&self, tag: Option<RequestTag>) -> Option<Extension> {
+        self.outlet.as_ref()?.extension(tag?)
     }
 }
 
@@ -128,16 +81,8 @@ impl Engine {
         }
     }
 
-    /// What is said from here on is about this request of the peer.
-    pub(crate) fn speak_about(&mut self, request: Option<&RequestId>) {
-        if self.messages.one_by_one() {
-            self.messages.about =
-                request.and_then(|request| self.owed.get(request)).and_then(|owed| owed.origin);
-        }
-    }
-
     /// A message was appended to the output: hands it to the outlet, if there is one.
-    pub(super) fn let_message_out(&mut self, kind: MessageKind, about: Option<Origin>) -> bool {
+    pub(super) fn let_message_out(&mut self, kind: MessageKind, about: Option<RequestTag>) -> bool {
         if self.messages.outlet.is_none() {
             let length = self.output.len().saturating_sub(self.output_start);
             if let Some(before) = &mut self.messages.before {
@@ -154,23 +99,23 @@ impl Engine {
         true
     }
 
-    fn hand_over(&mut self, line: &[u8], kind: MessageKind, about: Option<Origin>) {
+    fn hand_over(&mut self, line: &[u8], kind: MessageKind, about: Option<RequestTag>) {
         let message = line.strip_suffix(b"\n").unwrap_or(line);
         let Some(outlet) = &mut self.messages.outlet else { return };
         if message.is_empty() {
             return;
         }
-        let epoch = self.renewals.epoch();
-        if let Some(waker) = outlet.take(Outgoing { message, kind, about, epoch }) {
+        let epoch = self.epoch;
+        if let Some(waker) = outlet.take(Outgoing { message, kind, in_reply_to: about, epoch }) {
             self.effects.wake(waker);
         }
     }
 
     /// A request of the peer is settled.
-    pub(super) fn settle_origin(&mut self, origin: Option<Origin>) {
-        if let Some(origin) = origin
+    pub(super) fn settle_tag(&mut self, tag: Option<RequestTag>) {
+        if let Some(tag) = tag
             && let Some(outlet) = &mut self.messages.outlet
-            && let Some(waker) = outlet.settled(origin)
+            && let Some(waker) = outlet.settled(tag)
         {
             self.effects.wake(waker);
         }
@@ -202,37 +147,35 @@ impl Engine {
 
     /// Has the transport end the connection on which the peer waits for the answer to a request.
     pub(crate) fn hang_up(&mut self, request: &RequestId) {
-        if let Some(origin) = self.owed.get(request).and_then(|owed| owed.origin)
+        if let Some(tag) = self.owed.get(request).and_then(|owed| owed.to.tag)
             && let Some(outlet) = &mut self.messages.outlet
-            && let Some(waker) = outlet.hang_up(origin)
+            && let Some(waker) = outlet.hang_up(tag)
         {
             self.effects.wake(waker);
         }
     }
 
     /// Takes one whole message, or a batch.
-    pub(crate) fn receive_message(&mut self, message: &[u8], origin: Origin, now: Instant) -> Received {
+    pub(crate) fn receive_message(&mut self, message: &[u8], tag: RequestTag, now: Instant) -> Received {
         self.now = Some(now);
-        self.messages.current = Some(origin);
-        if message.len() > self.options.max_message_bytes {
-            let sketch = Scanner::scan(message);
-            self.line(Line::TooLong(sketch), now);
+        let line = if message.len() > self.options.max_message_bytes {
+            Line::TooLong(Scanner::scan(message))
         } else {
-            self.line(Line::Whole(message), now);
-        }
-        self.messages.current = None;
+            Line::Whole(message)
+        };
+        let received = self.line(Inbound::alone(Some(tag), now), line);
         if self.timers.first().is_some_and(|first| first <= now) {
             self.ring(now);
         }
-        std::mem::take(&mut self.messages.received)
+        received
     }
 
     /// Where a message of this side stands, given what it did.
-    pub(super) fn place(&self, step: StepKind) -> Place {
+    pub(super) fn place(&self, caller: Caller, step: StepKind) -> Place {
         let (from, to) = match step {
             StepKind::Linear { from, to } => (from, to),
             StepKind::Copy { .. } | StepKind::Reported => return Place::Within,
-            _ if self.renewals.is_bound() => return Place::Within,
+            _ if caller.is_bound() => return Place::Within,
             _ => return Place::Beside,
         };
         let edges = self.role().and_then(|role| role.state(from)).map_or(&[][..], |state| &state.edges);

@@ -10,6 +10,7 @@
 //!
 //! - `link.rs`: the lock, and the face towards transports.
 //! - `engine.rs`: the state, and what both directions share.
+//! - `context.rs`: who speaks, and where a message came from; what its acceptance brought.
 //! - `alternatives.rs`: what conditions tell apart is sent as what it is.
 //! - `outgoing.rs`: calls, notifications, replies, cancellations of this side.
 //! - `incoming.rs`: lines of the peer; `batches.rs`: several messages on one; `arrivals.rs`: what they become.
@@ -23,16 +24,16 @@
 //! - `copies.rs`: copies with a life of their own; `uncorrelated.rs`: what outlives their values.
 //! - `faces.rs`: what sessions without types are told of, in the order in which it came.
 //! - `questions.rs`: what may be sent.
-//! - `unfit.rs`: announcements that the program cannot work with; `unhandled.rs`: those that its handlers do not keep.
+//! - `negotiation.rs`: announcements that the program cannot work with; `unhandled.rs`: those that its handlers do not keep.
 //! - `ending.rs`: closing, abandoning, ends of the transport, time.
-//! - `beginnings.rs`: sessions begun elsewhere, or once more.
+//! - `resume.rs`: sessions that began elsewhere; `reconnect.rs`: sessions that the peer has lost.
 //! - `messages.rs`: messages one by one, for transports that carry no stream.
 //! - `names.rs`: from methods to messages; `wakers.rs`: what is done outside of the lock.
 
 mod alternatives;
 mod arrivals;
 mod batches;
-mod beginnings;
+mod context;
 mod copies;
 mod early;
 mod ending;
@@ -44,21 +45,24 @@ mod late;
 mod link;
 mod messages;
 mod names;
+mod negotiation;
 mod order;
 mod outgoing;
 mod questions;
 mod rate;
+mod reconnect;
 mod rejected;
+mod resume;
 #[cfg(test)]
 mod tests;
 mod timers;
 mod trace;
 mod uncorrelated;
-mod unfit;
 mod unhandled;
 mod wakers;
 
 pub(crate) use arrivals::{Arrived, Body, LinearInput, Verdict};
+pub(crate) use context::Caller;
 pub(crate) use engine::Engine;
 pub(crate) use faces::{FaceKey, Told, Turn};
 pub(crate) use late::Moved;

@@ -11,6 +11,7 @@ use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token}
 
 use super::alternatives::applies;
 use super::batches::ReplyTo;
+use super::context::{Accepted, Caller};
 use super::engine::{Engine, Pending, Phase};
 use super::late::is_written;
 use super::names::{Names, on_the_wire};
@@ -43,24 +44,26 @@ impl Engine {
     /// Writes a request and gives its id. With `progress`, reports are asked for: the id becomes the token.
     pub(crate) fn request(
         &mut self,
+        caller: Caller,
         message: MessageIndex,
         written: &str,
         progress: bool,
         call: bool,
     ) -> Result<i64, Error> {
-        self.ask(message, written, progress, call, Meant::New).map(|(id, _)| id)
+        self.ask(caller, message, written, progress, call, Meant::New).map(|(id, _)| id)
     }
 
     /// The same for a request that is meant for a copy, or for none; tells what it did as well.
     pub(crate) fn ask(
         &mut self,
+        caller: Caller,
         message: MessageIndex,
         written: &str,
         progress: bool,
         call: bool,
         meant: Meant,
     ) -> Result<(i64, Step), Error> {
-        if let Some(error) = self.closed() {
+        if let Some(error) = self.closed(caller) {
             return Err(error);
         }
         let protocol = self.protocol.clone();
@@ -83,17 +86,16 @@ impl Engine {
         self.next_id = self.next_id.wrapping_add(1);
         let keys = Names::keys(&protocol, message, Some(&id), params);
         let ties = Ties { keys: &keys, meant };
-        let mut step =
-            self.checker.request_tied(Direction::Send, message, &id, token, ties, applies(params))?;
+        let step = self.checker.request_tied(Direction::Send, message, &id, token, ties, applies(params))?;
         if step.kind.is_dropped() {
             // What it belongs to is over on the wire, so nobody would answer.
-            return Err(self.closed().unwrap_or(Error::Cancelled));
+            return Err(self.closed(caller).unwrap_or(Error::Cancelled));
         }
-        self.accepted(&mut step, message, params, false);
+        let Accepted { step, .. } = self.accepted(step, message, params, false);
         write::request(&mut self.output, &id, &table.method, params);
         if call {
             let progress = progress.then(VecDeque::new);
-            let bound = self.renewals.is_bound();
+            let bound = caller.is_bound();
             self.calls.insert(
                 number,
                 Pending {
@@ -112,32 +114,40 @@ impl Engine {
         self.trace_asked(Direction::Send, &id, message);
         // Whoever answers it may have to ask something first.
         self.room_waiting.wake(&mut self.effects);
-        let kind = MessageKind::Request { id: number, place: self.place(step.kind) };
-        self.appended(kind, self.messages.about());
-        self.judge_early();
+        self.said(caller, MessageKind::Request { id: number, place: self.place(caller, step.kind) });
         Ok((number, step))
+    }
+
+    /// A message of the caller was appended to the output.
+    fn said(&mut self, caller: Caller, kind: MessageKind) {
+        if !caller.is_in_batch() {
+            self.appended(kind, caller.in_reply_to());
+            self.judge_early();
+        }
     }
 
     /// Writes a notification. What belongs to an exchange that is over is swallowed; that is the `false`.
     pub(crate) fn notification(
         &mut self,
+        caller: Caller,
         message: MessageIndex,
         written: &str,
         about: About<'_>,
     ) -> Result<bool, Error> {
         let half_closed = matches!(self.phase, Phase::HalfClosed(_)) && !self.messages.one_by_one();
-        if half_closed && !self.renewals.is_lost() {
+        if half_closed && !self.is_lost(caller) {
             // Nobody may read it any more, and some peers stumble over it. Replies are still owed.
             let message = self.name(message);
             self.report(Report::Dropped { message, cause: Cause::PeerClosed });
             return Ok(false);
         }
-        self.tell(message, written, about, Meant::New).map(|step| is_written(&step))
+        self.tell(caller, message, written, about, Meant::New).map(|step| is_written(&step))
     }
 
     /// The same for a notification that is meant for a copy, or for none; tells what it did.
     pub(crate) fn tell(
         &mut self,
+        caller: Caller,
         message: MessageIndex,
         written: &str,
         about: About<'_>,
@@ -150,8 +160,8 @@ impl Engine {
             Phase::Closing(_) => matches!(about, About::Token(_)),
             _ => false,
         };
-        if let Some(error) = self.closed()
-            && (self.finished || !answering || self.renewals.is_lost())
+        if let Some(error) = self.closed(caller)
+            && (self.finished || !answering || self.is_lost(caller))
         {
             return Err(error);
         }
@@ -161,18 +171,15 @@ impl Engine {
         self.check_told_apart(message, params)?;
         let keys = Names::keys(&protocol, message, None, params);
         let ties = Ties { keys: &keys, meant };
-        let mut step =
-            self.checker.notification_tied(Direction::Send, message, about, ties, applies(params))?;
-        self.accepted(&mut step, message, params, false);
+        let step = self.checker.notification_tied(Direction::Send, message, about, ties, applies(params))?;
+        let Accepted { step, .. } = self.accepted(step, message, params, false);
         if is_written(&step) {
             write::notification(&mut self.output, &table.method, params);
-            let kind = MessageKind::Notification { place: self.place(step.kind) };
-            self.appended(kind, self.messages.about());
+            self.said(caller, MessageKind::Notification { place: self.place(caller, step.kind) });
             if let About::Request(id) = about {
                 // It takes the request back.
                 self.not_awaited(id);
             }
-            self.judge_early();
         }
         Ok(step)
     }
@@ -181,6 +188,7 @@ impl Engine {
     /// `progress`, must say more than the one before it.
     pub(crate) fn report_on(
         &mut self,
+        caller: Caller,
         message: MessageIndex,
         written: &str,
         token: &Token,
@@ -191,7 +199,7 @@ impl Engine {
         let Some((table, reports)) = reports else { return Ok(()) };
         let params = path::set(Some(written), &reports.token, &write::id_text(token))
             .map_err(|error| Error::payload(&table.name, error))?;
-        if self.renewals.is_lost() {
+        if self.is_lost(caller) {
             return Err(Error::SessionRenewed);
         }
         let now =
@@ -203,7 +211,7 @@ impl Engine {
             }
             *before = Some(now);
         }
-        self.notification(message, &params, About::Token(token)).map(drop)
+        self.notification(caller, message, &params, About::Token(token)).map(drop)
     }
 
     /// What the last report on a request of the peer said.
@@ -230,7 +238,7 @@ impl Engine {
     }
 
     /// Waits for what a call brings.
-    pub(crate) fn poll_call(&mut self, context: &Context<'_>, id: i64) -> Poll<Sent> {
+    pub(crate) fn poll_call(&mut self, caller: Caller, context: &Context<'_>, id: i64) -> Poll<Sent> {
         match self.next_of_call(context, id) {
             Some(sent) => {
                 if matches!(sent, Sent::Done(_)) {
@@ -239,7 +247,7 @@ impl Engine {
                 Poll::Ready(sent)
             }
             None if self.calls.contains_key(&id) => Poll::Pending,
-            None => Poll::Ready(Sent::Done(Err(self.closed().unwrap_or(Error::Closed)))),
+            None => Poll::Ready(Sent::Done(Err(self.closed(caller).unwrap_or(Error::Closed)))),
         }
     }
 
@@ -273,12 +281,18 @@ impl Engine {
 
     /// Takes a request of this side back; `false` if its reply has come already. `extra` are further members of the
     /// notification.
-    pub(crate) fn cancel(&mut self, id: i64, extra: Option<&str>) -> Result<bool, Error> {
-        self.take_back(id, extra, Error::Cancelled)
+    pub(crate) fn cancel(&mut self, caller: Caller, id: i64, extra: Option<&str>) -> Result<bool, Error> {
+        self.cancel_with(caller, id, extra, Error::Cancelled)
     }
 
     /// The same, and says what a call then ends with.
-    pub(super) fn take_back(&mut self, id: i64, extra: Option<&str>, error: Error) -> Result<bool, Error> {
+    pub(super) fn cancel_with(
+        &mut self,
+        caller: Caller,
+        id: i64,
+        extra: Option<&str>,
+        error: Error,
+    ) -> Result<bool, Error> {
         if self.calls.get(&id).is_some_and(|pending| pending.result.is_some()) {
             return Ok(false);
         }
@@ -287,7 +301,7 @@ impl Engine {
         let name = RequestId::Number(id);
         let params = path::set(extra, &place, &write::id_text(&name))
             .map_err(|error| Error::payload(&self.name(message), error))?;
-        let written = self.notification(message, &params, About::Request(&name))?;
+        let written = self.notification(caller, message, &params, About::Request(&name))?;
         if written {
             let outcome =
                 if matches!(error, Error::Timeout { .. }) { Outcome::Timeout } else { Outcome::Cancelled };
@@ -298,13 +312,13 @@ impl Engine {
     }
 
     /// Whoever made a call has let go of it.
-    pub(crate) fn let_go(&mut self, id: i64) {
+    pub(crate) fn let_go(&mut self, caller: Caller, id: i64) {
         let Some(pending) = self.calls.get(&id) else { return };
         let running = pending.result.is_none();
         let cancellable = self.message(pending.message).is_some_and(|message| message.cancellable);
         if running && cancellable {
             // If it can no longer be cancelled, its reply is dropped when it comes.
-            let _ = self.cancel(id, None);
+            let _ = self.cancel(caller, id, None);
         }
         let Some(pending) = self.calls.remove(&id) else { return };
         self.timers.stop(pending.clock);
@@ -314,56 +328,66 @@ impl Engine {
     }
 
     /// Answers a request of the peer with a result; which of its replies that is, the result says.
-    pub(crate) fn reply_result(&mut self, id: &RequestId, written: &str) -> Result<(), Error> {
-        self.reply_with(id, None, written)
+    pub(crate) fn reply_result(
+        &mut self,
+        caller: Caller,
+        id: &RequestId,
+        written: &str,
+    ) -> Result<(), Error> {
+        self.reply_with(caller, id, None, written)
     }
 
     /// Answers a request of the peer with one of its replies. Fails before anything has happened if the peer would
     /// read another one.
     pub(crate) fn reply_with(
         &mut self,
+        caller: Caller,
         id: &RequestId,
         message: Option<MessageIndex>,
         written: &str,
     ) -> Result<(), Error> {
         self.check_reply_told_apart(id, message, written)?;
         self.check_version(id, written)?;
-        self.answering(id, |engine, to| engine.result_to(to, id, message, written))
+        self.answering(caller, id, |engine, to| engine.result_to(caller, to, id, message, written))
     }
 
     /// Answers a request of the peer with an error.
-    pub(crate) fn reply_error(&mut self, id: &RequestId, error: &RpcError) -> Result<(), Error> {
-        self.answering(id, |engine, to| engine.error_to(to, id, error))
+    pub(crate) fn reply_error(
+        &mut self,
+        caller: Caller,
+        id: &RequestId,
+        error: &RpcError,
+    ) -> Result<(), Error> {
+        self.answering(caller, id, |engine, to| engine.error_to(to, id, error))
     }
 
     /// Answers a request, whose batch, if it came in one, waits for this answer no more, whatever becomes of it.
     fn answering(
         &mut self,
+        caller: Caller,
         id: &RequestId,
         answer: impl FnOnce(&mut Engine, ReplyTo) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        if self.renewals.is_lost() {
+        if self.is_lost(caller) {
             // The peer may have used the id anew.
             return Err(Error::SessionRenewed);
         }
         let to = self.unanswerable(id);
         let answered = answer(self, to);
         self.leave_batch(to.batch);
-        self.settle_origin(to.origin);
+        self.settle_tag(to.tag);
         self.judge_early();
         answered
     }
 
     /// A request gets its answer, or none; where the answer would go. Nobody waits for it there any more.
     pub(super) fn unanswerable(&mut self, id: &RequestId) -> ReplyTo {
-        self.owed.get_mut(id).map_or_else(ReplyTo::default, |owed| ReplyTo {
-            batch: owed.batch.take(),
-            origin: owed.origin.take(),
-        })
+        self.owed.get_mut(id).map(|owed| std::mem::take(&mut owed.to)).unwrap_or_default()
     }
 
     fn result_to(
         &mut self,
+        caller: Caller,
         to: ReplyTo,
         id: &RequestId,
         message: Option<MessageIndex>,
@@ -386,11 +410,11 @@ impl Engine {
         };
         let result = on_the_wire(table, written).unwrap_or("{}");
         let keys = Names::keys(&protocol, message, Some(id), Some(result));
-        let mut step = self.checker.reply_tied(Direction::Send, id, message, Ties::keys(&keys))?;
-        self.accepted(&mut step, message, Some(result), false);
+        let step = self.checker.reply_tied(Direction::Send, id, message, Ties::keys(&keys))?;
+        let Accepted { step, .. } = self.accepted(step, message, Some(result), false);
         self.trace_over(Direction::Receive, id, Outcome::Result);
         if !step.kind.is_dropped() {
-            let kind = MessageKind::Result { place: self.place(step.kind) };
+            let kind = MessageKind::Result { place: self.place(caller, step.kind) };
             self.write_reply(to, kind, |into| write::result(into, id, result));
         }
         Ok(())
@@ -428,7 +452,7 @@ impl Engine {
         }
         match &self.phase {
             Phase::Open | Phase::HalfClosed(_) | Phase::Closing(_) => {}
-            _ => return self.closed().map_or(Ok(None), Err),
+            _ => return self.ended().map_or(Ok(None), Err),
         }
         match self.checker.awaiting(Direction::Send, id) {
             Awaiting::Request(request) => Ok(Some(request)),

@@ -74,7 +74,7 @@ impl Engine {
         } else if self.debt_paid(id) {
             // The request leads back to where it was sent, so no task misses the reply.
         } else if let Some((refusal, kind @ StepKind::Linear { .. })) = step {
-            let input = self.input(refusal, None, Some(number), Body::Rejected(error));
+            let input = self.input(refusal, None, Some(number), Body::Rejected(error), None);
             self.linear_came(input, kind);
         } else if let Some(copy) = copy {
             self.copy_ended(copy, error);

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::Direction;
 
+use super::context::Caller;
 use super::engine::Engine;
 use super::trace::Outcome;
 use super::wakers::keep;
@@ -217,7 +218,7 @@ impl Engine {
         if self.message(message).is_some_and(|message| message.cancellable) {
             let reason = self.reason(&error);
             // If it can no longer be taken back, its reply is dropped when it comes.
-            let _ = self.take_back(id, reason.as_deref(), error.clone());
+            let _ = self.cancel_with(Caller::ANY, id, reason.as_deref(), error.clone());
         }
         // Where it was taken back, that is told already.
         self.trace_over(Direction::Send, &RequestId::Number(id), Outcome::Timeout);

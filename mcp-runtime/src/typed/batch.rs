@@ -48,22 +48,24 @@ pub async fn batch<I: InBatch>(mut items: I) -> Result<I::Sent, Error> {
         return Err(Error::OtherSession);
     }
     room(&link, first).await?;
-    link.with(|engine| engine.batched(|engine| items.write(&mut Writing(engine))))?;
+    link.speak(|engine, caller| {
+        engine.batched(caller, |engine, caller| items.write(&mut Writing(engine, caller)))
+    })?;
     Ok(items.sent())
 }
 
 mod sealed {
     use mcp_protocol_machine::protocol::MessageIndex;
 
-    use crate::session::{Engine, Link};
+    use crate::session::{Caller, Engine, Link};
 
     /// The session that a part belongs to, and its first message.
     #[derive(Debug)]
     pub struct Of<'a>(pub(super) &'a Link, pub(super) MessageIndex);
 
-    /// Where a part is written.
+    /// Where a part is written, and on whose behalf.
     #[derive(Debug)]
-    pub struct Writing<'a>(pub(super) &'a mut Engine);
+    pub struct Writing<'a>(pub(super) &'a mut Engine, pub(super) Caller);
 
     /// A part of a batch.
     #[diagnostic::on_unimplemented(
@@ -96,7 +98,7 @@ mod parts {
         }
 
         fn write(&mut self, engine: &mut Writing<'_>) {
-            self.write_now(engine.0);
+            self.write_now(engine.0, engine.1);
         }
     }
 
@@ -115,7 +117,7 @@ mod parts {
         }
 
         fn write(&mut self, engine: &mut Writing<'_>) {
-            self.write_now(engine.0);
+            self.write_now(engine.0, engine.1);
         }
     }
 

@@ -25,7 +25,7 @@ use super::timer::now;
 use crate::error::{Error, Overdue};
 use crate::jsonrpc::write;
 use crate::report::Report;
-use crate::session::{AlarmKey, Answer, Engine, Link, OnProgress, Patience, Sent, Waiter};
+use crate::session::{AlarmKey, Answer, Caller, Engine, Link, OnProgress, Patience, Sent, Waiter};
 
 /// Marks calls that the protocol allows to be taken back.
 #[derive(Clone, Copy, Debug)]
@@ -235,21 +235,21 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
 
     /// Writes the request, if it is not written, and gives its id.
     pub(super) fn poll_written(&mut self, context: &Context<'_>) -> Poll<Result<i64, Error>> {
-        self.poll_written_then(context, |_, id| id)
+        self.poll_written_then(context, |_, _, id| id)
     }
 
     /// The same, and does something with the id while the engine is locked anyway.
     fn poll_written_then<R>(
         &mut self,
         context: &Context<'_>,
-        then: impl FnOnce(&mut Engine, i64) -> R,
+        then: impl FnOnce(&mut Engine, Caller, i64) -> R,
     ) -> Poll<Result<R, Error>> {
         let written = match &self.stage {
             Stage::New(Ok(written)) => written,
             Stage::New(Err(error)) => return Poll::Ready(Err(error.clone())),
             Stage::Running(id) => {
                 let id = *id;
-                return Poll::Ready(Ok(self.link.with(|engine| then(engine, id))));
+                return Poll::Ready(Ok(self.link.speak(|engine, caller| then(engine, caller, id))));
             }
             Stage::Over => return Poll::Ready(Err(Error::Closed)),
         };
@@ -260,7 +260,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         let cancelling = self.cancelling.as_deref();
         let (waiting, waiter) = (&mut self.waiting, &mut self.waiter);
         let (within, opens) = (self.within.as_deref(), &mut self.opens);
-        let polled = self.link.with(|engine| {
+        let polled = self.link.speak(|engine, caller| {
             // Locked inside of the engine's lock, always in this order, and never while other code runs.
             let mut cancelling = cancelling.map(locked);
             if matches!(cancelling.as_deref(), Some(Cancelling::TakenBack)) {
@@ -282,14 +282,14 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
                 };
             }
             engine.check_within(message, written, within)?;
-            let id = opens.ask(engine, message, written, progress)?;
+            let id = opens.ask(engine, caller, message, written, progress)?;
             if let Some(waiting) = waiting {
                 engine.limit_call(id, waiting.started, patience);
             }
             if let Some(cancelling) = &mut cancelling {
                 **cancelling = Cancelling::Sent(id);
             }
-            Poll::Ready(Ok((id, then(engine, id))))
+            Poll::Ready(Ok((id, then(engine, caller, id))))
         });
         let Poll::Ready(outcome) = polled else { return Poll::Pending };
         self.stop_waiting();
@@ -311,7 +311,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
     }
 
     /// Writes the request without waiting for room, if it is not written. Why it cannot be, it tells when it is awaited.
-    pub(super) fn write_now(&mut self, engine: &mut Engine) {
+    pub(super) fn write_now(&mut self, engine: &mut Engine, caller: Caller) {
         let Stage::New(Ok(written)) = &self.stage else { return };
         let mut cancelling = self.cancelling.as_deref().map(locked);
         let asked = match cancelling.as_deref() {
@@ -319,7 +319,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
             _ => engine
                 .check_within(self.message, written, self.within.as_deref())
                 .map_err(Error::from)
-                .and_then(|()| self.opens.ask(engine, self.message, written, self.progress)),
+                .and_then(|()| self.opens.ask(engine, caller, self.message, written, self.progress)),
         };
         if let Ok(id) = asked {
             if self.patience.is_limited() {
@@ -391,8 +391,8 @@ impl<T, C, G> Future for Call<'_, T, C, G> {
                 Opens::Opened(copy, _) => call.on_progress.take().map(|on_progress| (copy, on_progress)),
                 Opens::Nothing | Opens::Copy => None,
             };
-            let polled = call.poll_written_then(context, |engine, id| {
-                let polled = engine.poll_call(context, id);
+            let polled = call.poll_written_then(context, |engine, caller, id| {
+                let polled = engine.poll_call(caller, context, id);
                 if matches!(polled, Poll::Ready(Sent::Done(Ok(_))))
                     && let Some((copy, on_progress)) = listener.take()
                 {
@@ -435,7 +435,7 @@ impl<T, C, G> Drop for Call<'_, T, C, G> {
     fn drop(&mut self) {
         self.stop_waiting();
         if let Stage::Running(id) = self.stage {
-            self.link.with(|engine| engine.let_go(id));
+            self.link.speak(|engine, caller| engine.let_go(caller, id));
         }
         drop(self.value());
     }
@@ -446,14 +446,15 @@ impl Opens {
     fn ask(
         &mut self,
         engine: &mut Engine,
+        caller: Caller,
         message: MessageIndex,
         written: &str,
         progress: bool,
     ) -> Result<i64, Error> {
         if matches!(self, Opens::Nothing) {
-            return engine.request(message, written, progress, true);
+            return engine.request(caller, message, written, progress, true);
         }
-        let (id, copy, state) = engine.call_copy(message, written, progress)?;
+        let (id, copy, state) = engine.call_copy(caller, message, written, progress)?;
         *self = Opens::Opened(copy, state);
         Ok(id)
     }
@@ -506,11 +507,11 @@ impl Canceller {
     }
 
     fn cancel_raw(&self, extra: Option<&str>) -> Result<(), Error> {
-        self.link.with(|engine| {
+        self.link.speak(|engine, caller| {
             let mut cancelling = locked(&self.shared);
             match *cancelling {
                 Cancelling::Sent(id) => {
-                    if engine.cancel_awaited(id, extra)? {
+                    if engine.cancel_awaited(caller, id, extra)? {
                         *cancelling = Cancelling::TakenBack;
                     }
                     Ok(())

@@ -57,16 +57,13 @@ impl Context {
         let Some(token) = &self.token else { return Ok(()) };
         let written = written(&self.link, message, params)?;
         room(&self.link, message).await?;
-        self.link.with(|engine| {
+        self.link.speak_about(self.id.as_ref(), |engine, caller| {
             match engine.check_within(message, &written, self.within.as_deref()) {
                 Err(violation) if violation.missing_capability().is_some() => return Err(violation.into()),
                 // Whether there is anything left to report on is judged next.
                 _ => {}
             }
-            engine.speak_about(self.id.as_ref());
-            let reported = engine.report_on(message, &written, token, self.id.as_ref());
-            engine.speak_about(None);
-            reported
+            engine.report_on(caller, message, &written, token, self.id.as_ref())
         })
     }
 
@@ -93,11 +90,13 @@ impl Context {
     /// Waits until the peer takes the request back, or the session ends. For a notification, until the session ends.
     pub async fn cancelled(&self) {
         let id = self.id.as_ref();
-        self.link.wait(|engine, context, waiter| engine.poll_cancelled(context, waiter, id)).await;
+        let link = &self.link;
+        link.wait_as(|engine, caller, context, waiter| engine.poll_cancelled(caller, context, waiter, id))
+            .await;
     }
 
     /// Whether the peer has taken the request back, or the session has ended.
     pub fn is_cancelled(&self) -> bool {
-        self.link.with(|engine| engine.is_cancelled(self.id.as_ref()))
+        self.link.speak(|engine, caller| engine.is_cancelled(caller, self.id.as_ref()))
     }
 }

@@ -38,9 +38,9 @@ pub(crate) async fn open_written(
 ) -> Result<Session, Error> {
     room(&link, message).await?;
     let request = link.protocol().message(message).is_some_and(|message| message.kind == Kind::Request);
-    let (copy, state) = link.with(|engine| {
+    let (copy, state) = link.speak(|engine, caller| {
         engine.check_within(message, written, within.as_deref())?;
-        engine.open_copy(message, written, request)
+        engine.open_copy(caller, message, written, request)
     })?;
     Ok(Session::of_copy(link, within, copy, state, Vec::new()))
 }
@@ -110,7 +110,7 @@ impl Session {
         }
         for (_, id) in std::mem::take(&mut self.open) {
             // If the session is over, there is nobody to tell.
-            let _ = self.seat.link.with(|engine| engine.reply_error(&id, &error));
+            let _ = self.seat.link.speak(|engine, caller| engine.reply_error(caller, &id, &error));
         }
     }
 }

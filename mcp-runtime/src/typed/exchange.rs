@@ -64,7 +64,8 @@ impl<T, C> Exchange<'_, T, C> {
         let seat = &mut self.session.seat;
         let (request, copy) = (self.request, seat.copy);
         if !taken_back {
-            self.session.debt = seat.link.with(|engine| engine.leave_exchange(request, id, copy, why));
+            self.session.debt =
+                seat.link.speak(|engine, caller| engine.leave_exchange(caller, request, id, copy, why));
         }
         // The reply leads back to here, whatever it says.
         seat.state = self.before;
@@ -78,10 +79,12 @@ impl<T, C> Exchange<'_, T, C> {
     fn was_written(&mut self, id: i64) {
         self.stage = Stage::Waiting(id);
         let Some(shared) = self.cancelling.as_deref() else { return };
-        self.session.seat.link.with(|engine| {
+        self.session.seat.link.speak(|engine, caller| {
             // Locked inside of the engine's lock, as cancellers do it.
             let mut cancelling = locked(shared);
-            if !matches!(*cancelling, Cancelling::TakenBack) || !matches!(engine.cancel(id, None), Ok(true)) {
+            if !matches!(*cancelling, Cancelling::TakenBack)
+                || !matches!(engine.cancel(caller, id, None), Ok(true))
+            {
                 *cancelling = Cancelling::Sent(id);
             }
         });

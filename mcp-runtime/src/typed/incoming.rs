@@ -153,8 +153,8 @@ impl IncomingQueue {
             Ok(permit) => Some((arrival, permit)),
             Err(exhausted) => {
                 if let Some(arrived) = arrival.arrived.take() {
-                    self.link.with(|engine| {
-                        engine.refuse_exhausted(&arrived, Cause::TooManyHandlers, exhausted);
+                    self.link.speak(|engine, caller| {
+                        engine.refuse_exhausted(caller, &arrived, Cause::TooManyHandlers, exhausted);
                     });
                 }
                 None
@@ -314,7 +314,9 @@ impl Arrival {
             Err(error) => {
                 let method = self.link.with(|engine| engine.method(message));
                 // If the session is over, there is nobody to tell.
-                let _ = self.link.with(|engine| engine.reply_error(&id, &undecodable(&method, &error)));
+                let _ = self
+                    .link
+                    .speak(|engine, caller| engine.reply_error(caller, &id, &undecodable(&method, &error)));
                 report_undecodable(&self.link, message, &error);
                 Err(Unread::skipped())
             }
@@ -345,12 +347,12 @@ impl Arrival {
             }
             Err(error) => {
                 let answer = self.link.with(|engine| undecodable(&engine.method(message), &error));
-                self.link.with(|engine| {
+                self.link.speak(|engine, caller| {
                     if let Some(id) = &id {
                         // If the session is over, there is nobody to tell.
-                        let _ = engine.reply_error(id, &answer);
+                        let _ = engine.reply_error(caller, id, &answer);
                     }
-                    engine.leave_copy(copy);
+                    engine.leave_copy(caller, copy);
                 });
                 report_undecodable(&self.link, message, &error);
                 Err(Unread::skipped())
@@ -361,7 +363,7 @@ impl Arrival {
     /// Nobody knows this message: a request is answered with *method not found*.
     pub fn unexpected(mut self) -> Unread {
         if let Some(arrived) = self.arrived.take() {
-            self.link.with(|engine| engine.refuse_arrived(&arrived, Cause::Unattended));
+            self.link.speak(|engine, caller| engine.refuse_arrived(caller, &arrived, Cause::Unattended));
         }
         Unread::skipped()
     }
@@ -426,7 +428,7 @@ impl Drop for Arrival {
         if let Some(arrived) =
             self.arrived.take().filter(|arrived| arrived.id.is_some() || arrived.copy.is_some())
         {
-            self.link.with(|engine| engine.refuse_arrived(&arrived, Cause::Abandoned));
+            self.link.speak(|engine, caller| engine.refuse_arrived(caller, &arrived, Cause::Abandoned));
         }
     }
 }

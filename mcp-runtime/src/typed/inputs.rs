@@ -94,10 +94,10 @@ impl Session {
                 Poll::Ready(Ok(taken)) => taken,
             };
             let taken = match taken {
-                Some(LinearInput { id, unfit: Some(error), .. }) => {
+                Some(LinearInput { id, negotiation: Some(error), .. }) => {
                     match self.seat.cannot_work_with(id, before, *error) {
                         Ok(()) => continue,
-                        Err(error) => return Taken::Read(Err(self.unfit(error))),
+                        Err(error) => return Taken::Read(Err(self.negotiation_failed(error))),
                     }
                 }
                 // A refusal that the author has not written undoes the request, and is no branch of the choice.
@@ -134,7 +134,7 @@ impl Session {
             let before = self.seat.state;
             let taken = poll_fn(|context| self.poll_take(context, Wanted::Any)).await?;
             let taken = match taken {
-                Some(LinearInput { id, unfit: Some(error), .. }) => {
+                Some(LinearInput { id, negotiation: Some(error), .. }) => {
                     self.seat.cannot_work_with(id, before, *error)?;
                     continue;
                 }
@@ -172,7 +172,7 @@ impl Session {
         match taken {
             Ok(payload) => Ok((payload, self)),
             Err(Error::Refused(error)) => Err(self.refused(error)),
-            Err(error) => Err(self.unfit(error)),
+            Err(error) => Err(self.negotiation_failed(error)),
         }
     }
 
@@ -193,7 +193,7 @@ impl Session {
 
     /// The error of a step that was not taken as it should have been: what was announced with it may still be looked
     /// past, anything else ends the session.
-    fn unfit(self, error: Error) -> StepError<Session> {
+    fn negotiation_failed(self, error: Error) -> StepError<Session> {
         match error {
             error @ (Error::Version { .. } | Error::MissingCapabilities { .. }) => {
                 StepError::Unfit { error, session: self.into_checked() }
@@ -226,7 +226,7 @@ impl Session {
                 return Poll::Ready(Err(Error::Disconnected { reason: Reason::PeerClosed }));
             };
             let message = input.message;
-            if let Some(error) = input.unfit {
+            if let Some(error) = input.negotiation {
                 match self.seat.cannot_work_with(input.id, before, *error) {
                     Ok(()) => continue,
                     Err(error) => return Poll::Ready(Err(error)),
@@ -259,8 +259,8 @@ impl Session {
     ) -> Poll<Result<Option<LinearInput>, Error>> {
         let Session { seat, waiter, .. } = self;
         let judge = |input: &LinearInput| seat.judge(wanted, input);
-        let taken = ready!(seat.link.with(|engine| match seat.copy {
-            Some(copy) => engine.poll_copy(context, waiter, copy, judge),
+        let taken = ready!(seat.link.speak(|engine, caller| match seat.copy {
+            Some(copy) => engine.poll_copy(caller, context, waiter, copy, judge),
             None => engine.poll_linear(context, waiter, judge),
         }))?;
         if taken.is_none() {
@@ -358,7 +358,7 @@ impl Seat {
     ) -> Result<(), Error> {
         let Some(id) = id else { return Err(error) };
         self.state = before;
-        self.link.with(|engine| engine.reply_error(&id, &error.as_answer()))
+        self.link.speak(|engine, caller| engine.reply_error(caller, &id, &error.as_answer()))
     }
 
     /// An input was taken that does not have its type. `Ok`: the value can go on waiting, where it was before.
@@ -375,9 +375,9 @@ impl Seat {
             Some(id) => {
                 // The refusal undoes the request.
                 self.state = before;
-                self.link.with(|engine| {
+                self.link.speak(|engine, caller| {
                     let answer = undecodable(&engine.method(message), &error);
-                    engine.reply_error(&id, &answer)
+                    engine.reply_error(caller, &id, &answer)
                 })
             }
             None if unchanged => Ok(()),

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::call::{Within, written};
 use super::timer::Patient;
 use crate::error::{Error, Overdue};
-use crate::session::{Engine, Link, Waiter};
+use crate::session::{Caller, Engine, Link, Waiter};
 
 /// A notification beside the linear channels. Sent when it is first polled.
 #[must_use = "a notification is sent when it is awaited"]
@@ -61,12 +61,12 @@ impl Notify<'_> {
     }
 
     /// Writes the notification without waiting for room.
-    pub(super) fn write_now(&mut self, engine: &mut Engine) {
+    pub(super) fn write_now(&mut self, engine: &mut Engine, caller: Caller) {
         let Ok(written) = &self.written else { return };
         let told = engine
             .check_within(self.message, written, self.within.as_deref())
             .map_err(Error::from)
-            .and_then(|()| engine.notification(self.message, written, About::Nothing).map(drop));
+            .and_then(|()| engine.notification(caller, self.message, written, About::Nothing).map(drop));
         match told {
             Ok(()) => self.sent = true,
             Err(error) => self.written = Err(error),
@@ -92,11 +92,11 @@ impl Future for Notify<'_> {
             Ok(written) => &**written,
             Err(error) => return Poll::Ready(Err(error.clone())),
         };
-        let polled = link.with(|engine| match engine.poll_room(context, waiter) {
+        let polled = link.speak(|engine, caller| match engine.poll_room(context, waiter) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(()) => {
                 engine.check_within(*message, written, within.as_deref())?;
-                Poll::Ready(engine.notification(*message, written, About::Nothing).map(drop))
+                Poll::Ready(engine.notification(caller, *message, written, About::Nothing).map(drop))
             }
         });
         match polled {

@@ -57,17 +57,17 @@ impl<R> Responder<R> {
     {
         let Some(id) = self.id.take() else { return Ok(()) };
         match result.write_reply() {
-            Ok(Written { message, text }) => self.link.with(|engine| {
-                let answered = engine.reply_with(&id, message, &text);
+            Ok(Written { message, text }) => self.link.speak(|engine, caller| {
+                let answered = engine.reply_with(caller, &id, message, &text);
                 if let Err(error @ Error::Mismatch { .. }) = &answered {
                     // It is this side's mistake, and the peer still waits.
-                    engine.reply_error(&id, &RpcError::internal_error(error.to_string()))?;
+                    engine.reply_error(caller, &id, &RpcError::internal_error(error.to_string()))?;
                 }
                 answered
             }),
             Err(error) => {
                 let answer = RpcError::internal_error(format!("the result could not be written: {error}"));
-                self.link.with(|engine| engine.reply_error(&id, &answer))?;
+                self.link.speak(|engine, caller| engine.reply_error(caller, &id, &answer))?;
                 Err(Error::payload(&self.link.with(|engine| engine.name(self.message)), error))
             }
         }
@@ -76,7 +76,7 @@ impl<R> Responder<R> {
     /// Answers with an error.
     pub fn refuse(mut self, error: RpcError) -> Result<(), Error> {
         let Some(id) = self.id.take() else { return Ok(()) };
-        self.link.with(|engine| engine.reply_error(&id, &error))
+        self.link.speak(|engine, caller| engine.reply_error(caller, &id, &error))
     }
 
     /// Answers with either.
@@ -107,7 +107,9 @@ impl<R> Drop for Responder<R> {
                 "the request was dropped unanswered"
             };
             // If the session is over, there is nobody to tell.
-            let _ = self.link.with(|engine| engine.reply_error(&id, &RpcError::internal_error(problem)));
+            let _ = self
+                .link
+                .speak(|engine, caller| engine.reply_error(caller, &id, &RpcError::internal_error(problem)));
         }
     }
 }

@@ -55,7 +55,7 @@ impl Drop for Seat {
         if let Some(copy) = self.copy {
             let ended = self.table().is_some_and(|state| state.kind == StateKind::End);
             let left = if ended { CopyLeft::AtEnd } else { CopyLeft::Before };
-            return self.link.with(|engine| engine.leave_copy_as(copy, left));
+            return self.link.speak(|engine, caller| engine.leave_copy_as(caller, copy, left));
         }
         if self.left {
             return;

@@ -67,7 +67,7 @@ impl Session {
             return Err(error);
         }
         let (_, id) = self.open.remove(place);
-        self.seat.link.with(|engine| engine.reply_error(&id, error))?;
+        self.seat.link.speak(|engine, caller| engine.reply_error(caller, &id, error))?;
         self.seat.move_to(target, Moved::Sent(refusal.unwrap_or(request)));
         Ok(())
     }
@@ -77,10 +77,12 @@ impl Session {
     pub async fn cancelled(&self, request: MessageIndex) {
         let open = self.open.iter().find(|(open, _)| *open == request).map(|(_, id)| id);
         let (link, copy) = (&self.seat.link, self.seat.copy);
-        let waits = link.wait(|engine, context, waiter| match copy.and_then(|copy| engine.copy_over(copy)) {
-            // Another session may have a request with the same id.
-            Some(_) => Poll::Ready(()),
-            None => engine.poll_cancelled(context, waiter, open),
+        let waits = link.wait_as(|engine, caller, context, waiter| {
+            match copy.and_then(|copy| engine.copy_over(copy)) {
+                // Another session may have a request with the same id.
+                Some(_) => Poll::Ready(()),
+                None => engine.poll_cancelled(caller, context, waiter, open),
+            }
         });
         waits.await;
     }
@@ -141,7 +143,9 @@ impl Session {
         let mut id = None;
         match kind {
             Some(Kind::Request) => {
-                id = Some(link.with(|engine| engine.ask(message, written, false, false, meant))?.0);
+                id = Some(
+                    link.speak(|engine, caller| engine.ask(caller, message, written, false, false, meant))?.0,
+                );
             }
             Some(Kind::Reply { request } | Kind::Refusal { request }) => {
                 let Some(place) = self.open.iter().position(|(open, _)| *open == request) else {
@@ -152,9 +156,9 @@ impl Session {
                 let answered = if refusal {
                     let error = serde_json::from_str(written)
                         .unwrap_or_else(|_| RpcError::internal_error("the request was refused"));
-                    link.with(|engine| engine.reply_error(&open, &error))
+                    link.speak(|engine, caller| engine.reply_error(caller, &open, &error))
                 } else {
-                    link.with(|engine| engine.reply_with(&open, Some(message), written))
+                    link.speak(|engine, caller| engine.reply_with(caller, &open, Some(message), written))
                 };
                 if let Err(error) = answered {
                     self.open.push((request, open));
@@ -163,7 +167,7 @@ impl Session {
             }
             _ => {
                 let (copy, stays) = (self.seat.copy, target == self.seat.state);
-                link.with(|engine| engine.tell_for_value(message, written, copy, stays))?;
+                link.speak(|engine, caller| engine.tell_for_value(caller, message, written, copy, stays))?;
             }
         }
         self.seat.move_to(target, Moved::Sent(message));
@@ -179,7 +183,7 @@ impl Session {
         if let Some(id) = self.debt {
             // Whatever the reply says, nobody wants to know; only the end of the session matters.
             let Session { seat, waiter, .. } = &mut *self;
-            ready!(seat.link.with(|engine| engine.poll_debt(context, waiter, id)))?;
+            ready!(seat.link.speak(|engine, caller| engine.poll_debt(caller, context, waiter, id)))?;
             self.debt = None;
         }
         Poll::Ready(Ok(()))
@@ -189,7 +193,7 @@ impl Session {
     fn not_here(&self, message: MessageIndex) -> Error {
         match self.permits(message) {
             Err(violation) => Error::NotPermitted(violation),
-            Ok(()) => self.seat.link.with(|engine| engine.closed()).unwrap_or(Error::Closed),
+            Ok(()) => self.seat.link.speak(|engine, caller| engine.closed(caller)).unwrap_or(Error::Closed),
         }
     }
 

@@ -23,7 +23,7 @@ fn server_with(options: Options) -> End {
     server.feed(r#"{"jsonrpc":"2.0","id":"hello","method":"hello","params":{}}"#);
     let hello = server.linear().unwrap();
     let welcome = r#"{"capabilities":{"questions":true}}"#;
-    server.link.with(|engine| engine.reply_result(&hello.id.unwrap(), welcome)).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &hello.id.unwrap(), welcome)).unwrap();
     assert_eq!(server.said().len(), 1);
     server
 }
@@ -31,7 +31,7 @@ fn server_with(options: Options) -> End {
 /// Answers the request that has waited longest.
 fn answer(server: &End, result: &str) {
     let id = server.incoming().unwrap().id.unwrap();
-    server.link.with(|engine| engine.reply_result(&id, result)).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &id, result)).unwrap();
 }
 
 fn ids_and_codes(answers: &Value) -> Vec<(Value, Option<i64>)> {
@@ -149,7 +149,7 @@ fn a_cancelled_request_is_not_waited_for() {
     answer(&server, "7");
     let answers = server.ask(r#"{"jsonrpc":"2.0","method":"cancelled","params":{"requestId":1}}"#);
     assert_eq!(ids_and_codes(&answers[0]), [(json!(2), None)]);
-    server.link.with(|engine| engine.reply_result(&asked, "\"late\"")).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &asked, "\"late\"")).unwrap();
     assert!(server.said().is_empty());
 
     // The same from within the batch, before anybody has begun.
@@ -196,7 +196,10 @@ fn held_back_replies_count_as_output() {
             r#"[{{"jsonrpc":"2.0","id":"a{id}","method":"look"}},{{"jsonrpc":"2.0","id":"b{id}","method":"nothing"}}]"#
         ));
     }
-    assert!(server.link.with(|engine| engine.closed()).is_some(), "the first of each pair is never answered");
+    assert!(
+        server.link.speak(|engine, caller| engine.closed(caller)).is_some(),
+        "the first of each pair is never answered"
+    );
     assert!(server.output().0.is_empty());
 }
 
@@ -209,7 +212,7 @@ fn a_batch_of_large_replies_ends_no_session() {
     let large = format!("\"{}\"", "x".repeat(1500));
     for number in 0..4 {
         let id = server.incoming().unwrap().id.unwrap();
-        let answered = server.link.with(|engine| engine.reply_result(&id, &large));
+        let answered = server.link.speak(|engine, caller| engine.reply_result(caller, &id, &large));
         match number {
             0 => answered.unwrap(),
             _ => assert!(matches!(answered, Err(Error::BatchFull(2000))), "{answered:?}"),
@@ -219,7 +222,7 @@ fn a_batch_of_large_replies_ends_no_session() {
     let codes = ids_and_codes(&answers[0]);
     let busy = Some(crate::RpcError::BUSY);
     assert_eq!(codes, [(json!(0), None), (json!(1), busy), (json!(2), busy), (json!(3), busy)]);
-    assert!(server.link.with(|engine| engine.closed()).is_none());
+    assert!(server.link.speak(|engine, caller| engine.closed(caller)).is_none());
     // On its own the same reply goes out.
     server.feed(r#"{"jsonrpc":"2.0","id":9,"method":"look"}"#);
     answer(&server, &large);

@@ -18,13 +18,17 @@ fn two_engines_shake_hands_and_talk() {
     let server = End::server();
     client
         .link
-        .with(|engine| engine.request(HELLO, r#"{"capabilities":{"approval":1}}"#, false, false))
+        .speak(|engine, caller| {
+            engine.request(caller, HELLO, r#"{"capabilities":{"approval":1}}"#, false, false)
+        })
         .unwrap();
     settle(&client, &server);
     let hello = server.linear().unwrap();
     server
         .link
-        .with(|engine| engine.reply_result(&hello.id.unwrap(), r#"{"capabilities":{"questions":{}}}"#))
+        .speak(|engine, caller| {
+            engine.reply_result(caller, &hello.id.unwrap(), r#"{"capabilities":{"questions":{}}}"#)
+        })
         .unwrap();
     settle(&client, &server);
     assert!(client.linear().is_some());
@@ -37,11 +41,17 @@ fn two_engines_shake_hands_and_talk() {
     let asked: Vec<_> = std::iter::from_fn(|| server.incoming()).collect();
     for asked in asked.iter().rev() {
         let answer = format!("\"re {}\"", asked.payload.as_deref().unwrap().trim_matches('"'));
-        server.link.with(|engine| engine.reply_result(asked.id.as_ref().unwrap(), &answer)).unwrap();
+        server
+            .link
+            .speak(|engine, caller| engine.reply_result(caller, asked.id.as_ref().unwrap(), &answer))
+            .unwrap();
     }
     // Both directions count from zero, and their ids have nothing to do with one another.
     let approve = client.incoming().unwrap();
-    client.link.with(|engine| engine.reply_result(approve.id.as_ref().unwrap(), "true")).unwrap();
+    client
+        .link
+        .speak(|engine, caller| engine.reply_result(caller, approve.id.as_ref().unwrap(), "true"))
+        .unwrap();
     settle(&client, &server);
     assert_eq!(client.outcome(one), Some(Ok("\"re 1\"".to_owned())));
     assert_eq!(client.outcome(two), Some(Ok("\"re 2\"".to_owned())));
@@ -76,12 +86,12 @@ fn a_step_whose_reply_is_none_that_there_is_ends_the_session() {
     let welcome = &mut protocol.messages.to_mut()[usize::from(WELCOME.0)];
     welcome.condition = Some(Condition { path: vec!["capabilities".into()].into(), literal: None });
     let client = End::over(protocol, Side::Client, Options::default());
-    client.link.with(|engine| engine.request(HELLO, "{}", false, false)).unwrap();
+    client.link.speak(|engine, caller| engine.request(caller, HELLO, "{}", false, false)).unwrap();
     client.feed(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
     assert_eq!(client.reports().len(), 1);
     let input = client.linear().unwrap();
     assert!(matches!(&input.body, Body::Rejected(Error::InvalidReply(reply)) if reply.method == "hello"));
-    let ended = client.link.with(|engine| engine.closed());
+    let ended = client.link.speak(|engine, caller| engine.closed(caller));
     assert!(matches!(ended, Some(Error::Disconnected { reason: Reason::InvalidReply(_) })), "{ended:?}");
 }
 
@@ -100,9 +110,11 @@ fn a_second_reply_is_reported() {
 #[test]
 fn a_cancelled_call_swallows_what_comes_late() {
     let client = End::ready_client(Options::default());
-    let id = client.link.with(|engine| engine.request(ASK, "{}", true, true)).unwrap();
+    let id = client.link.speak(|engine, caller| engine.request(caller, ASK, "{}", true, true)).unwrap();
     assert_eq!(client.said()[0]["params"]["_meta"]["progressToken"], json!(id));
-    assert!(client.link.with(|engine| engine.cancel(id, Some(r#"{"reason":"late"}"#))).unwrap());
+    assert!(
+        client.link.speak(|engine, caller| engine.cancel(caller, id, Some(r#"{"reason":"late"}"#))).unwrap()
+    );
     assert_eq!(client.outcome(id), Some(Err("the call was cancelled".to_owned())));
     assert_eq!(
         client.said(),
@@ -111,7 +123,10 @@ fn a_cancelled_call_swallows_what_comes_late() {
     client.feed(&format!(r#"{{"jsonrpc":"2.0","method":"progress","params":{{"progressToken":{id}}}}}"#));
     client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"late"}}"#));
     assert!(client.reports().is_empty());
-    assert!(!client.link.with(|engine| engine.cancel(id, None)).unwrap(), "a second cancel says nothing");
+    assert!(
+        !client.link.speak(|engine, caller| engine.cancel(caller, id, None)).unwrap(),
+        "a second cancel says nothing"
+    );
     assert!(client.said().is_empty());
 }
 
@@ -121,7 +136,7 @@ fn a_cancel_that_loses_the_race_says_nothing() {
     let id = client.call(ASK, "\"?\"");
     client.said();
     client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"in time"}}"#));
-    assert!(!client.link.with(|engine| engine.cancel(id, None)).unwrap());
+    assert!(!client.link.speak(|engine, caller| engine.cancel(caller, id, None)).unwrap());
     assert!(client.said().is_empty());
     assert_eq!(client.outcome(id), Some(Ok("\"in time\"".to_owned())));
 }
@@ -131,8 +146,8 @@ fn letting_go_cancels_what_may_be_cancelled() {
     let client = End::ready_client(Options::default());
     let (ask, look) = (client.call(ASK, "\"?\""), client.call(LOOK, "null"));
     client.said();
-    client.link.with(|engine| engine.let_go(ask));
-    client.link.with(|engine| engine.let_go(look));
+    client.link.speak(|engine, caller| engine.let_go(caller, ask));
+    client.link.speak(|engine, caller| engine.let_go(caller, look));
     assert_eq!(client.said(), [json!({"jsonrpc":"2.0","method":"cancelled","params":{"requestId":ask}})]);
     client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{look},"result":1}}"#));
     client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{ask},"result":1}}"#));
@@ -146,13 +161,16 @@ fn the_peers_cancel_reaches_the_request_wherever_it_is() {
         server.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ask","params":"?"}}"#));
     }
     let first = server.incoming().unwrap().id.unwrap();
-    assert!(!server.link.with(|engine| engine.is_cancelled(Some(&first))));
+    assert!(!server.link.speak(|engine, caller| engine.is_cancelled(caller, Some(&first))));
     for id in 0..2 {
         server.feed(&format!(r#"{{"jsonrpc":"2.0","method":"cancelled","params":{{"requestId":{id}}}}}"#));
     }
-    assert!(server.link.with(|engine| engine.is_cancelled(Some(&first))), "the id 0 is an id like any other");
+    assert!(
+        server.link.speak(|engine, caller| engine.is_cancelled(caller, Some(&first))),
+        "the id 0 is an id like any other"
+    );
     assert!(server.incoming().is_none(), "nobody has to work on what was cancelled in the queue");
-    server.link.with(|engine| engine.reply_result(&first, "\"late\"")).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &first, "\"late\"")).unwrap();
     assert!(server.said().is_empty() && server.reports().is_empty());
 }
 
@@ -170,7 +188,7 @@ fn cancelling_what_is_not_there_or_not_cancellable_is_reported() {
 #[test]
 fn progress_reaches_the_call_before_its_result() {
     let client = End::ready_client(Options::default());
-    let id = client.link.with(|engine| engine.request(ASK, "{}", true, true)).unwrap();
+    let id = client.link.speak(|engine, caller| engine.request(caller, ASK, "{}", true, true)).unwrap();
     for step in 1..=2 {
         client.feed(&format!(
             r#"{{"jsonrpc":"2.0","method":"progress","params":{{"progressToken":{id},"step":{step}}}}}"#
@@ -193,9 +211,15 @@ fn reports_carry_the_token_of_the_request() {
     let look = server.incoming().unwrap();
     let (id, token) = (look.id.unwrap(), look.token.unwrap());
     let progress = super::desk::messages::PROGRESS;
-    server.link.with(|engine| engine.report_on(progress, r#"{"progress":1}"#, &token, Some(&id))).unwrap();
-    server.link.with(|engine| engine.reply_result(&id, "null")).unwrap();
-    server.link.with(|engine| engine.report_on(progress, r#"{"progress":2}"#, &token, Some(&id))).unwrap();
+    server
+        .link
+        .speak(|engine, caller| engine.report_on(caller, progress, r#"{"progress":1}"#, &token, Some(&id)))
+        .unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &id, "null")).unwrap();
+    server
+        .link
+        .speak(|engine, caller| engine.report_on(caller, progress, r#"{"progress":2}"#, &token, Some(&id)))
+        .unwrap();
     assert_eq!(
         server.said(),
         [
@@ -231,9 +255,10 @@ fn what_nobody_attends_to_is_refused_in_time() {
 #[test]
 fn what_is_not_permitted_is_not_written() {
     let client = End::new(Side::Client, Options::default());
-    let refused = client.link.with(|engine| engine.request(ASK, "\"?\"", false, true)).unwrap_err();
+    let refused =
+        client.link.speak(|engine, caller| engine.request(caller, ASK, "\"?\"", false, true)).unwrap_err();
     assert!(refused.to_string().contains("`ask` is not permitted in `Greeting`"), "{refused}");
     let about = mcp_protocol_machine::About::Nothing;
-    assert!(client.link.with(|engine| engine.notification(BELL, "1", about)).is_err());
+    assert!(client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", about)).is_err());
     assert!(client.said().is_empty());
 }

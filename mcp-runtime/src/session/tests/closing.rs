@@ -21,7 +21,7 @@ fn ask(server: &End, id: i64) {
 }
 
 fn is_cancelled(server: &End, id: &RequestId) -> bool {
-    server.link.with(|engine| engine.is_cancelled(Some(id)))
+    server.link.speak(|engine, caller| engine.is_cancelled(caller, Some(id)))
 }
 
 /// A server that works on a request, the other of two waiting, and then closes.
@@ -42,13 +42,16 @@ fn what_is_worked_on_is_answered_after_the_close() {
     assert!(server.incoming().is_none(), "what nobody has begun is dropped");
     server.feed(r#"{"jsonrpc":"2.0","id":3,"method":"ask","params":"?"}"#);
     assert!(server.incoming().is_none(), "and so is what comes");
-    let refused = server.link.with(|engine| engine.request(APPROVE, "\"?\"", false, true));
+    let refused = server.link.speak(|engine, caller| engine.request(caller, APPROVE, "\"?\"", false, true));
     assert_eq!(refused.unwrap_err().to_string(), "the session is closed");
     let about = mcp_protocol_machine::About::Nothing;
-    assert!(server.link.with(|engine| engine.notification(BELL, "1", about)).is_err());
+    assert!(server.link.speak(|engine, caller| engine.notification(caller, BELL, "1", about)).is_err());
     let report = r#"{"progress":1}"#;
-    server.link.with(|engine| engine.report_on(PROGRESS, report, &RequestId::Number(1), Some(&id))).unwrap();
-    server.link.with(|engine| engine.reply_result(&id, "\"done\"")).unwrap();
+    server
+        .link
+        .speak(|engine, caller| engine.report_on(caller, PROGRESS, report, &RequestId::Number(1), Some(&id)))
+        .unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &id, "\"done\"")).unwrap();
     assert_eq!(
         server.said(),
         [
@@ -68,7 +71,7 @@ fn handlers_have_their_grace_and_no_more() {
     server.later(SECOND * 3);
     assert!(is_cancelled(&server, &id));
     assert_eq!(server.output().1, Poll::Ready(Output::Finished));
-    assert!(server.link.with(|engine| engine.reply_result(&id, "\"late\"")).is_err());
+    assert!(server.link.speak(|engine, caller| engine.reply_result(caller, &id, "\"late\"")).is_err());
     assert!(server.said().is_empty());
 }
 
@@ -102,7 +105,7 @@ fn a_peer_that_has_said_everything_gets_its_answers_from_a_side_that_closes() {
     server.link.input_ended(crate::driver::End::Eof);
     server.link.with(|engine| engine.close());
     assert!(server.output().1.is_pending());
-    server.link.with(|engine| engine.reply_result(&id, "\"done\"")).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &id, "\"done\"")).unwrap();
     assert_eq!(server.said().len(), 1);
     assert_eq!(server.output().1, Poll::Ready(Output::Finished));
 }
@@ -118,7 +121,10 @@ fn one_request_too_many_is_refused_and_notifications_are_not() {
     let arrived: Vec<_> = std::iter::from_fn(|| server.incoming()).collect();
     assert_eq!(arrived.len(), 3);
     assert_eq!(server.reports().len(), 2);
-    server.link.with(|engine| engine.reply_result(arrived[0].id.as_ref().unwrap(), "\"!\"")).unwrap();
+    server
+        .link
+        .speak(|engine, caller| engine.reply_result(caller, arrived[0].id.as_ref().unwrap(), "\"!\""))
+        .unwrap();
     ask(&server, 9);
     assert!(server.incoming().is_some(), "one was answered");
 }
@@ -173,7 +179,9 @@ fn reports_must_say_more_each_time() {
     ask(&server, 1);
     let id = server.incoming().unwrap().id.unwrap();
     let report = |text: &str| {
-        server.link.with(|engine| engine.report_on(PROGRESS, text, &RequestId::Number(1), Some(&id)))
+        server.link.speak(|engine, caller| {
+            engine.report_on(caller, PROGRESS, text, &RequestId::Number(1), Some(&id))
+        })
     };
     report(r#"{"progress":0.5}"#).unwrap();
     for no_more in [r#"{"progress":0.5}"#, r#"{"progress":0}"#] {
@@ -197,12 +205,13 @@ fn handlers_for_a_peer_that_has_said_everything_have_their_time_and_no_more() {
     assert_eq!(server.link.next_deadline(), Some(server.now + SECOND * 60));
     server.later(SECOND * 59);
     assert!(!is_cancelled(&server, &first));
-    server.link.with(|engine| engine.reply_result(&first, "\"in time\"")).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &first, "\"in time\"")).unwrap();
     server.later(SECOND);
     assert!(is_cancelled(&server, &second), "whoever waits for the peer learns that it is over");
     assert_eq!(server.link.next_deadline(), None);
     assert_eq!(server.said(), [json!({"jsonrpc":"2.0","id":1,"result":"in time"})]);
     assert_eq!(server.output().1, Poll::Ready(Output::Finished));
-    let error = server.link.with(|engine| engine.reply_result(&second, "\"late\"")).unwrap_err();
+    let error =
+        server.link.speak(|engine, caller| engine.reply_result(caller, &second, "\"late\"")).unwrap_err();
     assert_eq!(error.to_string(), "the session has ended: the peer closed the connection");
 }

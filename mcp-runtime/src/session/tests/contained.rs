@@ -20,10 +20,11 @@ use crate::session::{Engine, Link, Sent, Verdict, Waiter};
 /// An owner of a bed that is dug, under the id 0, and may still be reported on.
 fn dug() -> (End, CopyNumber) {
     let owner = End::over(&garden::PROTOCOL, Side::Client, Options::default());
-    let (id, copy, _) = owner.link.with(|engine| engine.call_copy(DIG, r#"{"bed":"a"}"#, true)).unwrap();
+    let (id, copy, _) =
+        owner.link.speak(|engine, caller| engine.call_copy(caller, DIG, r#"{"bed":"a"}"#, true)).unwrap();
     owner.feed(r#"{"jsonrpc":"2.0","id":0,"result":"deep"}"#);
     let context = Context::from_waker(Waker::noop());
-    let polled = owner.link.with(|engine| engine.poll_call(&context, id));
+    let polled = owner.link.speak(|engine, caller| engine.poll_call(caller, &context, id));
     assert!(matches!(polled, Poll::Ready(Sent::Done(Ok(_)))));
     owner.said();
     (owner, copy)
@@ -68,14 +69,14 @@ fn is_dropped_unlocked(
 fn whoever_hears_of_a_copy_is_let_go_of_with_its_value_and_unlocked() {
     is_dropped_unlocked(|link, copy, listen| {
         listen(link, copy);
-        link.with(|engine| engine.leave_copy(copy));
+        link.speak(|engine, caller| engine.leave_copy(caller, copy));
     });
 }
 
 #[test]
 fn whoever_would_hear_of_a_copy_without_a_value_is_let_go_of_unlocked() {
     is_dropped_unlocked(|link, copy, listen| {
-        link.with(|engine| engine.leave_copy(copy));
+        link.speak(|engine, caller| engine.leave_copy(caller, copy));
         listen(link, copy);
     });
 }
@@ -104,7 +105,9 @@ fn a_panic_of_whoever_hears_of_a_copy_ends_the_hearing_alone() {
     let waker = Waker::from(Arc::clone(&woken));
     let waiting = Context::from_waker(&waker);
     let mut waiter = Waiter::default();
-    let polled = owner.link.with(|engine| engine.poll_copy(&waiting, &mut waiter, copy, |_| Verdict::Take));
+    let polled = owner
+        .link
+        .speak(|engine, caller| engine.poll_copy(caller, &waiting, &mut waiter, copy, |_| Verdict::Take));
     assert!(polled.is_pending());
     let heard = Arc::new(AtomicUsize::new(0));
     let (hears, wakes) = (Arc::clone(&heard), Arc::clone(&woken));
@@ -122,7 +125,9 @@ fn a_panic_of_whoever_hears_of_a_copy_ends_the_hearing_alone() {
     owner.feed(&progress(2));
     assert_eq!((owner.reports().len(), heard.load(Ordering::SeqCst)), (0, 1), "it hears no more");
     let mut waiter = Waiter::default();
-    let polled = owner.link.with(|engine| engine.poll_copy(&waiting, &mut waiter, copy, |_| Verdict::Take));
+    let polled = owner
+        .link
+        .speak(|engine, caller| engine.poll_copy(caller, &waiting, &mut waiter, copy, |_| Verdict::Take));
     assert!(matches!(polled, Poll::Ready(Ok(Some(_)))));
 }
 
@@ -144,7 +149,7 @@ fn a_panic_of_what_is_let_go_of_is_reported_as_well() {
         Ok(())
     };
     owner.link.with(|engine| engine.listen_to(copy, Box::new(on_progress)));
-    owner.link.with(|engine| engine.leave_copy(copy));
+    owner.link.speak(|engine, caller| engine.leave_copy(caller, copy));
     assert_eq!(owner.reports(), ["the handler of `Dig` panicked: broken"]);
 }
 
@@ -163,5 +168,5 @@ fn a_panic_of_whoever_is_told_of_reports_ends_nothing() {
         link.receive(b"no message\n", Instant::now());
         assert_eq!(told.load(Ordering::SeqCst), times);
     }
-    assert!(link.with(|engine| engine.closed()).is_none());
+    assert!(link.speak(|engine, caller| engine.closed(caller)).is_none());
 }

@@ -20,13 +20,16 @@ const HANDSHAKE: [&str; 4] = [
 fn welcome(server: &End) {
     let hello = server.linear().unwrap();
     assert_eq!(hello.message, HELLO);
-    server.link.with(|engine| engine.reply_result(&hello.id.unwrap(), r#"{"capabilities":{}}"#)).unwrap();
+    server
+        .link
+        .speak(|engine, caller| engine.reply_result(caller, &hello.id.unwrap(), r#"{"capabilities":{}}"#))
+        .unwrap();
 }
 
 fn look(server: &End) {
     let asked = server.incoming().unwrap();
     assert_eq!(asked.message, LOOK);
-    server.link.with(|engine| engine.reply_result(&asked.id.unwrap(), "1")).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &asked.id.unwrap(), "1")).unwrap();
 }
 
 #[test]
@@ -73,7 +76,7 @@ fn a_refused_handshake_has_what_was_held_refused() {
     server.reports();
     let hello = server.linear().unwrap();
     let error = crate::RpcError::new(1, "no");
-    server.link.with(|engine| engine.reply_error(&hello.id.unwrap(), &error)).unwrap();
+    server.link.speak(|engine, caller| engine.reply_error(caller, &hello.id.unwrap(), &error)).unwrap();
     let answers = server.said();
     let codes: Vec<_> = answers.iter().map(|answer| (&answer["id"], &answer["error"]["code"])).collect();
     assert_eq!(codes, [(&json!(1), &json!(1)), (&json!(2), &json!(-32600))]);
@@ -138,7 +141,7 @@ fn a_client_that_has_not_said_ready_yet_holds_what_waits_for_it() {
     let client = End::new(Side::Client, Options::default());
     client.link.with(|engine| engine.attend());
     let hello = r#"{"capabilities":{"approval":{}}}"#;
-    client.link.with(|engine| engine.request(HELLO, hello, false, false)).unwrap();
+    client.link.speak(|engine, caller| engine.request(caller, HELLO, hello, false, false)).unwrap();
     client.feed(r#"{"jsonrpc":"2.0","id":7,"method":"approve","params":"?"}"#);
     client.feed(r#"{"jsonrpc":"2.0","id":0,"result":{"capabilities":{}}}"#);
     // It was the turn of the server, which said in the wrong order what it had to say.

@@ -29,7 +29,7 @@ fn closing_writes_what_is_left_and_drops_what_comes() {
     client.feed("garbage");
     assert!(client.reports().is_empty() && client.output().0.is_empty());
     assert!(matches!(
-        client.link.with(|engine| engine.request(LOOK, "null", false, true)),
+        client.link.speak(|engine, caller| engine.request(caller, LOOK, "null", false, true)),
         Err(Error::Closed)
     ));
     client.link.input_ended(InputEnd::Eof);
@@ -69,11 +69,14 @@ fn a_peer_that_asks_and_closes_gets_its_answers() {
     assert_eq!(server.output().1, Poll::Pending);
     for id in 1..=2 {
         let look = server.incoming().unwrap();
-        server.link.with(|engine| engine.reply_result(&look.id.unwrap(), "7")).unwrap();
+        server.link.speak(|engine, caller| engine.reply_result(caller, &look.id.unwrap(), "7")).unwrap();
         assert_eq!(server.said(), [json!({"jsonrpc":"2.0","id":id,"result":7})]);
     }
     assert_eq!(server.output().1, Poll::Ready(Output::Finished));
-    assert!(matches!(server.link.with(|engine| engine.closed()), Some(Error::Disconnected { .. })));
+    assert!(matches!(
+        server.link.speak(|engine, caller| engine.closed(caller)),
+        Some(Error::Disconnected { .. })
+    ));
 }
 
 #[test]
@@ -85,7 +88,7 @@ fn a_dropped_value_does_not_take_the_answers_with_it() {
     server.link.input_ended(InputEnd::Eof);
     server.link.with(|engine| engine.value_dropped(true));
     assert_eq!(server.output().1, Poll::Pending, "the handler works on");
-    server.link.with(|engine| engine.reply_result(&look.id.unwrap(), "7")).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &look.id.unwrap(), "7")).unwrap();
     let (bytes, then) = server.output();
     assert!(!bytes.is_empty());
     assert_eq!(then, Poll::Ready(Output::Finished), "what only the value could answer is waited for no more");
@@ -149,10 +152,10 @@ fn output_that_cannot_be_written_is_not_waited_for() {
     let mut context = Context::from_waker(Waker::noop());
     for act in [Engine::close, Engine::abandon] {
         let client = End::ready_client(Options::default());
-        client.link.with(|engine| engine.notification(BELL, "1", about)).unwrap();
+        client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", about)).unwrap();
         let mut bytes = Vec::new();
         assert_eq!(client.link.poll_output(&mut context, &mut bytes, 1), Poll::Ready(Output::Bytes));
-        client.link.with(|engine| engine.notification(BELL, "2", about)).unwrap();
+        client.link.speak(|engine, caller| engine.notification(caller, BELL, "2", about)).unwrap();
         client.link.with(act);
         assert_eq!(client.link.poll_output(&mut context, &mut bytes, 0), Poll::Pending, "stuck");
         client.link.output_failed(io::Error::from(io::ErrorKind::BrokenPipe));
@@ -171,7 +174,7 @@ fn a_peer_that_does_not_read_ends_the_session_and_not_the_memory() {
     for id in 0..200 {
         server.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"nothing"}}"#));
     }
-    let error = server.link.with(|engine| engine.closed()).unwrap().to_string();
+    let error = server.link.speak(|engine, caller| engine.closed(caller)).unwrap().to_string();
     assert!(error.contains("does not read"), "{error}");
     assert!(server.output().0.is_empty());
 }
@@ -187,8 +190,8 @@ fn writers_wait_for_room() {
         client.link.with(|engine| engine.poll_room(&context, &mut Waiter::default())).is_ready()
     };
     assert!(room(&client));
-    client.link.with(|engine| engine.notification(BELL, "1", about)).unwrap();
-    client.link.with(|engine| engine.notification(BELL, "2", about)).unwrap();
+    client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", about)).unwrap();
+    client.link.speak(|engine, caller| engine.notification(caller, BELL, "2", about)).unwrap();
     assert!(!room(&client));
     client.said();
     assert!(room(&client));
@@ -198,7 +201,7 @@ fn writers_wait_for_room() {
 fn an_abandoned_session_writes_what_it_was_given_for_a_while() {
     let mut client = End::ready_client(Options::default());
     let about = mcp_protocol_machine::About::Nothing;
-    client.link.with(|engine| engine.notification(BELL, "1", about)).unwrap();
+    client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", about)).unwrap();
     client.link.with(|engine| engine.value_dropped(true));
     let mut bytes = Vec::new();
     let mut context = Context::from_waker(Waker::noop());
@@ -212,7 +215,7 @@ fn an_abandoned_session_writes_what_it_was_given_for_a_while() {
     assert_eq!(client.link.poll_output(&mut context, &mut bytes, 100), Poll::Ready(Output::Abandoned));
 
     client = End::ready_client(Options::default());
-    client.link.with(|engine| engine.notification(BELL, "1", about)).unwrap();
+    client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", about)).unwrap();
     client.link.with(|engine| engine.value_dropped(true));
     assert_eq!(client.link.poll_output(&mut context, &mut bytes, 0), Poll::Pending, "the transport is stuck");
     assert!(client.link.next_deadline().is_some());
@@ -226,7 +229,10 @@ fn lines_are_handed_out_whole() {
     let client = End::ready_client(Options::default());
     let about = mcp_protocol_machine::About::Nothing;
     for number in 0..50 {
-        client.link.with(|engine| engine.notification(BELL, &number.to_string(), about)).unwrap();
+        client
+            .link
+            .speak(|engine, caller| engine.notification(caller, BELL, &number.to_string(), about))
+            .unwrap();
     }
     let mut context = Context::from_waker(Waker::noop());
     let mut seen = Vec::new();

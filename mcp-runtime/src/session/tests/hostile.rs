@@ -146,7 +146,7 @@ fn an_id_is_used_once() {
         assert_eq!(server.reports().len(), 1, "{line}");
         assert!(server.incoming().is_none(), "{line}");
     }
-    server.link.with(|engine| engine.reply_result(&asked.id.unwrap(), "\"!\"")).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &asked.id.unwrap(), "\"!\"")).unwrap();
     assert_eq!(server.said(), [json!({"jsonrpc":"2.0","id":0,"result":"!"})]);
     // Nothing runs under the id any more, so an error means the request that has used it again.
     let answers = server.ask(r#"{"jsonrpc":"2.0","id":0,"method":"look"}"#);
@@ -161,13 +161,16 @@ fn a_capability_that_was_not_announced_closes_the_gate() {
     let hello = server.linear().unwrap();
     server
         .link
-        .with(|engine| engine.reply_result(&hello.id.unwrap(), r#"{"capabilities":{"questions":false}}"#))
+        .speak(|engine, caller| {
+            engine.reply_result(caller, &hello.id.unwrap(), r#"{"capabilities":{"questions":false}}"#)
+        })
         .unwrap();
     server.said();
     let answers = server.ask(r#"{"jsonrpc":"2.0","id":2,"method":"ask","params":"?"}"#);
     assert!(answers[0]["error"]["message"].as_str().unwrap().contains("questions"), "{answers:?}");
-    let refused =
-        server.link.with(|engine| engine.request(super::desk::messages::APPROVE, "\"x\"", false, true));
+    let refused = server
+        .link
+        .speak(|engine, caller| engine.request(caller, super::desk::messages::APPROVE, "\"x\"", false, true));
     assert!(refused.unwrap_err().to_string().contains("`approval`"));
     assert!(server.said().is_empty(), "nothing is written that was not negotiated");
 }
@@ -177,7 +180,10 @@ fn what_needs_a_tolerated_capability_is_accepted_and_reported() {
     let client = End::new(Side::Client, Options::default().tolerate(["approval", "no such capability"]));
     client.link.with(|engine| engine.attend());
     let hello = |server: &str| {
-        client.link.with(|engine| engine.request(super::desk::messages::HELLO, "{}", false, false)).unwrap();
+        client
+            .link
+            .speak(|engine, caller| engine.request(caller, super::desk::messages::HELLO, "{}", false, false))
+            .unwrap();
         client.feed(server);
     };
     hello(r#"{"jsonrpc":"2.0","id":0,"result":{"capabilities":{}}}"#);
@@ -189,12 +195,15 @@ fn what_needs_a_tolerated_capability_is_accepted_and_reported() {
     let report = "tolerated: `approve` needs the capability `approval`, which the client has not announced";
     assert_eq!(client.reports(), [report]);
     // What this side sends needs what it needs.
-    let refused = client.link.with(|engine| engine.request(super::desk::messages::ASK, "\"?\"", false, true));
+    let refused = client
+        .link
+        .speak(|engine, caller| engine.request(caller, super::desk::messages::ASK, "\"?\"", false, true));
     assert!(refused.unwrap_err().to_string().contains("`questions`"));
     let server = End::ready_server(Options::default().tolerate(["approval"]));
     server.reports();
-    let refused =
-        server.link.with(|engine| engine.request(super::desk::messages::APPROVE, "\"x\"", false, true));
+    let refused = server
+        .link
+        .speak(|engine, caller| engine.request(caller, super::desk::messages::APPROVE, "\"x\"", false, true));
     assert!(refused.is_ok(), "it was announced");
 }
 
@@ -226,20 +235,20 @@ fn a_peer_that_runs_ahead_costs_no_memory_and_the_session_lives() {
     // A note changes no state, so it can be dropped.
     server.feed(r#"{"jsonrpc":"2.0","method":"note","params":"n"}"#);
     assert_eq!(server.reports().len(), 1);
-    assert!(server.link.with(|engine| engine.closed()).is_none());
+    assert!(server.link.speak(|engine, caller| engine.closed(caller)).is_none());
     // A request changes the state, but not if it is refused.
     let answers = server.ask(r#"{"jsonrpc":"2.0","id":1,"method":"count","params":1}"#);
     assert_eq!((code(&answers[0]), &answers[0]["id"]), (-32000, &json!(1)), "{answers:?}");
     assert!(answers[0]["error"]["message"].as_str().unwrap().contains("try again later"), "{answers:?}");
     assert_eq!(server.reports(), ["`Count` was dropped: too many messages are waiting"]);
-    assert!(server.link.with(|engine| engine.closed()).is_none());
+    assert!(server.link.speak(|engine, caller| engine.closed(caller)).is_none());
     // The state is as it was: where there is room again, both go on as ever.
     assert!(server.linear().is_some());
     assert!(server.ask(r#"{"jsonrpc":"2.0","id":2,"method":"count","params":1}"#).is_empty());
     assert!(server.reports().is_empty());
     while let Some(input) = server.linear() {
         if let Some(id) = input.id {
-            server.link.with(|engine| engine.reply_result(&id, "1")).unwrap();
+            server.link.speak(|engine, caller| engine.reply_result(caller, &id, "1")).unwrap();
         }
     }
     assert_eq!(server.said(), [json!({"jsonrpc":"2.0","id":2,"result":1})]);
@@ -248,9 +257,12 @@ fn a_peer_that_runs_ahead_costs_no_memory_and_the_session_lives() {
 #[test]
 fn a_step_that_cannot_be_left_out_ends_the_session_where_there_is_no_room_for_it() {
     let client = End::new(Side::Client, Options::default().max_linear(0));
-    client.link.with(|engine| engine.request(super::desk::messages::HELLO, "{}", false, false)).unwrap();
+    client
+        .link
+        .speak(|engine, caller| engine.request(caller, super::desk::messages::HELLO, "{}", false, false))
+        .unwrap();
     client.feed(r#"{"jsonrpc":"2.0","id":0,"result":{"capabilities":{}}}"#);
-    let error = client.link.with(|engine| engine.closed()).unwrap().to_string();
+    let error = client.link.speak(|engine, caller| engine.closed(caller)).unwrap().to_string();
     assert!(error.contains("runs ahead"), "{error}");
 }
 
@@ -312,7 +324,7 @@ fn no_input_makes_an_engine_panic_or_stop() {
             server.feed_bytes(piece);
             let refusals = server.said();
             // A request that is being worked on gets one answer, its own.
-            held.retain(|id| !server.link.with(|engine| engine.is_cancelled(Some(id))));
+            held.retain(|id| !server.link.speak(|engine, caller| engine.is_cancelled(caller, Some(id))));
             let ids: Vec<String> = held.iter().map(ToString::to_string).collect();
             let written = |answer: &Value| ids.contains(&answer["id"].to_string());
             assert!(!refusals.iter().any(written), "round {round}: {refusals:?}");
@@ -322,7 +334,7 @@ fn no_input_makes_an_engine_panic_or_stop() {
             }
             if noise.below(8) == 0 {
                 for id in held.drain(..) {
-                    let _ = server.link.with(|engine| engine.reply_result(&id, "{}"));
+                    let _ = server.link.speak(|engine, caller| engine.reply_result(caller, &id, "{}"));
                 }
             }
             for answer in refusals.into_iter().chain(server.said()) {

@@ -64,14 +64,14 @@ fn both_sides_go_on_behind_a_refusal_for_haste() {
         assert!(error.contains("try again in 100 ms"), "{error}");
     }
     // A linear request that is refused is undone, on both sides.
-    let count = client.link.with(|engine| engine.request(COUNT, "1", false, true)).unwrap();
+    let count = client.link.speak(|engine, caller| engine.request(caller, COUNT, "1", false, true)).unwrap();
     settle(&client, &server);
     assert!(client.outcome(count).unwrap().is_err());
     server.later(SECOND);
-    let count = client.link.with(|engine| engine.request(COUNT, "1", false, true)).unwrap();
+    let count = client.link.speak(|engine, caller| engine.request(caller, COUNT, "1", false, true)).unwrap();
     settle(&client, &server);
     let id = server.linear().unwrap().id.unwrap();
-    server.link.with(|engine| engine.reply_result(&id, "1")).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &id, "1")).unwrap();
     settle(&client, &server);
     assert_eq!(client.outcome(count), Some(Ok("1".to_owned())));
     assert!(client.reports().is_empty());
@@ -84,7 +84,7 @@ fn a_copy_that_is_opened_too_fast_is_none() {
     server.link.with(|engine| engine.attend());
     server.feed(r#"{"jsonrpc":"2.0","id":0,"method":"hello"}"#);
     let hello = server.linear().unwrap().id.unwrap();
-    server.link.with(|engine| engine.reply_result(&hello, "{}")).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &hello, "{}")).unwrap();
     server.said();
     let subscribe = |id: u32| {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/subscribe","params":{{"uri":"a"}}}}"#)
@@ -130,7 +130,7 @@ fn what_waits_and_what_is_worked_on_has_a_limit_of_bytes() {
 #[test]
 fn reports_on_a_call_have_a_limit_of_bytes() {
     let client = End::ready_client(Options::default().max_input_bytes(100));
-    let id = client.link.with(|engine| engine.request(ASK, "{}", true, true)).unwrap();
+    let id = client.link.speak(|engine, caller| engine.request(caller, ASK, "{}", true, true)).unwrap();
     let report = |number: u32| {
         format!(
             r#"{{"jsonrpc":"2.0","method":"progress","params":{{"progressToken":{id},"progress":{number}}}}}"#
@@ -144,7 +144,7 @@ fn reports_on_a_call_have_a_limit_of_bytes() {
 #[test]
 fn of_the_reports_on_a_call_the_newest_are_kept() {
     let client = End::ready_client(Options::default().max_progress(2));
-    let id = client.link.with(|engine| engine.request(ASK, "{}", true, true)).unwrap();
+    let id = client.link.speak(|engine, caller| engine.request(caller, ASK, "{}", true, true)).unwrap();
     for number in 0..5 {
         client.feed(&format!(
             r#"{{"jsonrpc":"2.0","method":"progress","params":{{"progressToken":{id},"progress":{number}}}}}"#
@@ -166,15 +166,18 @@ fn as_many_exchanges_run_as_the_settings_say_each_way() {
     assert_eq!((&answers[0]["id"], &answers[0]["error"]["code"]), (&json!(3), &json!(-32000)), "{answers:?}");
     assert_eq!(server.reports().len(), 1);
     // Requests of this side count for themselves, and are not written either.
-    let ask =
-        || server.link.with(|engine| engine.request(super::desk::messages::APPROVE, "\"?\"", false, true));
+    let ask = || {
+        server.link.speak(|engine, caller| {
+            engine.request(caller, super::desk::messages::APPROVE, "\"?\"", false, true)
+        })
+    };
     let first = ask().unwrap();
     ask().unwrap();
     assert!(matches!(ask(), Err(Error::NotPermitted(_))));
     assert_eq!(server.said().len(), 2);
     // Each that is over makes room for another one.
     let id = server.incoming().unwrap().id.unwrap();
-    server.link.with(|engine| engine.reply_result(&id, "1")).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &id, "1")).unwrap();
     server.said();
     assert!(server.ask(&look(4)).is_empty());
     server.feed(&format!(r#"{{"jsonrpc":"2.0","id":{first},"result":true}}"#));
@@ -188,7 +191,7 @@ fn as_many_copies_live_as_the_settings_say() {
     server.link.with(|engine| engine.attend());
     server.feed(r#"{"jsonrpc":"2.0","id":0,"method":"hello"}"#);
     let hello = server.linear().unwrap().id.unwrap();
-    server.link.with(|engine| engine.reply_result(&hello, "{}")).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &hello, "{}")).unwrap();
     server.said();
     for (uri, opened) in [("a", true), ("b", true), ("c", false)] {
         server.feed(&format!(
@@ -233,10 +236,10 @@ fn full_queues_hold_up_no_reply() {
 #[test]
 fn what_nobody_listens_to_is_not_even_noted() {
     let client = End::ready_client(Options::default());
-    let noted = client.link.with(|engine| {
-        engine.request(LOOK, "1", false, true).unwrap();
+    let noted = client.link.speak(|engine, caller| {
+        engine.request(caller, LOOK, "1", false, true).unwrap();
         let about = mcp_protocol_machine::About::Nothing;
-        engine.notification(super::desk::messages::BELL, "1", about).unwrap();
+        engine.notification(caller, super::desk::messages::BELL, "1", about).unwrap();
         engine.close();
         engine.traces().capacity()
     });

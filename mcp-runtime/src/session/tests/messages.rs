@@ -12,7 +12,7 @@ use super::desk::messages::{APPROVE, ASK, CHANGED, HELLO};
 use super::pair::End;
 use super::watching;
 use super::watching::messages::{SUBSCRIBE, UNSUBSCRIBE};
-use crate::driver::{Endpoint, Epoch, MessageKind, Origin, Outgoing, Outlet, Place};
+use crate::driver::{Endpoint, Epoch, MessageKind, Outgoing, Outlet, Place, RequestTag};
 use crate::error::{Error, Reason};
 use crate::options::Options;
 use crate::session::{Patience, Waiter};
@@ -50,19 +50,19 @@ impl Kept {
 impl Outlet for Kept {
     fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
         let message = serde_json::from_slice(outgoing.message).unwrap();
-        let about = outgoing.about.map(|Origin(number)| number);
+        let about = outgoing.in_reply_to.map(|RequestTag(number)| number);
         let mut seen = self.0.lock().unwrap();
         seen.said.push((message, outgoing.kind, about));
         seen.epoch = outgoing.epoch;
         None
     }
 
-    fn settled(&mut self, Origin(number): Origin) -> Option<Waker> {
+    fn settled(&mut self, RequestTag(number): RequestTag) -> Option<Waker> {
         self.0.lock().unwrap().settled.push(number);
         None
     }
 
-    fn hang_up(&mut self, Origin(number): Origin) -> Option<Waker> {
+    fn hang_up(&mut self, RequestTag(number): RequestTag) -> Option<Waker> {
         self.0.lock().unwrap().hung_up.push(number);
         None
     }
@@ -90,7 +90,7 @@ pub(super) fn watched(end: &End) -> Kept {
 
 /// Feeds a message under a name; how many requests in it were accepted, and whether it was refused.
 pub(super) fn feed(end: &End, message: &str, name: u64) -> (usize, bool) {
-    let received = end.link.receive_message(message.as_bytes(), Origin(name), end.now);
+    let received = end.link.receive_message(message.as_bytes(), RequestTag(name), end.now);
     (received.requests, received.refused.is_some())
 }
 
@@ -101,7 +101,10 @@ fn ask(id: i64) -> String {
 #[test]
 fn what_was_written_before_the_transport_had_its_say_is_not_lost() {
     let client = End::new(Side::Client, Options::default());
-    client.link.with(|engine| engine.request(HELLO, r#"{"capabilities":{}}"#, false, false)).unwrap();
+    client
+        .link
+        .speak(|engine, caller| engine.request(caller, HELLO, r#"{"capabilities":{}}"#, false, false))
+        .unwrap();
     let said = watched(&client).said();
     assert_eq!(said.len(), 1);
     assert_eq!(said[0].0["method"], "hello");
@@ -118,12 +121,18 @@ fn replies_and_whatever_a_handler_says_are_about_what_it_works_on() {
     assert_eq!(feed(&server, &ask(2).replace(',', ",\n"), 20), (1, false));
     let (one, two) = (server.incoming().unwrap(), server.incoming().unwrap());
     let second = server.link.about(two.id.clone());
-    second.with(|engine| engine.request(APPROVE, "\"really?\"", false, true)).unwrap();
-    server.link.with(|engine| engine.notification(CHANGED, "null", About::Nothing)).unwrap();
-    server.link.with(|engine| engine.reply_result(one.id.as_ref().unwrap(), "\"!\"")).unwrap();
+    second.speak(|engine, caller| engine.request(caller, APPROVE, "\"really?\"", false, true)).unwrap();
+    server.link.speak(|engine, caller| engine.notification(caller, CHANGED, "null", About::Nothing)).unwrap();
+    server
+        .link
+        .speak(|engine, caller| engine.reply_result(caller, one.id.as_ref().unwrap(), "\"!\""))
+        .unwrap();
     assert_eq!(kept.settled(), [10]);
-    server.link.with(|engine| engine.reply_result(two.id.as_ref().unwrap(), "\"!\"")).unwrap();
-    second.with(|engine| engine.notification(CHANGED, "null", About::Nothing)).unwrap();
+    server
+        .link
+        .speak(|engine, caller| engine.reply_result(caller, two.id.as_ref().unwrap(), "\"!\""))
+        .unwrap();
+    second.speak(|engine, caller| engine.notification(caller, CHANGED, "null", About::Nothing)).unwrap();
     assert_eq!(kept.settled(), [20]);
     let about: Vec<_> = kept.said().into_iter().map(|(_, _, about)| about).collect();
     assert_eq!(
@@ -145,7 +154,7 @@ fn who_works_on_a_request_may_hang_up_until_it_is_answered() {
     };
     assert_eq!(hang_up(), [10]);
     assert_eq!(hang_up(), [10], "it goes on");
-    server.link.with(|engine| engine.reply_result(&id, "\"!\"")).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &id, "\"!\"")).unwrap();
     assert_eq!(hang_up(), [0; 0]);
 }
 
@@ -181,7 +190,10 @@ fn a_request_that_is_taken_back_is_settled() {
     }
     assert_eq!(kept.settled(), [1, 2]);
     // Its handler knows nothing of that yet; its answer is nobody's.
-    server.link.with(|engine| engine.reply_result(begun.id.as_ref().unwrap(), "\"!\"")).unwrap();
+    server
+        .link
+        .speak(|engine, caller| engine.reply_result(caller, begun.id.as_ref().unwrap(), "\"!\""))
+        .unwrap();
     assert!(kept.said().is_empty() && kept.settled().is_empty());
 }
 
@@ -226,9 +238,9 @@ fn the_transport_hears_when_nobody_waits_for_a_reply_any_more() {
     assert_eq!(heard(), [calls[0]]);
     feed(&client, &json!({"jsonrpc":"2.0","id":calls[1],"error":{"code":1,"message":"no"}}).to_string(), 0);
     assert_eq!(heard(), [calls[1]]);
-    client.link.with(|engine| engine.cancel(calls[2], None)).unwrap();
+    client.link.speak(|engine, caller| engine.cancel(caller, calls[2], None)).unwrap();
     assert_eq!(heard(), [calls[2]]);
-    client.link.with(|engine| engine.let_go(calls[3]));
+    client.link.speak(|engine, caller| engine.let_go(caller, calls[3]));
     assert_eq!(heard(), [calls[3]]);
     let now = client.now;
     let patience = Patience { timeout: Some(Duration::from_secs(1)), ..Patience::default() };
@@ -246,7 +258,10 @@ fn the_transport_hears_when_nobody_waits_for_a_reply_any_more() {
 #[test]
 fn the_transport_hears_as_well_when_the_end_of_a_copy_leaves_requests_unanswered() {
     let watcher = End::over(&watching::PROTOCOL, Side::Client, Options::default());
-    watcher.link.with(|engine| engine.request(watching::messages::HELLO, "null", false, false)).unwrap();
+    watcher
+        .link
+        .speak(|engine, caller| engine.request(caller, watching::messages::HELLO, "null", false, false))
+        .unwrap();
     watcher.feed(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
     watcher.linear().unwrap();
     let kept = watched(&watcher);
@@ -257,22 +272,22 @@ fn the_transport_hears_as_well_when_the_end_of_a_copy_leaves_requests_unanswered
     };
     let subscribed = || {
         let written = r#"{"uri":"a"}"#;
-        watcher.link.with(|engine| engine.open_copy(SUBSCRIBE, written, true)).unwrap().0
+        watcher.link.speak(|engine, caller| engine.open_copy(caller, SUBSCRIBE, written, true)).unwrap().0
     };
     let copy = subscribed();
     feed(&watcher, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, 0);
     assert_eq!(heard(), [1]);
     let meant = mcp_protocol_machine::Meant::Copy(copy);
-    let leave = |engine: &mut crate::session::Engine| {
-        engine.ask(UNSUBSCRIBE, r#"{"uri":"a"}"#, false, false, meant).map(|(id, _)| id)
+    let leave = |engine: &mut crate::session::Engine, caller| {
+        engine.ask(caller, UNSUBSCRIBE, r#"{"uri":"a"}"#, false, false, meant).map(|(id, _)| id)
     };
-    assert_eq!(watcher.link.with(leave).unwrap(), 2);
+    assert_eq!(watcher.link.speak(leave).unwrap(), 2);
     assert_eq!(heard(), [0; 0]);
     // The value of the copy is gone, and the request that opened it is taken back: nothing of it will be answered.
-    watcher.link.with(|engine| engine.leave_copy(copy));
+    watcher.link.speak(|engine, caller| engine.leave_copy(caller, copy));
     assert_eq!(heard(), [2, 1]);
     // Where only the request that opened it waits, it is that one.
     let copy = subscribed();
-    watcher.link.with(|engine| engine.leave_copy(copy));
+    watcher.link.speak(|engine, caller| engine.leave_copy(caller, copy));
     assert_eq!(heard(), [3]);
 }

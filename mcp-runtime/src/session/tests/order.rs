@@ -136,7 +136,8 @@ fn play(seed: u64) {
                     let ends = random.below(3) > 0;
                     match arrived.id {
                         Some(id) if ends => {
-                            let _ = server.link.with(|engine| engine.reply_result(&id, "\"!\""));
+                            let _ =
+                                server.link.speak(|engine, caller| engine.reply_result(caller, &id, "\"!\""));
                         }
                         Some(id) => {
                             serving.requests += 1;
@@ -156,7 +157,7 @@ fn play(seed: u64) {
                 let place = usize::try_from(random.below(64)).unwrap() % begun.len();
                 match begun.swap_remove(place) {
                     Some(id) => {
-                        let _ = server.link.with(|engine| engine.reply_result(&id, "\"!\""));
+                        let _ = server.link.speak(|engine, caller| engine.reply_result(caller, &id, "\"!\""));
                         serving.requests -= 1;
                     }
                     None => serving.notified = false,
@@ -248,7 +249,10 @@ impl Program {
                 return true;
             }
             let waker = Waker::from(Arc::clone(task));
-            match server.link.with(|engine| engine.poll_call(&Context::from_waker(&waker), *id)) {
+            match server
+                .link
+                .speak(|engine, caller| engine.poll_call(caller, &Context::from_waker(&waker), *id))
+            {
                 Poll::Pending => true,
                 Poll::Ready(sent) => {
                     assert!(matches!(sent, Sent::Done(Ok(_))));
@@ -277,7 +281,7 @@ fn behind_a_notification() -> (End, Serving, i64) {
 
 fn is_done(client: &End, id: i64, task: &Arc<Task>) -> bool {
     let waker = Waker::from(Arc::clone(task));
-    client.link.with(|engine| engine.poll_call(&Context::from_waker(&waker), id)).is_ready()
+    client.link.speak(|engine, caller| engine.poll_call(caller, &Context::from_waker(&waker), id)).is_ready()
 }
 
 #[test]
@@ -393,14 +397,19 @@ fn behind_the_end_of_its_input_a_server_sends_replies_only() {
     );
     let (one, two) = (server.incoming().unwrap().id.unwrap(), server.incoming().unwrap().id.unwrap());
     server.link.input_ended(crate::driver::End::Eof);
-    let told = server.link.with(|engine| {
-        engine.notification(super::desk::messages::CHANGED, "null", mcp_protocol_machine::About::Nothing)
+    let told = server.link.speak(|engine, caller| {
+        engine.notification(
+            caller,
+            super::desk::messages::CHANGED,
+            "null",
+            mcp_protocol_machine::About::Nothing,
+        )
     });
     assert!(matches!(told, Ok(false)), "a handler goes on");
-    server.link.with(|engine| engine.reply_result(&one, "\"1\"")).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &one, "\"1\"")).unwrap();
     assert_eq!(server.said(), [json!({"jsonrpc":"2.0","id":1,"result":"1"})]);
     assert!(server.output().1.is_pending(), "another reply is owed");
-    server.link.with(|engine| engine.reply_result(&two, "\"2\"")).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &two, "\"2\"")).unwrap();
     assert_eq!(server.said(), [json!({"jsonrpc":"2.0","id":2,"result":"2"})]);
     assert!(server.output().1.is_ready());
     assert_eq!(

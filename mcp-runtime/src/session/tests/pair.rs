@@ -65,7 +65,7 @@ impl End {
         );
         let hello = self.linear().unwrap();
         let welcome = r#"{"capabilities":{"questions":true}}"#;
-        self.link.with(|engine| engine.reply_result(&hello.id.unwrap(), welcome)).unwrap();
+        self.link.speak(|engine, caller| engine.reply_result(caller, &hello.id.unwrap(), welcome)).unwrap();
         self.feed(r#"{"jsonrpc":"2.0","method":"ready"}"#);
         assert_eq!(self.linear().unwrap().message, desk::messages::READY);
         assert_eq!(
@@ -84,11 +84,15 @@ impl End {
     /// Has a client at a desk shake hands.
     pub(super) fn shake_hands(&self) {
         let hello = r#"{"capabilities":{"approval":{}}}"#;
-        self.link.with(|engine| engine.request(desk::messages::HELLO, hello, false, false)).unwrap();
+        self.link
+            .speak(|engine, caller| engine.request(caller, desk::messages::HELLO, hello, false, false))
+            .unwrap();
         self.feed(r#"{"jsonrpc":"2.0","id":0,"result":{"capabilities":{"questions":true}}}"#);
         assert_eq!(self.linear().unwrap().message, desk::messages::WELCOME);
         let ready = mcp_protocol_machine::About::Nothing;
-        self.link.with(|engine| engine.notification(desk::messages::READY, "null", ready)).unwrap();
+        self.link
+            .speak(|engine, caller| engine.notification(caller, desk::messages::READY, "null", ready))
+            .unwrap();
         assert_eq!(self.said().len(), 2);
     }
 
@@ -154,13 +158,13 @@ impl End {
     }
 
     pub(super) fn call(&self, message: MessageIndex, params: &str) -> i64 {
-        self.link.with(|engine| engine.request(message, params, false, true)).unwrap()
+        self.link.speak(|engine, caller| engine.request(caller, message, params, false, true)).unwrap()
     }
 
     /// What became of a call; nothing if it runs.
     pub(super) fn outcome(&self, id: i64) -> Option<Result<String, String>> {
         let context = Context::from_waker(Waker::noop());
-        match self.link.with(|engine| engine.poll_call(&context, id)) {
+        match self.link.speak(|engine, caller| engine.poll_call(caller, &context, id)) {
             Poll::Ready(Sent::Done(result)) => {
                 Some(result.map(|answer| answer.text.into()).map_err(|error| error.to_string()))
             }

@@ -37,7 +37,7 @@ fn pair() -> (End, End) {
 
 fn play(how: How, order: &[Event]) {
     let (mut client, server) = pair();
-    let id = client.link.with(|engine| engine.request(ASK, "{}", true, true)).unwrap();
+    let id = client.link.speak(|engine, caller| engine.request(caller, ASK, "{}", true, true)).unwrap();
     let patience = Patience { timeout: Some(Duration::from_secs(1)), ..Patience::default() };
     client.link.with(|engine| engine.limit_call(id, client.now, patience));
     let mut taken: Option<Arrived> = None;
@@ -46,24 +46,29 @@ fn play(how: How, order: &[Event]) {
     for event in order {
         match event {
             Event::GivesUp => match how {
-                How::Cancels => drop(client.link.with(|engine| engine.cancel(id, None)).unwrap()),
+                How::Cancels => {
+                    let _ = client.link.speak(|engine, caller| engine.cancel(caller, id, None)).unwrap();
+                }
                 How::TakesTooLong => client.later(Duration::from_secs(1)),
                 How::LetsGo => {
-                    client.link.with(|engine| engine.let_go(id));
+                    client.link.speak(|engine, caller| engine.let_go(caller, id));
                     gone = true;
                 }
             },
             Event::Answers => {
                 if let Some(asked) = &taken {
                     let id = asked.id.as_ref().unwrap();
-                    server.link.with(|engine| engine.reply_result(id, "\"!\"")).unwrap();
+                    server.link.speak(|engine, caller| engine.reply_result(caller, id, "\"!\"")).unwrap();
                     answered = true;
                 }
             }
             Event::Reports => {
                 if let Some(asked) = &taken {
                     let (id, token) = (asked.id.as_ref(), asked.token.as_ref().unwrap());
-                    server.link.with(|engine| engine.report_on(PROGRESS, "{}", token, id)).unwrap();
+                    server
+                        .link
+                        .speak(|engine, caller| engine.report_on(caller, PROGRESS, "{}", token, id))
+                        .unwrap();
                 }
             }
             Event::Up => {
@@ -76,7 +81,10 @@ fn play(how: How, order: &[Event]) {
     settle(&client, &server);
     taken = taken.or_else(|| server.incoming());
     if let Some(asked) = taken.filter(|_| !answered) {
-        server.link.with(|engine| engine.reply_result(asked.id.as_ref().unwrap(), "\"!\"")).unwrap();
+        server
+            .link
+            .speak(|engine, caller| engine.reply_result(caller, asked.id.as_ref().unwrap(), "\"!\""))
+            .unwrap();
     }
     settle(&client, &server);
     let mut outcomes = 0;
@@ -100,7 +108,7 @@ fn play(how: How, order: &[Event]) {
     let again = client.call(ASK, "{}");
     settle(&client, &server);
     let asked = server.incoming().unwrap().id.unwrap();
-    server.link.with(|engine| engine.reply_result(&asked, "\"again\"")).unwrap();
+    server.link.speak(|engine, caller| engine.reply_result(caller, &asked, "\"again\"")).unwrap();
     settle(&client, &server);
     assert_eq!(client.outcome(again), Some(Ok("\"again\"".to_owned())), "{how:?} {order:?}");
 }

@@ -11,7 +11,7 @@ use super::messages::{feed, watched};
 use super::pair::End;
 use super::watching::messages::{SUBSCRIBE, UNSUBSCRIBE};
 use super::{parcels, watching};
-use crate::driver::{Endpoint, Epoch, MessageKind, Origin, Place};
+use crate::driver::{Endpoint, Epoch, MessageKind, Place, RequestTag};
 use crate::error::Error;
 use crate::options::Options;
 use crate::session::{Arrived, Link, Verdict, Waiter};
@@ -33,9 +33,9 @@ impl End {
 
     fn copy(&self, copy: CopyNumber) -> Poll<Result<(), String>> {
         let context = Context::from_waker(Waker::noop());
-        let polled = self
-            .link
-            .with(|engine| engine.poll_copy(&context, &mut Waiter::default(), copy, |_| Verdict::Take));
+        let polled = self.link.speak(|engine, caller| {
+            engine.poll_copy(caller, &context, &mut Waiter::default(), copy, |_| Verdict::Take)
+        });
         polled.map(|taken| taken.map(drop).map_err(|error| error.to_string()))
     }
 }
@@ -58,7 +58,10 @@ fn attended() -> End {
 /// A client of subscriptions that has shaken hands.
 fn watcher() -> End {
     let watcher = End::over(&watching::PROTOCOL, Side::Client, Options::default());
-    watcher.link.with(|engine| engine.request(watching::messages::HELLO, "null", false, false)).unwrap();
+    watcher
+        .link
+        .speak(|engine, caller| engine.request(caller, watching::messages::HELLO, "null", false, false))
+        .unwrap();
     watcher.feed(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
     watcher.linear().unwrap();
     watcher.said();
@@ -75,9 +78,9 @@ fn an_id_of_the_lost_session_is_free_and_who_works_on_it_answers_nobody() {
     let after = client.incoming().expect("the id was used in the lost session only");
     let (old, new) = (client.part(&before), client.part(&after));
     let id = RequestId::Number(0);
-    assert!(lost(old.with(|engine| engine.reply_result(&id, "false"))));
+    assert!(lost(old.speak(|engine, caller| engine.reply_result(caller, &id, "false"))));
     assert!(client.said().is_empty(), "the new request is not answered by the old one's handler");
-    new.with(|engine| engine.reply_result(&id, "true")).unwrap();
+    new.speak(|engine, caller| engine.reply_result(caller, &id, "true")).unwrap();
     assert_eq!(client.said(), [json!({"jsonrpc":"2.0","id":0,"result":true})]);
 }
 
@@ -86,7 +89,7 @@ fn what_comes_in_another_session_than_the_one_that_runs_is_not_taken() {
     let client = attended();
     let _kept = watched(&client);
     let come =
-        |epoch, id| client.link.receive_in(epoch, approve(id).as_bytes(), Origin(1), client.now).requests;
+        |epoch, id| client.link.receive_in(epoch, approve(id).as_bytes(), RequestTag(1), client.now).requests;
     let (first, second) = (Epoch::FIRST, Epoch::FIRST.next());
     assert_eq!((come(second, 0), come(first, 1)), (0, 1));
     client.renew();
@@ -113,10 +116,12 @@ fn a_handler_of_the_lost_session_says_nothing_in_the_new_one() {
     client.feed(&approve(0));
     let arrived = client.incoming().unwrap();
     let handler = client.part(&arrived);
-    let asked = handler.with(|engine| engine.request(ASK, "\"?\"", false, true)).unwrap();
+    let asked = handler.speak(|engine, caller| engine.request(caller, ASK, "\"?\"", false, true)).unwrap();
     let context = Context::from_waker(Waker::noop());
     let waits = || {
-        handler.with(|engine| engine.poll_cancelled(&context, &mut Waiter::default(), arrived.id.as_ref()))
+        handler.speak(|engine, caller| {
+            engine.poll_cancelled(caller, &context, &mut Waiter::default(), arrived.id.as_ref())
+        })
     };
     assert!(waits().is_pending());
     client.said();
@@ -127,11 +132,11 @@ fn a_handler_of_the_lost_session_says_nothing_in_the_new_one() {
     assert!(waits().is_ready());
     assert_eq!(client.outcome(asked), Some(Err(Error::SessionRenewed.to_string())));
     assert!(!client.link.awaits(asked), "it is not to be made once more");
-    assert!(lost(handler.with(|engine| engine.request(ASK, "\"?\"", false, true))));
-    assert!(lost(handler.with(|engine| engine.notification(BELL, "1", About::Nothing))));
+    assert!(lost(handler.speak(|engine, caller| engine.request(caller, ASK, "\"?\"", false, true))));
+    assert!(lost(handler.speak(|engine, caller| engine.notification(caller, BELL, "1", About::Nothing))));
     assert!(client.said().is_empty());
     // What is told to everybody has no part in any session.
-    client.link.with(|engine| engine.notification(BELL, "1", About::Nothing)).unwrap();
+    client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", About::Nothing)).unwrap();
     assert_eq!(client.said().len(), 1);
 }
 
@@ -151,9 +156,9 @@ fn a_call_that_has_heard_nothing_stays_for_the_transport_to_make_once_more() {
 #[test]
 fn a_call_that_nobody_waits_for_is_not_made_once_more() {
     let client = attended();
-    let id = client.link.with(|engine| engine.request(LOOK, "null", false, true)).unwrap();
+    let id = client.link.speak(|engine, caller| engine.request(caller, LOOK, "null", false, true)).unwrap();
     // It cannot be taken back, so its reply would have been dropped.
-    client.link.with(|engine| engine.let_go(id));
+    client.link.speak(|engine, caller| engine.let_go(caller, id));
     assert!(client.link.awaits(id));
     client.renew();
     assert!(!client.link.awaits(id));
@@ -164,7 +169,7 @@ fn copies_are_over_their_keys_free_and_letting_go_of_them_says_nothing() {
     let watcher = watcher();
     let open = |uri: &str| {
         let written = json!({ "uri": uri }).to_string();
-        watcher.link.with(|engine| engine.open_copy(SUBSCRIBE, &written, true)).unwrap().0
+        watcher.link.speak(|engine, caller| engine.open_copy(caller, SUBSCRIBE, &written, true)).unwrap().0
     };
     let updated = json!({"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a"}});
     let old = open("a");
@@ -182,7 +187,7 @@ fn copies_are_over_their_keys_free_and_letting_go_of_them_says_nothing() {
     assert_eq!(watcher.reports().len(), 1);
     let new = open("a");
     assert_eq!(watcher.said().len(), 1);
-    watcher.link.with(|engine| engine.leave_copy(old));
+    watcher.link.speak(|engine, caller| engine.leave_copy(caller, old));
     assert!(watcher.said().is_empty(), "there is nothing to take back");
     watcher.feed(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
     watcher.feed(&updated.to_string());
@@ -195,7 +200,10 @@ fn copies_are_over_their_keys_free_and_letting_go_of_them_says_nothing() {
 #[test]
 fn a_copy_that_has_heard_nothing_is_opened_once_more() {
     let watcher = watcher();
-    let (copy, _) = watcher.link.with(|engine| engine.open_copy(SUBSCRIBE, r#"{"uri":"a"}"#, true)).unwrap();
+    let (copy, _) = watcher
+        .link
+        .speak(|engine, caller| engine.open_copy(caller, SUBSCRIBE, r#"{"uri":"a"}"#, true))
+        .unwrap();
     watcher.link.renewed(b"", b"");
     assert!(watcher.link.awaits(1));
     assert_eq!(watcher.copy(copy), Poll::Pending);
@@ -206,7 +214,10 @@ fn a_copy_that_has_heard_nothing_is_opened_once_more() {
 #[test]
 fn of_a_lost_copy_that_nobody_has_taken_nothing_is_kept() {
     let reader = End::over(&parcels::PROTOCOL, Side::Client, Options::default());
-    reader.link.with(|engine| engine.request(parcels::messages::HELLO, "null", false, false)).unwrap();
+    reader
+        .link
+        .speak(|engine, caller| engine.request(caller, parcels::messages::HELLO, "null", false, false))
+        .unwrap();
     reader.feed(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
     reader.linear().unwrap();
     reader.link.with(|engine| engine.attend());
@@ -232,16 +243,21 @@ fn of_a_lost_copy_that_nobody_has_taken_nothing_is_kept() {
 #[test]
 fn a_debt_of_a_lost_copy_is_paid() {
     let watcher = watcher();
-    let (copy, _) = watcher.link.with(|engine| engine.open_copy(SUBSCRIBE, r#"{"uri":"a"}"#, true)).unwrap();
+    let (copy, _) = watcher
+        .link
+        .speak(|engine, caller| engine.open_copy(caller, SUBSCRIBE, r#"{"uri":"a"}"#, true))
+        .unwrap();
     watcher.feed(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     let meant = mcp_protocol_machine::Meant::Copy(copy);
-    let asked = |engine: &mut crate::session::Engine| {
-        let (id, _) = engine.ask(UNSUBSCRIBE, r#"{"uri":"a"}"#, false, false, meant)?;
-        Ok::<_, Error>(engine.leave_exchange(UNSUBSCRIBE, id, Some(copy), None))
+    let asked = |engine: &mut crate::session::Engine, caller| {
+        let (id, _) = engine.ask(caller, UNSUBSCRIBE, r#"{"uri":"a"}"#, false, false, meant)?;
+        Ok::<_, Error>(engine.leave_exchange(caller, UNSUBSCRIBE, id, Some(copy), None))
     };
-    let debt = watcher.link.with(asked).unwrap().expect("it cannot be taken back");
+    let debt = watcher.link.speak(asked).unwrap().expect("it cannot be taken back");
     let context = Context::from_waker(Waker::noop());
-    let owes = || watcher.link.with(|engine| engine.poll_debt(&context, &mut Waiter::default(), debt));
+    let owes = || {
+        watcher.link.speak(|engine, caller| engine.poll_debt(caller, &context, &mut Waiter::default(), debt))
+    };
     assert!(owes().is_pending());
     watcher.link.renewed(b"", b"");
     assert!(matches!(owes(), Poll::Ready(Ok(()))));
@@ -255,16 +271,16 @@ fn the_transport_learns_what_belongs_to_the_lost_session() {
     feed(&client, &approve(7), 1);
     let handler = client.part(&client.incoming().unwrap());
     let asked = client.call(ASK, "\"?\"");
-    handler.with(|engine| engine.request(ASK, "\"?\"", false, true)).unwrap();
-    handler.with(|engine| engine.reply_result(&RequestId::Number(7), "true")).unwrap();
-    client.link.with(|engine| engine.cancel(asked, None)).unwrap();
-    client.link.with(|engine| engine.notification(BELL, "1", About::Nothing)).unwrap();
+    handler.speak(|engine, caller| engine.request(caller, ASK, "\"?\"", false, true)).unwrap();
+    handler.speak(|engine, caller| engine.reply_result(caller, &RequestId::Number(7), "true")).unwrap();
+    client.link.speak(|engine, caller| engine.cancel(caller, asked, None)).unwrap();
+    client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", About::Nothing)).unwrap();
     let bound: Vec<bool> = kept.said().iter().map(|(_, kind, _)| kind.is_bound()).collect();
     assert_eq!(bound, [false, true, true, true, false]);
     feed(&client, &approve(8), 2);
     client.renew();
     assert_eq!(kept.settled(), [1, 2]);
-    client.link.with(|engine| engine.notification(BELL, "1", About::Nothing)).unwrap();
+    client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", About::Nothing)).unwrap();
     let kinds: Vec<MessageKind> = kept.said().into_iter().map(|(_, kind, _)| kind).collect();
     assert_eq!(kinds, [MessageKind::Notification { place: Place::Beside }]);
     assert_eq!(kept.epoch(), Epoch::FIRST.next());
@@ -279,10 +295,10 @@ fn reports_on_what_the_lost_session_asked_are_of_no_use() {
     let token = RequestId::Number(1);
     client.renew();
     let handler = client.part(&arrived);
-    let report = |engine: &mut crate::session::Engine| {
-        engine.report_on(PROGRESS, r#"{"progress":1}"#, &token, arrived.id.as_ref())
+    let report = |engine: &mut crate::session::Engine, caller| {
+        engine.report_on(caller, PROGRESS, r#"{"progress":1}"#, &token, arrived.id.as_ref())
     };
-    assert!(lost(handler.with(report)));
+    assert!(lost(handler.speak(report)));
     assert!(client.said().is_empty());
 }
 
@@ -292,7 +308,7 @@ fn where_the_peer_waits_for_a_step_no_beginning_leads() {
     server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"hello","params":{"capabilities":{}}}"#);
     server.linear().unwrap();
     server.link.renewed(b"", b"");
-    let ended = server.link.with(|engine| engine.closed()).unwrap().to_string();
+    let ended = server.link.speak(|engine, caller| engine.closed(caller)).unwrap().to_string();
     assert!(ended.contains("cannot be repeated"), "{ended}");
 }
 
@@ -307,8 +323,10 @@ fn a_batch_belongs_to_the_session_of_whoever_says_it() {
     feed(&client, &approve(7), 1);
     let handler = client.part(&client.incoming().unwrap());
     for link in [&client.link, &handler] {
-        let said = link.with(|engine| {
-            engine.batched(|engine| engine.notification(BELL, "1", About::Nothing).map(drop).unwrap())
+        let said = link.speak(|engine, caller| {
+            engine.batched(caller, |engine, caller| {
+                engine.notification(caller, BELL, "1", About::Nothing).map(drop).unwrap()
+            })
         });
         said.unwrap();
     }

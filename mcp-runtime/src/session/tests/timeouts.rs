@@ -20,7 +20,7 @@ fn within(seconds: u32) -> Patience {
 
 /// A call that asks for reports and may take so long.
 fn call(client: &End, patience: Patience) -> i64 {
-    let id = client.link.with(|engine| engine.request(ASK, "{}", true, true)).unwrap();
+    let id = client.link.speak(|engine, caller| engine.request(caller, ASK, "{}", true, true)).unwrap();
     client.link.with(|engine| engine.limit_call(id, client.now, patience));
     client.said();
     id
@@ -28,7 +28,7 @@ fn call(client: &End, patience: Patience) -> i64 {
 
 fn error(client: &End, id: i64) -> Error {
     let context = Context::from_waker(Waker::noop());
-    match client.link.with(|engine| engine.poll_call(&context, id)) {
+    match client.link.speak(|engine, caller| engine.poll_call(caller, &context, id)) {
         Poll::Ready(Sent::Done(Err(error))) => error,
         other => panic!("{other:?}"),
     }
@@ -192,7 +192,7 @@ fn the_most_that_a_call_may_take_is_not_put_off() {
 fn letting_go_of_a_call_stops_its_clock() {
     let mut client = End::ready_client(Options::default());
     let id = call(&client, within(5));
-    client.link.with(|engine| engine.let_go(id));
+    client.link.speak(|engine, caller| engine.let_go(caller, id));
     assert!(is_idle(&client));
     assert_eq!(client.said().len(), 1);
     client.later(SECOND * 9);
@@ -264,14 +264,14 @@ fn an_alarm_that_nobody_waits_for_is_gone() {
 }
 
 fn count(client: &End) -> i64 {
-    let id = client.link.with(|engine| engine.request(COUNT, "1", false, false)).unwrap();
+    let id = client.link.speak(|engine, caller| engine.request(caller, COUNT, "1", false, false)).unwrap();
     client.said();
     id
 }
 
 fn debt(client: &End, id: i64) -> Poll<Result<(), Error>> {
     let context = Context::from_waker(Waker::noop());
-    client.link.with(|engine| engine.poll_debt(&context, &mut Waiter::default(), id))
+    client.link.speak(|engine, caller| engine.poll_debt(caller, &context, &mut Waiter::default(), id))
 }
 
 #[test]
@@ -279,7 +279,10 @@ fn a_debt_is_paid_by_its_reply_or_its_refusal() {
     for answer in [r#""result":5}"#, r#""error":{"code":1,"message":"no"}}"#] {
         let client = End::ready_client(Options::default());
         let id = count(&client);
-        assert_eq!(client.link.with(|engine| engine.leave_exchange(COUNT, id, None, None)), Some(id));
+        assert_eq!(
+            client.link.speak(|engine, caller| engine.leave_exchange(caller, COUNT, id, None, None)),
+            Some(id)
+        );
         assert!(client.said().is_empty(), "it may not be taken back");
         assert!(debt(&client, id).is_pending());
         client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},{answer}"#));
@@ -296,7 +299,10 @@ fn a_reply_that_is_there_already_leaves_no_debt() {
     let client = End::ready_client(Options::default());
     let id = count(&client);
     client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":5}}"#));
-    assert_eq!(client.link.with(|engine| engine.leave_exchange(COUNT, id, None, None)), None);
+    assert_eq!(
+        client.link.speak(|engine, caller| engine.leave_exchange(caller, COUNT, id, None, None)),
+        None
+    );
     assert!(client.linear().is_none());
 }
 
@@ -304,7 +310,7 @@ fn a_reply_that_is_there_already_leaves_no_debt() {
 fn a_debt_does_not_outlive_the_session() {
     let client = End::ready_client(Options::default());
     let id = count(&client);
-    client.link.with(|engine| engine.leave_exchange(COUNT, id, None, None));
+    client.link.speak(|engine, caller| engine.leave_exchange(caller, COUNT, id, None, None));
     client.link.input_ended(crate::driver::End::Eof);
     assert!(matches!(debt(&client, id), Poll::Ready(Err(Error::Disconnected { .. }))));
 }

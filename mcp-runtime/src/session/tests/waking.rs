@@ -13,7 +13,7 @@ use super::desk::messages::LOOK;
 use super::pair::End;
 use crate::driver::{Endpoint, Output};
 use crate::options::Options;
-use crate::session::{Engine, Verdict, Waiter};
+use crate::session::{Caller, Engine, Verdict, Waiter};
 
 /// One task, which counts how often it is woken and how many of its wakers are kept.
 #[derive(Clone, Default)]
@@ -60,7 +60,9 @@ fn waits<T>(polled: Poll<T>) -> bool {
 fn a_call_that_waits_wakes_nobody_and_keeps_one_waker() {
     let (client, task) = (End::ready_client(Options::default()), Task::default());
     let id = client.call(LOOK, "null");
-    task.poll(100, |context| waits(client.link.with(|engine| engine.poll_call(context, id))));
+    task.poll(100, |context| {
+        waits(client.link.speak(|engine, caller| engine.poll_call(caller, context, id)))
+    });
     assert_eq!((task.woken(), task.kept()), (0, 1));
     client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1}}"#));
     assert_eq!((task.woken(), task.kept()), (1, 0));
@@ -89,10 +91,10 @@ fn an_alarm_and_a_call_that_are_given_up_wake_nobody() {
     let alarm = client.link.with(|engine| engine.set_alarm(client.now + Duration::from_secs(1)));
     let id = client.call(LOOK, "null");
     task.poll(1, |context| waits(client.link.with(|engine| engine.poll_alarm(context, alarm))));
-    task.poll(1, |context| waits(client.link.with(|engine| engine.poll_call(context, id))));
+    task.poll(1, |context| waits(client.link.speak(|engine, caller| engine.poll_call(caller, context, id))));
     assert_eq!((task.woken(), task.kept()), (0, 2));
     client.link.with(|engine| engine.clear_alarm(alarm));
-    client.link.with(|engine| engine.let_go(id));
+    client.link.speak(|engine, caller| engine.let_go(caller, id));
     assert_eq!((task.woken(), task.kept()), (0, 0));
 }
 
@@ -107,7 +109,7 @@ const WAITS: [(&str, Wait); 6] = [
         let key = engine.dispatcher_began();
         waits(engine.poll_served(context, waiter, key, usize::MAX, true))
     }),
-    ("cancelled", |engine, context, waiter| waits(engine.poll_cancelled(context, waiter, None))),
+    ("cancelled", |engine, context, waiter| waits(engine.poll_cancelled(Caller::ANY, context, waiter, None))),
     ("ended", |engine, context, waiter| waits(engine.poll_ended(context, waiter))),
 ];
 
@@ -181,6 +183,6 @@ fn a_future_that_waits_for_several_things_is_woken_by_each_of_them() {
     end.link.with(|engine| engine.nudge());
     assert_eq!((task.woken(), task.kept()), (2, 0), "a linear input may be there");
     task.poll(1, turn);
-    end.link.with(|engine| engine.face_left(key));
+    end.link.speak(|engine, caller| engine.face_left(caller, key));
     assert_eq!((task.woken(), task.kept()), (2, 0), "a waker goes with the session without types");
 }

@@ -23,7 +23,7 @@ use super::provider::{AnyHeaderProvider, AnyProvider};
 use super::renewal::Beginning;
 use super::running::{Over, Requests};
 use super::{HttpClient, posting};
-use crate::driver::{Endpoint, Epoch, Origin, Outgoing, Outlet};
+use crate::driver::{Endpoint, Epoch, Outgoing, Outlet, RequestTag};
 use crate::error::{Error, Reason};
 use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
@@ -204,7 +204,7 @@ impl Conversation {
 
     /// Hands a message of the server to the session, unless it came in one that the server has lost meanwhile.
     pub(super) fn receive(&self, message: &[u8], epoch: Epoch) {
-        self.endpoint.receive_in(epoch, message, Origin(0), Instant::now().into_std());
+        self.endpoint.receive_in(epoch, message, RequestTag(0), Instant::now().into_std());
     }
 
     /// The session was begun anew; `request` is what it began with, and `reply` the answer.
@@ -400,7 +400,7 @@ impl Outlet for Way {
         None
     }
 
-    fn settled(&mut self, _: Origin) -> Option<Waker> {
+    fn settled(&mut self, _: RequestTag) -> Option<Waker> {
         None
     }
 

@@ -10,7 +10,9 @@ use super::message::Message;
 use super::renewal::renew;
 use super::running::{Over, Running};
 use super::{HttpClient, SessionProvider};
-use crate::driver::{End, Endpoint, Epoch, MessageKind, Origin, Outcome, Outgoing, Output, Place, Received};
+use crate::driver::{
+    End, Endpoint, Epoch, MessageKind, Outcome, Outgoing, Output, Place, Received, RequestTag,
+};
 use crate::error::{Reason, Renewal};
 
 /// Keeps what it is given.
@@ -24,15 +26,15 @@ struct Kept {
 }
 
 impl Endpoint for Kept {
-    fn receive_message(&self, message: &[u8], _: Origin, _: Instant) -> Received {
+    fn receive_message(&self, message: &[u8], _: RequestTag, _: Instant) -> Received {
         self.messages.lock().unwrap().push(String::from_utf8(message.to_vec()).unwrap());
         Received::default()
     }
 
-    fn receive_in(&self, epoch: Epoch, message: &[u8], origin: Origin, now: Instant) -> Received {
+    fn receive_in(&self, epoch: Epoch, message: &[u8], tag: RequestTag, now: Instant) -> Received {
         let lost = self.messages.lock().unwrap().iter().filter(|message| *message == "renewed").count();
         let present = (0..lost).fold(Epoch::FIRST, |epoch, _| epoch.next());
-        if present == epoch { self.receive_message(message, origin, now) } else { Received::default() }
+        if present == epoch { self.receive_message(message, tag, now) } else { Received::default() }
     }
 
     fn renewed(&self, _: &[u8], _: &[u8]) {
@@ -112,7 +114,7 @@ async fn nothing_is_asked_under_the_new_name_before_the_session_knows_of_it() {
 
 fn request(id: i64, place: Place) -> Message {
     let kind = MessageKind::Request { id, place };
-    Message::new(Outgoing { message: b"{}", kind, about: None, epoch: Epoch::FIRST })
+    Message::new(Outgoing { message: b"{}", kind, in_reply_to: None, epoch: Epoch::FIRST })
 }
 
 /// Nobody listens there.
@@ -166,7 +168,7 @@ async fn a_list_is_over_with_its_last_request() {
     let outgoing = Outgoing {
         message: text,
         kind: MessageKind::Several { bound: false },
-        about: None,
+        in_reply_to: None,
         epoch: Epoch::FIRST,
     };
     let message = Message::new(outgoing);

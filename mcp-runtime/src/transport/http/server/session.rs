@@ -19,7 +19,8 @@ use super::options::ServerOptions;
 use super::quotas::SessionQuotas;
 use super::streams::{Ending, Streams};
 use crate::driver::{
-    Endpoint, Extension, Limits, MessageKind, Origin, Outcome, Outgoing, Outlet, Received, SharedLimits, run,
+    Endpoint, Extension, Limits, MessageKind, Outcome, Outgoing, Outlet, Received, RequestTag, SharedLimits,
+    run,
 };
 use crate::error::{Error, Reason};
 use crate::jsonrpc::path;
@@ -122,7 +123,7 @@ impl Shared {
             }
         }
         let received = match self.endpoint.get() {
-            Some(Attached(endpoint)) => endpoint.receive_message(message, Origin(stream), now),
+            Some(Attached(endpoint)) => endpoint.receive_message(message, RequestTag(stream), now),
             None => Received::default(),
         };
         self.streams().counted(stream, received.requests);
@@ -254,16 +255,16 @@ impl Outlet for Way {
         self.0.streams().say(outgoing)
     }
 
-    fn settled(&mut self, origin: Origin) -> Option<Waker> {
-        self.0.streams().settled(origin)
+    fn settled(&mut self, tag: RequestTag) -> Option<Waker> {
+        self.0.streams().settled(tag)
     }
 
-    fn hang_up(&mut self, origin: Origin) -> Option<Waker> {
-        self.0.streams().hang_up(origin)
+    fn hang_up(&mut self, tag: RequestTag) -> Option<Waker> {
+        self.0.streams().hang_up(tag)
     }
 
-    fn extension(&self, origin: Origin) -> Option<Extension> {
-        self.0.streams().head(origin).map(|head| head as Extension)
+    fn extension(&self, tag: RequestTag) -> Option<Extension> {
+        self.0.streams().head(tag).map(|head| head as Extension)
     }
 
     fn waiting(&self) -> usize {

@@ -18,7 +18,7 @@ use axum::body::Bytes;
 use super::head::RequestHead;
 use super::stream::{Event, LongAnswer, Next, Place, Stream};
 use crate::budget::{Account, Permit};
-use crate::driver::{MessageKind, Origin, Outgoing};
+use crate::driver::{MessageKind, Outgoing, RequestTag};
 use crate::jsonrpc::asked;
 
 /// The number under which messages wait that no stream is there for.
@@ -150,7 +150,7 @@ impl Streams {
     }
 
     /// The head of a POST that is being answered.
-    pub(super) fn head(&self, Origin(number): Origin) -> Option<Arc<RequestHead>> {
+    pub(super) fn head(&self, RequestTag(number): RequestTag) -> Option<Arc<RequestHead>> {
         self.streams.get(&number).and_then(|stream| stream.head.clone())
     }
 
@@ -235,8 +235,10 @@ impl Streams {
             return None;
         }
         let event = Event::new(Bytes::copy_from_slice(outgoing.message), outgoing.kind);
-        let own =
-            outgoing.about.map(|Origin(number)| number).filter(|number| self.streams.contains_key(number));
+        let own = outgoing
+            .in_reply_to
+            .map(|RequestTag(number)| number)
+            .filter(|number| self.streams.contains_key(number));
         match own {
             Some(number) => self.push(number, event),
             // Whoever asked has gone before there was a stream that could be resumed.
@@ -286,7 +288,7 @@ impl Streams {
     }
 
     /// One request of a POST is settled.
-    pub(super) fn settled(&mut self, Origin(number): Origin) -> Option<Waker> {
+    pub(super) fn settled(&mut self, RequestTag(number): RequestTag) -> Option<Waker> {
         let stream = self.streams.get_mut(&number)?;
         stream.open = stream.open.saturating_sub(1);
         let finished = stream.is_finished();
@@ -299,7 +301,7 @@ impl Streams {
 
     /// Lets the reader of a POST's stream go once it has taken what is there; what comes from here on waits for it to
     /// come back. One who knows no id of the stream could not, and stays.
-    pub(super) fn hang_up(&mut self, Origin(number): Origin) -> Option<Waker> {
+    pub(super) fn hang_up(&mut self, RequestTag(number): RequestTag) -> Option<Waker> {
         let stream = self.streams.get_mut(&number).filter(|stream| stream.reader.is_some())?;
         if stream.primed || stream.end() > 0 {
             stream.hung_up = Some(stream.end());

@@ -1,8 +1,8 @@
 //! Announcements that the program cannot work with: capabilities that it requires of its peer and that are not there,
 //! a version that it does not speak.
 //!
-//! In: accepted messages that announce. Out: a note that goes with the message to whoever takes it, and a report.
-//! Refuses to decide what follows: whoever takes the message is told in place of its payload, and goes on or parts.
+//! In: accepted messages that announce. Out: a negotiation error that goes with the message to the program, and a
+//! report. Refuses to decide what follows: the program gets the error in place of the payload, and goes on or closes.
 
 use mcp_protocol_machine::protocol::{Announcement, Direction, Field, GateIndex, Kind, MessageIndex, Text};
 use mcp_protocol_machine::{Awaiting, Capabilities, RequestId};
@@ -20,9 +20,9 @@ impl Engine {
         announcement: &Announcement,
         payload: Option<&str>,
         granted: &Capabilities,
-    ) {
+    ) -> Option<Box<Error>> {
         if self.options.required().is_empty() {
-            return;
+            return None;
         }
         let announced = payload.and_then(|payload| find(payload, &announcement.field.path));
         // What is a gate is granted or not; anything else is there or not, by its parts.
@@ -35,9 +35,10 @@ impl Engine {
         };
         let required = self.options.required().iter().filter(|required| !there(required));
         let missing: Vec<String> = required.map(ToString::to_string).collect();
-        if !missing.is_empty() {
-            self.note_unfit(Error::MissingCapabilities { side: announcement.side, missing });
+        if missing.is_empty() {
+            return None;
         }
+        Some(self.negotiation_failed(Error::MissingCapabilities { side: announcement.side, missing }))
     }
 
     /// The gate that is written so.
@@ -53,7 +54,7 @@ impl Engine {
         message: MessageIndex,
         payload: Option<&str>,
         incoming: bool,
-    ) {
+    ) -> Option<Box<Error>> {
         // A request whose reply announces the version says at the same place which one it asks for.
         let reply = self.message(field.message);
         if reply.is_some_and(|reply| reply.kind == Kind::Reply { request: message }) {
@@ -61,25 +62,32 @@ impl Engine {
             self.requested = requested.as_deref().map(Box::from);
         }
         if field.message != message {
-            return;
+            return None;
         }
         let version = version_at(field, payload);
         let requested = self.requested.take();
+        let mut negotiation = None;
         if incoming {
-            self.look_at_version(version.clone(), requested.map(String::from));
+            negotiation = self.look_at_version(version.clone(), requested.map(String::from));
         }
         if let Some(version) = version.as_deref() {
             self.govern(version);
         }
+        negotiation
     }
 
     /// The peer has announced a version, or none: whether this side speaks it.
-    pub(super) fn look_at_version(&mut self, offered: AnnouncedVersion, requested: Option<String>) {
-        let Some(accepted) = self.options.accepted_versions(&self.protocol) else { return };
-        if !is_among(&accepted, offered.as_deref()) {
-            let accepted = accepted.iter().map(ToString::to_string).collect();
-            self.note_unfit(Error::Version { requested, offered, accepted });
+    pub(super) fn look_at_version(
+        &mut self,
+        offered: AnnouncedVersion,
+        requested: Option<String>,
+    ) -> Option<Box<Error>> {
+        let accepted = self.options.accepted_versions(&self.protocol)?;
+        if is_among(&accepted, offered.as_deref()) {
+            return None;
         }
+        let accepted = accepted.iter().map(ToString::to_string).collect();
+        Some(self.negotiation_failed(Error::Version { requested, offered, accepted }))
     }
 
     /// The revision of a version governs from here on, if it is another one that this side speaks.
@@ -140,10 +148,9 @@ impl Engine {
         }
     }
 
-    fn note_unfit(&mut self, error: Error) {
+    fn negotiation_failed(&mut self, error: Error) -> Box<Error> {
         self.report(Report::Unfit { error: error.clone() });
-        // The version weighs more than a capability, and is looked at first.
-        self.unfit.get_or_insert_with(|| Box::new(error));
+        Box::new(error)
     }
 }
 
