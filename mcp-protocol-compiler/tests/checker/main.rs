@@ -29,6 +29,8 @@ mod parties;
 mod protocols;
 mod random;
 mod reading;
+#[path = "../support/shipped.rs"]
+mod session_files;
 mod shipped;
 mod sources;
 mod world;

@@ -1,38 +1,14 @@
 //! The protocols of this project, walked at random: their own text, read off the tree, against their tables.
 
-use std::path::PathBuf;
-
 use crate::judging::{Counts, budget, judge};
 use crate::random::Random;
+use crate::session_files::session_files;
 use crate::sources::Source;
-
-/// Every `.session` file with two roles, wherever it is in the project.
-fn files() -> Vec<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut found = Vec::new();
-    let mut waiting: Vec<PathBuf> =
-        ["protocols", "tests/examples", "tests/protocols", "mcp-protocol-compiler/tests/generate"]
-            .iter()
-            .map(|folder| root.join(folder))
-            .collect();
-    while let Some(folder) = waiting.pop() {
-        for entry in std::fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                waiting.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "session") {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
-}
 
 #[test]
 fn every_protocol_of_the_project_means_what_its_text_says() {
     let (mut counts, mut walked) = (Counts::default(), 0);
-    for path in files() {
+    for path in session_files() {
         let source = match Source::open(&path) {
             Ok(source) => source,
             // Some files are there for their mistakes.

@@ -22,6 +22,8 @@
 mod behaviour;
 mod cases;
 mod run;
+#[path = "../support/shipped.rs"]
+mod session_files;
 mod texts;
 mod transforms;
 mod tree;

@@ -11,6 +11,7 @@ use mcp_protocol_compiler::{compile, parser};
 use crate::protocols;
 use crate::random::Random;
 use crate::relation::tests::graphs;
+use crate::session_files::session_files;
 use crate::transforms::spoil;
 use crate::tree::Files;
 
@@ -70,25 +71,9 @@ fn channels(random: &mut Random) -> String {
     text
 }
 
-/// Every `.session` file of the project that is more than a part of another one.
+/// The protocols of this project.
 pub(crate) fn shipped() -> Vec<Source> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut found = Vec::new();
-    let folders = ["protocols", "tests/examples", "tests/protocols", "mcp-protocol-compiler/tests/generate"];
-    let folders = folders.into_iter().chain(["mcp-runtime/tests/sessions"]);
-    let mut waiting: Vec<PathBuf> = folders.map(|folder| root.join(folder)).collect();
-    while let Some(folder) = waiting.pop() {
-        for entry in std::fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                waiting.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "session") {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found.into_iter().map(open).collect()
+    session_files().into_iter().map(open).collect()
 }
 
 /// A file and what it imports.
