@@ -35,9 +35,9 @@ mod wire;
 #[path = "http/words.rs"]
 mod words;
 
-/// A protocol with a choice behind its beginning.
-mod lamp {
-    mcp_runtime::protocol!("protocols/lamp.session");
+/// A protocol whose opening is followed by a choice.
+mod notes {
+    mcp_runtime::protocol!("protocols/notebook.session");
 }
 
 use std::sync::{Arc, Mutex};

@@ -14,7 +14,7 @@ const TEXTS: [&str; 6] = [
     "tests/examples/file_transfer/file_transfer.session",
     "tests/examples/language_server/language_server.session",
     "tests/protocols/note.session",
-    "tests/protocols/lamp.session",
+    "tests/protocols/notebook.session",
 ];
 
 /// Numbers that follow from a seed.

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::calling::cause;
 use super::desk::{Desk, guarded};
 use super::fake::{self, Asked, Fake};
-use super::lamp::Hand;
+use super::notes::Writer;
 use super::wire::Ask;
 use super::{call, initialize, ready, said, start, tools, transport};
 
@@ -266,25 +266,25 @@ async fn a_beginning_in_which_something_was_chosen_is_not_repeated() {
                 opened.headers_mut().insert("mcp-session-id", name.parse().unwrap());
                 opened
             }
-            // The first session is lost before anything was chosen, the second one after that.
-            ("on", 0 | 2) => fake::status(404),
-            ("on", _) => fake::status(202),
+            // The first session is lost before the client has chosen, the second one after that.
+            ("add", 0 | 2) => fake::status(404),
+            ("add", _) => fake::status(202),
             _ => fake::status(405),
         })
         .await;
-        let hand = Hand::new(transport(&server.url()));
-        let mut hand = hand.send_open().await.unwrap().recv_opened().await.unwrap();
-        // This says `open` once more, and then `on`.
-        hand.send_on().await.unwrap();
-        hand.send_on().await.unwrap();
-        hand.ended().await;
-        let Err(error) = hand.send_on().await else { panic!("it goes on") };
+        let writer = Writer::new(transport(&server.url()));
+        let mut writer = writer.send_open().await.unwrap().recv_opened().await.unwrap();
+        // This sends `open` again, and then `add`.
+        writer.send_add().await.unwrap();
+        writer.send_add().await.unwrap();
+        writer.ended().await;
+        let Err(error) = writer.send_add().await else { panic!("it goes on") };
         match error {
             Error::Disconnected { reason: Reason::SessionInvalid(Renewal::NotRepeatable) } => {}
             other => panic!("{other:?}"),
         }
         let posted = server.posted();
-        assert_eq!(posted, ["open", "on", "open", "on", "on"]);
+        assert_eq!(posted, ["open", "add", "open", "add", "add"]);
     })
     .await;
 }

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::desk::{self, Desk, guarded};
 use super::fake::{self, Fake};
-use super::lamp::{Hand, Light, server};
+use super::notes::{Notebook, Writer, server};
 use super::proxy::Proxy;
 use super::wire::{Ask, Wire};
 use super::{McpClient, Reports, Roots, call, initialize, ready, said, tools, watched};
@@ -105,30 +105,30 @@ async fn a_server_that_stops_waits_so_long_for_what_is_never_done() {
 async fn a_protocol_that_begins_in_other_words_is_served_once_they_are_set() {
     guarded(async {
         let (tell, mut told) = mpsc::unbounded_channel();
-        let lamps = HttpServer::new(ServerOptions::default().opens_with("open"), move |transport| {
+        let notebooks = HttpServer::new(ServerOptions::default().opens_with("open"), move |transport| {
             let tell = tell.clone();
             async move {
-                let light = Light::new(transport).recv_open().await.unwrap();
-                let mut light = light.send_opened().await.unwrap();
+                let notebook = Notebook::new(transport).recv_open().await.unwrap();
+                let mut notebook = notebook.send_opened().await.unwrap();
                 loop {
-                    light = match light.next().await.unwrap() {
-                        server::ReadyNext::On(light) => {
-                            tell.send("on").unwrap();
-                            light
+                    notebook = match notebook.next().await.unwrap() {
+                        server::ReadyNext::Add(notebook) => {
+                            tell.send("added").unwrap();
+                            notebook
                         }
-                        server::ReadyNext::Off(light) => {
-                            tell.send("off").unwrap();
-                            light.close().await.unwrap();
+                        server::ReadyNext::Save(notebook) => {
+                            tell.send("saved").unwrap();
+                            notebook.close().await.unwrap();
                             return;
                         }
                     };
                 }
             }
         });
-        let router = axum::Router::new().route("/mcp", lamps.method_router());
+        let router = axum::Router::new().route("/mcp", notebooks.method_router());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let serving = lamps.clone();
+        let serving = notebooks.clone();
         tokio::spawn(async move { serving.serve(listener, router, std::future::pending()).await });
 
         // What begins other protocols begins none here.
@@ -137,14 +137,14 @@ async fn a_protocol_that_begins_in_other_words_is_served_once_they_are_set() {
         assert_eq!((refused.head.status, &refused.json()["id"]), (400, &json!(0)));
         let words = refused.json()["error"]["message"].as_str().unwrap().to_owned();
         assert!(words.starts_with("a session begins with `open`"), "{words}");
-        assert_eq!(lamps.sessions(), 0);
+        assert_eq!(notebooks.sessions(), 0);
 
-        let hand = Hand::new(HttpClient::new(&format!("http://{address}/mcp")).unwrap());
-        let mut hand = hand.send_open().await.unwrap().recv_opened().await.unwrap();
-        hand.send_on().await.unwrap();
-        hand.send_on().await.unwrap();
-        hand.send_off().await.unwrap().close().await.unwrap();
-        for expected in ["on", "on", "off"] {
+        let writer = Writer::new(HttpClient::new(&format!("http://{address}/mcp")).unwrap());
+        let mut writer = writer.send_open().await.unwrap().recv_opened().await.unwrap();
+        writer.send_add().await.unwrap();
+        writer.send_add().await.unwrap();
+        writer.send_save().await.unwrap().close().await.unwrap();
+        for expected in ["added", "added", "saved"] {
             assert_eq!(told.recv().await, Some(expected));
         }
     })
