@@ -75,7 +75,7 @@ impl server::Handler for Tools {
             "search" => {
                 tokio::select! {
                     text = self.search(&params) => Ok(CallToolResult::text(text)),
-                    () = context.cancelled() => Err(RpcError::internal_error("nobody will read this")),
+                    () = context.cancelled() => Err(RpcError::internal_error("the call was cancelled")),
                 }
             }
             "long" => Ok(CallToolResult::text("x".repeat(2000))),

@@ -146,7 +146,10 @@ fn links_within_the_page_lead_somewhere() {
     let text = reference();
     let anchor = |heading: &str| -> String {
         let kept = heading.trim_start_matches('#').trim().to_lowercase();
-        kept.chars().filter(|c| c.is_alphanumeric() || *c == ' ').collect::<String>().replace(' ', "-")
+        kept.chars()
+            .filter(|c| c.is_alphanumeric() || " -".contains(*c))
+            .collect::<String>()
+            .replace(' ', "-")
     };
     let anchors: BTreeSet<String> = text.lines().filter(|line| line.starts_with('#')).map(anchor).collect();
     for link in text.split("](#").skip(1) {

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// The payload crate's types are read from JSON, as it stands in MCP's pages.
+/// Reads a type of the payload crate from JSON, as it appears in MCP's pages.
 fn read<T: DeserializeOwned>(json: Value) -> T {
     serde_json::from_value(json).unwrap()
 }
@@ -55,13 +55,13 @@ impl server::Handler for Tools {
     }
 }
 
-/// One session, from its first message to its end.
+/// Serves one session, from its first message to its end.
 async fn serve(session: McpServer<Uninit>) -> Result<(), McpError> {
-    // What the client may ask at any time is answered beside the steps.
+    // Answers the requests that the client may send at any time, in parallel with the steps.
     let serving = tokio::spawn(session.incoming().serve(Tools));
     let (_params, session) = session.recv_initialize().await?;
     let session = session.send_initialize_result(welcome()).await?.recv_initialized().await?;
-    // The session lives as long as its value does: keep it until nothing comes any more.
+    // The session ends when its value is dropped: keep it until the client has left.
     let _ = serving.await;
     drop(session);
     Ok(())
@@ -82,7 +82,7 @@ async fn listen(
 }
 
 async fn call(url: &str) -> Result<(), Box<dyn Error>> {
-    let options = Options::new().timeout(Duration::from_secs(30)); // else a call waits without end
+    let options = Options::new().timeout(Duration::from_secs(30)); // otherwise a call waits indefinitely
     let client = McpClient::with_options(HttpClient::new(url)?, options);
     let (welcome, client) = client.initialize(hello()).await?;
     let client = client.send_initialized().await?;
@@ -92,7 +92,7 @@ async fn call(url: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A session with a server that may want to be shown who asks.
+/// Opens a session with a server that may require authentication.
 async fn enter(url: &str) -> Result<McpClient<AwaitingNotif>, Box<dyn Error>> {
     let error = match McpClient::new(HttpClient::new(url)?).initialize(hello()).await {
         Ok((_welcome, client)) => return Ok(client),
@@ -101,21 +101,21 @@ async fn enter(url: &str) -> Result<McpClient<AwaitingNotif>, Box<dyn Error>> {
     let Some(HttpError::Status { status: 401, authenticate, .. }) = error.http() else {
         return Err(error.into());
     };
-    // This is `WWW-Authenticate`, with its `resource_metadata`.
+    // `authenticate` is the header `WWW-Authenticate`, with its `resource_metadata`.
     let token = token_from(authenticate.as_deref()).await?;
     let transport = HttpClient::new(url)?.header("authorization", &format!("Bearer {token}"))?;
     let (_welcome, client) = McpClient::new(transport).initialize(hello()).await?;
     Ok(client)
 }
 
-/// What a program does to be given a token is its own affair.
+/// How a program gets a token is up to the program.
 async fn token_from(authenticate: Option<&str>) -> Result<String, Box<dyn Error>> {
     assert_eq!(authenticate, Some("Bearer resource_metadata=\"https://example.org/oauth\""));
     Ok("let me in".to_owned())
 }
 
 #[tokio::test]
-async fn a_client_that_is_asked_who_it_is() {
+async fn a_client_that_has_to_authenticate() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let server = HttpServer::new(ServerOptions::default(), |transport| async move {
@@ -149,7 +149,7 @@ async fn a_server_and_a_client() {
     listening.await.unwrap().unwrap();
 }
 
-/// Who asks, as a layer in front of the server has found out.
+/// The caller, as a layer in front of the server has identified it.
 #[derive(Clone)]
 struct User {
     name: String,
