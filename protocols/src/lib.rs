@@ -1,8 +1,8 @@
 //! The Model Context Protocol, ready to use: each shipped `.session` file as a typed SDK.
 //!
-//! In: the `.session` files beside this crate. Out: one module a revision, with a typed client, a typed server and
-//! their state machine. Refuses to add anything by hand: whatever is here, the compiler made from the file, but for the
-//! mark of tasks ([`related`]), which stands inside of payloads.
+//! The crate has one module for each revision, with a typed client, a typed server and their state machine. The
+//! compiler generates all of it from the `.session` files. Only the payload types ([`types`]) and the task id in
+//! payloads ([`related`]) are written by hand.
 //!
 //! ```no_run
 //! use mcp_protocols::mcp_2025_03_26::{McpClient, McpError};
@@ -17,12 +17,12 @@
 //! # }
 //! ```
 //!
-//! Each revision has its tables, `PROTOCOL`, and a feature that adds its types; `2025-03-26` is on where nothing else is
-//! said. A program needs the types of one revision, and with one alone rustc's messages are at their best: it speaks of
-//! `McpClient<Active>`, where several types of that name are about of `mcp_protocols::mcp_2025_11_25::McpClient<…>`.
+//! Each revision has its tables, `PROTOCOL`, and a feature that adds its types. The feature `2025-03-26` is on by
+//! default. A program needs the types of one revision. With one revision, rustc's messages are shorter: they say
+//! `McpClient<Active>`. With several, they say `mcp_protocols::mcp_2025_11_25::McpClient<…>`.
 //!
-//! Who speaks several revisions is written once, against the latest, and lists the others: the version that the server
-//! answers with decides which of them governs from then on.
+//! A program that speaks several revisions is written against the latest and lists the others. The version that the
+//! server answers with decides which revision governs from then on.
 //!
 //! ```ignore
 //! use mcp_protocols::{REVISIONS, VERSIONS, mcp_2025_11_25::{McpError, McpServer}};
@@ -44,7 +44,7 @@ mod related;
 
 pub use related::{RELATED_TASK, related, related_task};
 
-// The `.session` files name their payload types by the path that they have for programs.
+// The `.session` files name their payload types by their public path.
 extern crate self as mcp_protocols;
 
 pub mod types;
@@ -57,7 +57,7 @@ pub mod mcp_2024_11_05 {
     mcp_runtime::protocol!("mcp-2024-11-05.session", tables);
 }
 
-/// Revision 2025-03-26, from `mcp-2025-03-26.session`: batches, and a capability for completions.
+/// Revision 2025-03-26, from `mcp-2025-03-26.session`: adds batches, and a capability for completions.
 pub mod mcp_2025_03_26 {
     #[cfg(feature = "2025-03-26")]
     mcp_runtime::protocol!("mcp-2025-03-26.session");
@@ -65,7 +65,7 @@ pub mod mcp_2025_03_26 {
     mcp_runtime::protocol!("mcp-2025-03-26.session", tables);
 }
 
-/// Revision 2025-06-18, from `mcp-2025-06-18.session`: a server may ask the user; no batches.
+/// Revision 2025-06-18, from `mcp-2025-06-18.session`: adds elicitation, removes batches.
 pub mod mcp_2025_06_18 {
     #[cfg(feature = "2025-06-18")]
     mcp_runtime::protocol!("mcp-2025-06-18.session");
@@ -73,7 +73,7 @@ pub mod mcp_2025_06_18 {
     mcp_runtime::protocol!("mcp-2025-06-18.session", tables);
 }
 
-/// Revision 2025-11-25, from `mcp-2025-11-25.session`: tasks, and addresses for the user to go to.
+/// Revision 2025-11-25, from `mcp-2025-11-25.session`: adds tasks, and elicitation by URL.
 pub mod mcp_2025_11_25 {
     #[cfg(feature = "2025-11-25")]
     mcp_runtime::protocol!("mcp-2025-11-25.session");

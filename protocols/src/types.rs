@@ -1,9 +1,9 @@
 //! The payloads of all revisions: those of the crate `tower-mcp-types`, and the params of some requests in their place.
 //!
-//! The crate writes `"arguments": null` for a call without arguments, which other implementations refuse, and drops
-//! what a request has in `_meta` besides what the crate knows. The types below have the same fields under the same
-//! names, leave out what is absent, and keep all of `_meta`. They shadow those of the crate. There is one model for all
-//! revisions, in which what a revision does not have is left out.
+//! That crate writes `"arguments": null` for a call without arguments, which other implementations refuse. It also
+//! drops members of `_meta` that it does not know. The types below have the same fields under the same names, leave out
+//! absent fields, and keep all of `_meta`. They shadow those of the crate. There is one model for all revisions; fields
+//! that a revision does not have are left out.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 pub use tower_mcp_types::protocol::*;
 
-/// What a request says about itself, in `_meta`.
+/// The metadata of a request, in `_meta`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestMeta {
-    /// What reports on the request carry. A call that asks for reports fills it in.
+    /// The token that progress notifications of the request carry. A call with progress fills it in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress_token: Option<ProgressToken>,
-    /// Everything else: trace ids, the mark of a task, whatever the two sides have agreed on.
+    /// All other members: trace ids, the task of the request, anything that the two sides have agreed on.
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -26,15 +26,15 @@ pub struct RequestMeta {
 /// The params of `tools/call`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CallToolParams {
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// What the tool is given. Left out where it is `null`.
+    /// The arguments of the tool. Left out if `null`.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub arguments: Value,
-    /// What the request says about itself.
+    /// The metadata of the request.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<RequestMeta>,
-    /// Asks for the call to be run as a task.
+    /// Asks the peer to run the call as a task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskRequestParams>,
 }
@@ -42,9 +42,9 @@ pub struct CallToolParams {
 /// The params of `resources/read`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ReadResourceParams {
-    /// The address of the resource.
+    /// The URI of the resource.
     pub uri: String,
-    /// What the request says about itself.
+    /// The metadata of the request.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<RequestMeta>,
 }
@@ -52,12 +52,12 @@ pub struct ReadResourceParams {
 /// The params of `prompts/get`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct GetPromptParams {
-    /// The prompt.
+    /// The name of the prompt.
     pub name: String,
-    /// What is filled into it. Left out where it is empty.
+    /// The arguments of the prompt. Left out if empty.
     #[serde(default, skip_serializing_if = "HashMap::is_empty")]
     pub arguments: HashMap<String, String>,
-    /// What the request says about itself.
+    /// The metadata of the request.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<RequestMeta>,
 }
@@ -65,7 +65,7 @@ pub struct GetPromptParams {
 /// The params of `roots/list`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ListRootsParams {
-    /// What the request says about itself.
+    /// The metadata of the request.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<RequestMeta>,
 }
@@ -76,10 +76,10 @@ macro_rules! pages {
         #[doc = concat!("The params of `", $method, "`.")]
         #[derive(Clone, Debug, Default, Serialize, Deserialize)]
         pub struct $name {
-            /// Where the page begins: what the page before it gave as `nextCursor`.
+            /// Where the page begins: the `nextCursor` of the previous page.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub cursor: Option<String>,
-            /// What the request says about itself.
+            /// The metadata of the request.
             #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
             pub meta: Option<RequestMeta>,
         }
@@ -96,13 +96,13 @@ pages! {
 /// The params of `tasks/list`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ListTasksParams {
-    /// Only tasks with this status, where the peer supports that.
+    /// Lists only tasks with this status, if the peer supports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<TaskStatus>,
-    /// Where the page begins: what the page before it gave as `nextCursor`.
+    /// Where the page begins: the `nextCursor` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// What the request says about itself.
+    /// The metadata of the request.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<RequestMeta>,
 }
@@ -114,9 +114,9 @@ macro_rules! tasks {
         #[derive(Clone, Debug, Default, Serialize, Deserialize)]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
-            /// The task.
+            /// The id of the task.
             pub task_id: String,
-            /// What the request says about itself.
+            /// The metadata of the request.
             #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
             pub meta: Option<RequestMeta>,
         }
@@ -132,12 +132,12 @@ tasks! {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CancelTaskParams {
-    /// The task.
+    /// The id of the task.
     pub task_id: String,
-    /// Why, for people to read.
+    /// The reason, as text for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What the request says about itself.
+    /// The metadata of the request.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<RequestMeta>,
 }

@@ -1,7 +1,7 @@
 //! A cash machine, in which a wrong PIN is a refusal: `cargo run --example cash_machine`.
 //!
-//! A refusal undoes the request: the customer is again where the PIN is asked for, and the program gets the session
-//! back in that state. Both sides live in this program and talk over an in-memory transport.
+//! A refusal leads back to the state before the request: the customer may enter a PIN again, and the error returns the
+//! session in that state. Both sides are in this program, connected by an in-memory transport.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -11,7 +11,7 @@ use mcp_runtime::{RpcError, StepError};
 use machine::{CashMachineError, Customer, Machine, Served, Start, server};
 use payload::{Account, Greeting, Notes, Pin, Sum};
 
-/// What the messages carry.
+/// The payloads.
 pub(crate) mod payload {
     use serde::{Deserialize, Serialize};
 
@@ -41,14 +41,14 @@ pub(crate) mod payload {
     }
 }
 
-/// What the compiler makes of the session types.
+/// The generated code.
 pub(crate) mod machine {
     mcp_runtime::protocol!("./cash_machine.session");
 }
 
 /// The code with which the machine refuses a wrong PIN.
 pub(crate) const WRONG_PIN: i64 = 1;
-/// The code with which the machine refuses to pay out more than there is.
+/// The code with which the machine refuses to pay out more than the account holds.
 pub(crate) const NOT_ENOUGH: i64 = 2;
 
 #[tokio::main]
@@ -60,11 +60,11 @@ async fn main() -> Result<(), CashMachineError> {
     Ok(())
 }
 
-/// The customer: tries the PINs until one is right, then wants more than there is, and then less.
+/// The customer: tries the PINs until one is correct, then withdraws too much, and then less.
 async fn visit(customer: Customer<Start>, pins: &[&str]) -> Result<Option<u64>, CashMachineError> {
     let Some(mut customer) = enter(customer, pins).await? else { return Ok(None) };
     for amount in [500, 70] {
-        // A withdrawal leads back to its own state, so it borrows the session, and so does a refused one.
+        // A withdrawal leads back to its own state, also if it is refused, so it borrows the session.
         match customer.withdraw(Sum { amount }).await {
             Ok(cash) => println!("the customer holds {:?}", cash.notes),
             Err(CashMachineError::Refused(error)) => println!("no {amount}: {}", error.message),
@@ -76,7 +76,7 @@ async fn visit(customer: Customer<Start>, pins: &[&str]) -> Result<Option<u64>, 
     Ok(Some(account.balance))
 }
 
-/// Tries one PIN after the other. When none is right the customer takes the card and leaves.
+/// Tries one PIN after the other. If none is correct, ejects the card and ends the session.
 pub(crate) async fn enter(
     mut customer: Customer<Start>,
     pins: &[&str],
@@ -87,7 +87,7 @@ pub(crate) async fn enter(
                 println!("the machine greets {}", greeting.name);
                 return Ok(Some(customer));
             }
-            // The state before the request is here again, and with it everything that was possible there.
+            // The session is in the state before the request again, with all methods of that state.
             Err(StepError::Refused { error, session }) => {
                 println!("{pin} is refused: {}", error.message);
                 session
@@ -99,7 +99,7 @@ pub(crate) async fn enter(
     Ok(None)
 }
 
-/// The machine: serves one customer, and says what is left on the account.
+/// The machine: serves one customer, and returns the balance of the account.
 pub(crate) async fn run(
     mut machine: Machine<Start>,
     right: &str,
@@ -139,7 +139,7 @@ pub(crate) async fn run(
     }
 }
 
-/// The fewest notes that make up the amount.
+/// Returns the fewest notes that add up to the amount.
 fn count_out(mut amount: u64) -> Vec<u64> {
     let mut notes = Vec::new();
     for note in [50, 20, 10, 5, 2, 1] {

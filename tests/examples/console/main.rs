@@ -1,9 +1,9 @@
 //! A console for any MCP server: `cargo run --example console`, or `cargo run --example console -- COMMAND…` to talk to
 //! a server of your own.
 //!
-//! What is sent next is typed by a person, so no type can know it: the session lives in a field of a struct, without a
-//! type of its own, and every message is judged when it is sent. The rules are the same ones. Without a command a small
-//! typed server in this program is at the other end.
+//! The user types what is sent next, so a type cannot know it. The session is in a field of a struct, without a type
+//! for its state, and every message is judged when it is sent, by the same rules. Without a command the peer is a small
+//! typed server in this program.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -60,12 +60,12 @@ async fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// Somebody at a keyboard, and the session that they drive.
+/// A user at a keyboard, and the session that the user drives.
 pub(crate) struct Console {
     session: CheckedSession,
-    /// What the server is answered, by method.
+    /// The answers to the server's requests, by method.
     answers: HashMap<String, Value>,
-    /// What is to be shown.
+    /// The output that has not been shown yet.
     shown: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ impl Console {
         Console { session, answers: HashMap::new(), shown: Vec::new() }
     }
 
-    /// Does what a line says; gives what is to be shown, and whether to go on.
+    /// Executes a line. Returns the output, and whether to continue.
     pub(crate) async fn line(&mut self, line: &str) -> (String, bool) {
         let mut words = line.trim().splitn(3, ' ');
         let (verb, what, json) =
@@ -131,7 +131,7 @@ impl Console {
         Ok(())
     }
 
-    /// Sends a request, and shows what comes until it is answered; whether it was, and not refused.
+    /// Sends a request, and shows the events until its answer. Returns whether the answer is a result, not a refusal.
     async fn ask<'m>(
         &mut self,
         request: impl Into<mcp_runtime::checked::Name<'m>>,
@@ -168,7 +168,7 @@ impl Console {
                 self.session.respond(id, &answer).await
             }
             None => {
-                self.show("> refused: nobody here can answer that".to_owned());
+                self.show("> refused: this console cannot answer it".to_owned());
                 self.session.refuse(id, &RpcError::method_not_found(method))
             }
         }
@@ -178,7 +178,7 @@ impl Console {
         self.shown.push(line);
     }
 
-    /// Parts from the server: with the type's own `close`, if the session is where that is.
+    /// Ends the session: with the typed `close`, if its state has that method.
     pub(crate) async fn part(self) -> Result<String, Error> {
         match self.session.try_into_typed::<McpClient<Active>>() {
             Ok(client) => client.close().await.map(|outcome| format!("parted: {outcome}")),
@@ -191,7 +191,7 @@ impl Console {
     }
 }
 
-/// The server in this program, which is typed.
+/// The typed server in this program.
 pub(crate) async fn serve(server: McpServer<mcp_protocols::mcp_2025_03_26::Uninit>) -> Result<(), McpError> {
     let (_, server) = server.recv_initialize().await?;
     let welcome = json!({
@@ -207,7 +207,7 @@ pub(crate) async fn serve(server: McpServer<mcp_protocols::mcp_2025_03_26::Unini
     Ok(())
 }
 
-/// Has one tool, which asks the client's model.
+/// Implements one tool, which asks the client's model.
 struct SmallTalk;
 
 impl server::Handler for SmallTalk {

@@ -1,6 +1,6 @@
-//! A protocol of one's own, from `counter.session` to a running session: `cargo run --example counter`.
+//! A complete small protocol, from `counter.session` to a running session: `cargo run --example counter`.
 //!
-//! Both sides live in this program and talk over an in-memory transport; any other would do.
+//! Both sides are in this program, connected by an in-memory transport. Any other transport works as well.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -9,7 +9,7 @@ use mcp_runtime::transport::duplex;
 use counting::{Counter, CountingError, Teller, server};
 use payload::{Amount, Count, Opening};
 
-/// What the messages carry.
+/// The payloads.
 pub(crate) mod payload {
     use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ pub(crate) mod payload {
     }
 }
 
-/// What the compiler makes of the session types.
+/// The generated code.
 pub(crate) mod counting {
     mcp_runtime::protocol!("./counter.session");
 }
@@ -42,7 +42,7 @@ async fn main() -> Result<(), CountingError> {
     Ok(())
 }
 
-/// The client's side: `!Open . ?Opened . Ready`, then around the loop.
+/// The client: `!Open . ?Opened . Ready`, then the loop.
 pub(crate) async fn count(teller: Teller<counting::Start>) -> Result<u64, CountingError> {
     let (opened, mut teller) = teller.open(Opening { name: "apples".to_owned() }).await?;
     println!("the counter starts at {}", opened.count);
@@ -54,7 +54,7 @@ pub(crate) async fn count(teller: Teller<counting::Start>) -> Result<u64, Counti
     Ok(sum.count)
 }
 
-/// The server's side: whatever comes, with the session that goes on from there.
+/// The server: handles the next message, with the session in the state after it.
 pub(crate) async fn keep(counter: Counter<counting::Start>) -> Result<u64, CountingError> {
     let (opening, counter) = counter.recv_open().await?;
     println!("a counter for {} is opened", opening.name);

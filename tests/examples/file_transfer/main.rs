@@ -1,8 +1,8 @@
 //! A file transfer that resumes: `cargo run --example file_transfer`.
 //!
-//! A session that breaks off is over. What the receiver has got by then outlives it, outside of the session; in the next
-//! one the receiver says from which offset it wants the rest. Both sides live in this program and talk over an
-//! in-memory transport.
+//! A session that breaks off has ended. The receiver keeps the bytes that arrived, outside of the session. In the next
+//! session the receiver replies with the offset from which it wants the rest. Both sides are in this program, connected
+//! by an in-memory transport.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -14,7 +14,7 @@ use mcp_runtime::transport::duplex;
 use payload::{Bytes, Checksum, Offered, Offset};
 use transfer::{FileTransferError, Receiver, Sender, Sending, Start, server};
 
-/// What the messages carry.
+/// The payloads.
 pub(crate) mod payload {
     use serde::{Deserialize, Serialize};
 
@@ -40,20 +40,20 @@ pub(crate) mod payload {
     }
 }
 
-/// What the compiler makes of the session types.
+/// The generated code.
 pub(crate) mod transfer {
     mcp_runtime::protocol!("./file_transfer.session");
 }
 
-/// The code with which the receiver refuses a file that is smaller than what it has got of it.
+/// The code with which the receiver refuses a file that is smaller than the part that it has.
 pub(crate) const SHRUNK: i64 = 1;
-/// The code with which the receiver refuses to finish a file that has not arrived as it was sent.
+/// The code with which the receiver refuses to finish a file that did not arrive as it was sent.
 pub(crate) const DIFFERENT: i64 = 2;
 
-/// How many bytes go into one message.
+/// The number of bytes in one message.
 pub(crate) const CHUNK: usize = 4;
 
-/// The files that a receiver has got, or the beginnings of them.
+/// The files that a receiver has, complete or not.
 pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
 #[tokio::main]
@@ -66,7 +66,7 @@ async fn main() -> Result<(), FileTransferError> {
         let (from, mut sender) = offer(Sender::new(near), "letter", file).await?;
         println!("the receiver wants it from {from}");
         send_chunks(&mut sender, file.get(from..20).unwrap_or_default()).await?;
-        // The session is dropped, as if the connection had been lost: what was written still goes out.
+        // Drops the session, as if the connection had been lost. What was written still goes out.
         Ok::<(), FileTransferError>(())
     };
     let (broken, received) = tokio::join!(breaking, receive(Receiver::new(far), &mut files));
@@ -82,7 +82,7 @@ async fn main() -> Result<(), FileTransferError> {
     Ok(())
 }
 
-/// The sender: whatever the receiver does not have yet. Says how many bytes that was.
+/// The sender: sends what the receiver does not have yet. Returns the number of bytes.
 pub(crate) async fn send(sender: Sender<Start>, name: &str, file: &[u8]) -> Result<usize, FileTransferError> {
     let (from, mut sender) = offer(sender, name, file).await?;
     let rest = file.get(from..).unwrap_or_default();
@@ -92,7 +92,7 @@ pub(crate) async fn send(sender: Sender<Start>, name: &str, file: &[u8]) -> Resu
     Ok(rest.len())
 }
 
-/// Offers a file, and hears from which offset it is wanted.
+/// Offers a file. Returns the offset from which the receiver wants it.
 pub(crate) async fn offer(
     sender: Sender<Start>,
     name: &str,
@@ -102,7 +102,7 @@ pub(crate) async fn offer(
     Ok((wanted.offset, sender))
 }
 
-/// Sends bytes, some at a time: each chunk leads back to its own state, so it borrows the session.
+/// Sends bytes in chunks. Each chunk leads back to its own state, so it borrows the session.
 pub(crate) async fn send_chunks(sender: &mut Sender<Sending>, bytes: &[u8]) -> Result<(), FileTransferError> {
     for chunk in bytes.chunks(CHUNK) {
         sender.send_chunk(Bytes { bytes: chunk.to_vec() }).await?;
@@ -110,13 +110,13 @@ pub(crate) async fn send_chunks(sender: &mut Sender<Sending>, bytes: &[u8]) -> R
     Ok(())
 }
 
-/// The receiver: one session. What arrived before it broke off is in `files`, and is not wanted again.
+/// The receiver: serves one session. `files` has the bytes that arrived in earlier sessions.
 pub(crate) async fn receive(receiver: Receiver<Start>, files: &mut Files) -> Result<(), FileTransferError> {
     let (mut receiver, file, size) = {
         let (Offered { name, size }, receiver) = receiver.recv_offer().await?;
         let file = files.entry(name).or_default();
         if file.len() > size {
-            // A refusal gives the state back, but this receiver has had enough.
+            // A refusal returns the previous state, but this receiver ends the session.
             let refusal = RpcError::new(SHRUNK, "there was more of this file before");
             receiver.refuse(refusal).await?.abort();
             return Ok(());
@@ -135,7 +135,7 @@ pub(crate) async fn receive(receiver: Receiver<Start>, files: &mut Files) -> Res
                     receiver.close().await?;
                     return Ok(());
                 }
-                // What there is belongs to another file. The next session starts from the beginning.
+                // The bytes belong to another file. The next session starts from the beginning.
                 file.clear();
                 receiver.refuse(RpcError::new(DIFFERENT, "this is not the file that was sent")).await?
             }
@@ -143,7 +143,7 @@ pub(crate) async fn receive(receiver: Receiver<Start>, files: &mut Files) -> Res
     }
 }
 
-/// A checksum that notices bytes that are missing, changed, or in another order.
+/// A checksum that detects bytes that are missing, changed, or in another order.
 pub(crate) fn sum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(7, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)))
 }

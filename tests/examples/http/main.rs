@@ -1,8 +1,8 @@
 //! MCP over Streamable HTTP: `cargo run --example http`.
 //!
-//! Without arguments it starts a server on a free port of the loopback and talks to it. `-- serve 127.0.0.1:8080` only
-//! serves, `-- call http://127.0.0.1:8080/mcp` only talks, to any other server, too. The code of the session is that of
-//! the quickstart: it does not know over what it runs.
+//! Without arguments it starts a server on a free port of the loopback and connects a client to it.
+//! `-- serve 127.0.0.1:8080` runs only the server. `-- call http://127.0.0.1:8080/mcp` runs only the client, also with
+//! other servers. The code of the session is that of the quickstart: it does not depend on the transport.
 
 #[path = "../quickstart/server.rs"]
 #[allow(dead_code, reason = "the quickstart serves its standard streams, too")]
@@ -37,7 +37,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 /// Serves sessions until Ctrl+C.
 async fn serve(listener: TcpListener) -> Result<(), Box<dyn Error>> {
     let server = HttpServer::new(ServerOptions::default(), |transport| async move {
-        // Each session of each client is a value of its own, in its own state.
+        // Each session of each client is a value with its own state.
         if let Err(error) = server::serve_session(McpServer::new(transport)).await {
             eprintln!("a session has ended: {error}");
         }
@@ -48,7 +48,7 @@ async fn serve(listener: TcpListener) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One session with the server at that address.
+/// Runs one session with the server at that address.
 async fn call(url: &str) -> Result<(), Box<dyn Error>> {
     let client = McpClient::new(HttpClient::new(url)?);
     let params = serde_json::from_value(json!({
@@ -63,7 +63,7 @@ async fn call(url: &str) -> Result<(), Box<dyn Error>> {
     println!("its tools: {}", tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>().join(", "));
     let echo = serde_json::from_value(json!({ "name": "echo", "arguments": { "message": "hello" } }))?;
     println!("echo says: {}", client.call_tool(echo).await?.first_text().unwrap_or("nothing"));
-    // Tells the server that the session is over.
+    // Deletes the session at the server.
     client.close().await?;
     Ok(())
 }

@@ -1,8 +1,9 @@
-//! The lifecycle and the document synchronisation of the Language Server Protocol: `cargo run --example language_server`.
+//! The lifecycle and the document synchronisation of the Language Server Protocol: `cargo run --example
+//! language_server`.
 //!
-//! Each open document is a value of its own. It is there from `didOpen` to `didClose`, and only through it can the
-//! document be changed; not after `shutdown`, for then documents rest. Both sides live in this program and talk over an
-//! in-memory transport.
+//! Each open document is a sub-session with a value of its own. The value exists from `didOpen` to `didClose`, and only
+//! its methods can change the document. After `shutdown` documents are suspended. Both sides are in this program,
+//! connected by an in-memory transport.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -15,7 +16,7 @@ use payload::{
     ServerCapabilities, Version,
 };
 
-/// What the messages carry: what this example needs of it.
+/// The payloads, as far as this example needs them.
 pub(crate) mod payload {
     use serde::{Deserialize, Serialize};
     use serde_json::Value;
@@ -36,7 +37,7 @@ pub(crate) mod payload {
     #[derive(Debug, Serialize, Deserialize)]
     #[serde(rename_all = "camelCase")]
     pub(crate) struct ServerCapabilities {
-        /// How changes are sent; 1 is the whole text each time.
+        /// How changes are sent: 1 means the whole text each time.
         pub(crate) text_document_sync: u8,
     }
 
@@ -88,7 +89,7 @@ pub(crate) mod payload {
     }
 }
 
-/// What the compiler makes of the session types.
+/// The generated code.
 pub(crate) mod lsp {
     mcp_runtime::protocol!("./language_server.session");
 }
@@ -103,7 +104,7 @@ async fn main() -> Result<(), LanguageServerError> {
     Ok(())
 }
 
-/// The editor: two documents at once, one of which is changed, and then the way out.
+/// The editor: opens two documents at once, changes one of them, and shuts the server down.
 async fn edit(
     editor: Editor<Start>,
     closed: &mut UnboundedReceiver<Text>,
@@ -115,7 +116,7 @@ async fn edit(
     letter.send_did_change(changed("file:///letter", 3, "Dear all,")).await?;
     list.send_did_close(closing("file:///list")).await?;
     letter.send_did_close(closing("file:///letter")).await?;
-    // `letter` and `list` are gone: nothing can be changed in what is not open.
+    // `letter` and `list` have been consumed: a closed document cannot be changed.
     for _ in 0..2 {
         if let Some(text) = closed.recv().await {
             println!("{} was closed in version {}: {}", text.uri, text.version, text.text);
@@ -125,7 +126,7 @@ async fn edit(
     Ok(())
 }
 
-/// From the first message to the state in which documents can be opened.
+/// Runs the handshake, to the state in which documents can be opened.
 pub(crate) async fn start(editor: Editor<Start>) -> Result<Editor<Working>, LanguageServerError> {
     let params = InitializeParams { process_id: None, root_uri: None, capabilities: serde_json::json!({}) };
     let (result, editor) = editor.initialize(params).await?;
@@ -133,12 +134,12 @@ pub(crate) async fn start(editor: Editor<Start>) -> Result<Editor<Working>, Lang
     Ok(editor.send_initialized(Initialized {}).await?)
 }
 
-/// Asks the server to stop. What comes back has no method but `send_exit`.
+/// Asks the server to shut down. The returned session has only the method `send_exit`.
 pub(crate) async fn stop(editor: Editor<Working>) -> Result<Editor<Stopped>, LanguageServerError> {
     Ok(editor.shutdown().await?)
 }
 
-/// A document as the server knows it.
+/// A document on the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Text {
     pub(crate) uri: String,
@@ -146,7 +147,7 @@ pub(crate) struct Text {
     pub(crate) text: String,
 }
 
-/// The server: follows every document, shows each as it was when it was closed, and says with which code it exits.
+/// The server: follows every document, prints each when it is closed, and returns its exit code.
 pub(crate) async fn serve(tool: Tool<Start>, seen: UnboundedSender<Text>) -> Result<u8, LanguageServerError> {
     let tool = match tool.next().await? {
         server::StartNext::Initialize(_, tool) => tool,
@@ -158,7 +159,7 @@ pub(crate) async fn serve(tool: Tool<Start>, seen: UnboundedSender<Text>) -> Res
     let capabilities = ServerCapabilities { text_document_sync: 1 };
     let tool = tool.send_initialize_result(InitializeResult { capabilities }).await?;
     let (_, tool) = tool.recv_initialized().await?;
-    // Documents are attended to in a task of their own, and the lifecycle goes on in this one.
+    // Another task serves the documents; this one continues the lifecycle.
     tokio::spawn(tool.incoming().serve(Documents(seen)));
     match tool.next().await? {
         server::WorkingNext::Shutdown(tool) => {
@@ -177,11 +178,11 @@ pub(crate) async fn serve(tool: Tool<Start>, seen: UnboundedSender<Text>) -> Res
 struct Documents(UnboundedSender<Text>);
 
 impl server::Handler for Documents {
-    /// Attends to one document, from its opening to its closing.
+    /// Serves one document, from its opening to its closing.
     async fn did_open(&self, _: server::Context, opened: Opened, mut document: server::Document<Editing>) {
         let Document { uri, version, text, .. } = opened.text_document;
         let mut known = Text { uri, version, text };
-        // An error here is the end of the session, which is the end of its documents, too.
+        // An error here ends the session, which ends its documents, too.
         while let Ok(next) = document.next().await {
             match next {
                 server::EditingNext::DidChange(changed, editing) => {
@@ -192,7 +193,7 @@ impl server::Handler for Documents {
                     document = editing;
                 }
                 server::EditingNext::DidClose(_) => {
-                    // Nobody may be interested in it any more.
+                    // The receiver of the text may have been dropped.
                     let _ = self.0.send(known);
                     return;
                 }

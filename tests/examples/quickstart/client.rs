@@ -1,4 +1,4 @@
-//! The client: every step is a method that exists in this state only, so the order cannot be wrong.
+//! The client: every step is a method that exists only in its state, so the order cannot be wrong.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,22 +13,22 @@ use tokio::sync::Notify;
 
 use crate::screen;
 
-/// Who answers when the server wants to ask the model.
+/// How the client answers when the server asks for the model.
 #[derive(Clone, Copy)]
 pub(crate) enum Approval {
-    /// Whoever sits at the terminal.
+    /// Asks the user at the terminal.
     Ask,
-    /// Nobody: always yes.
+    /// Always yes, without asking.
     Always,
-    /// Nobody: always no.
+    /// Always no, without asking.
     Never,
 }
 
-/// Why there was no session.
+/// Why the session failed.
 pub(crate) enum Failure {
     /// The command cannot be started.
     Spawn(String),
-    /// It runs, and does not behave like an MCP server.
+    /// The command runs, but does not behave like an MCP server.
     NoServer(String),
     /// The session broke off.
     Session(McpError),
@@ -53,11 +53,11 @@ impl From<McpError> for Failure {
     }
 }
 
-/// How long a server may take to answer the handshake, and how long we wait for a notification.
+/// The timeout of the handshake, and of waiting for a notification.
 const HANDSHAKE: Duration = Duration::from_secs(30);
 const NOTIFICATION: Duration = Duration::from_secs(5);
 
-/// Drives one session from start to end.
+/// Runs one session from start to end.
 pub(crate) async fn run(command: Command, approval: Approval) -> Result<(), Failure> {
     let child = Child::spawn(command).map_err(|error| Failure::Spawn(error.to_string()))?;
     let session = McpClient::new(child);
@@ -71,7 +71,7 @@ pub(crate) async fn run(command: Command, approval: Approval) -> Result<(), Fail
     let answer = tokio::time::timeout(HANDSHAKE, session.recv_initialize_result()).await;
     let (result, session) = match answer {
         Ok(Ok(answer)) => answer,
-        // It speaks another revision: part from it in order.
+        // The server speaks another revision: close the session properly.
         Ok(Err(StepError::Unfit { error, session })) => {
             if let Ok(closing) = session.close() {
                 let _ = closing.await;
@@ -111,7 +111,7 @@ fn hello() -> InitializeParams {
     }))
 }
 
-/// Lists the tools, calls two at the same time, and has one ask the model.
+/// Lists the tools, calls two at the same time, and calls one that asks the model.
 async fn tools(
     session: &McpClient<Active>,
     offered: &ServerCapabilities,
@@ -129,7 +129,7 @@ async fn tools(
         [] => screen::skipped("tools/call", "no tool takes a `message` alone"),
         [first, rest @ ..] => {
             let second = rest.first().unwrap_or(first);
-            // Both calls borrow the session, run at once, and may be answered in either order.
+            // Both calls borrow the session and run at once. They may be answered in either order.
             let (one, other) = tokio::join!(
                 session.call_tool(call(first, "hello")),
                 session.call_tool(call(second, "hello again"))
@@ -167,7 +167,7 @@ async fn resources(session: &McpClient<Active>, offered: &ServerCapabilities) ->
     Ok(())
 }
 
-/// Gets the first prompt that needs no argument.
+/// Gets the first prompt without required arguments.
 async fn prompts(session: &McpClient<Active>, offered: &ServerCapabilities) -> Result<(), Failure> {
     if offered.prompts.is_none() {
         screen::skipped("prompts", "the server offers none");
@@ -187,7 +187,7 @@ async fn prompts(session: &McpClient<Active>, offered: &ServerCapabilities) -> R
     Ok(())
 }
 
-/// Whether the tool can be called without knowing it: it wants a `message` and nothing else.
+/// Returns whether any client can call the tool: its only parameter is a `message`.
 fn takes_a_message(tool: &ToolDefinition) -> bool {
     let properties = tool.input_schema.get("properties").and_then(Value::as_object);
     properties.is_some_and(|properties| properties.keys().eq(["message"]))
@@ -205,7 +205,7 @@ fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// What the server may ask of us and tell us.
+/// Handles the server's requests and notifications.
 struct Desk {
     approval: Approval,
     told: Arc<Notify>,
@@ -223,7 +223,7 @@ impl client::Handler for Desk {
         screen::event("sampling request", &question);
         if !approved(self.approval).await {
             screen::event("approval", "denied");
-            // The code that the revision's own example gives for a request the user refused.
+            // The error code in the revision's own example of a request that the user refused.
             return Err(RpcError::new(-1, "the user denied the request"));
         }
         screen::event("approval", "granted");
@@ -244,7 +244,7 @@ impl client::Handler for Desk {
     }
 }
 
-/// Asks the person at the terminal, unless a flag has answered; no terminal and no answer mean no.
+/// Asks the user at the terminal, unless a flag has answered. Without a terminal or an answer, the result is no.
 async fn approved(approval: Approval) -> bool {
     match approval {
         Approval::Always => true,
@@ -260,7 +260,7 @@ async fn approved(approval: Approval) -> bool {
     }
 }
 
-/// A payload written as JSON; the text above is constant, so that it fits is a matter of reading it.
+/// Reads a payload from JSON. The JSON in this file is constant and matches its type.
 fn read<T: serde::de::DeserializeOwned>(json: Value) -> T {
     serde_json::from_value(json).expect("the JSON in this file fits its type")
 }

@@ -1,8 +1,8 @@
 //! A typed MCP session from the first message to the last.
 //!
-//! `cargo run --example quickstart` starts a small server of its own as a child process and talks to it;
-//! `cargo run --example quickstart -- COMMAND…` does the same with any other MCP server that speaks over standard
-//! streams. `--approve yes` or `--approve no` answers the server's requests to the model without asking.
+//! `cargo run --example quickstart` starts a small server of its own as a child process and connects to it.
+//! `cargo run --example quickstart -- COMMAND…` does the same with any other MCP server that uses standard streams.
+//! `--approve yes` or `--approve no` answers the server's requests to the model without asking.
 
 #![allow(
     clippy::print_stdout,
@@ -19,12 +19,12 @@ use std::process::ExitCode;
 
 use tokio::process::Command;
 
-/// What can be typed behind `quickstart`.
+/// The command line of `quickstart`.
 struct Arguments {
     approval: client::Approval,
-    /// The server to talk to; none for our own.
+    /// The command of the server; empty for the built-in server.
     command: Vec<String>,
-    /// This process *is* our own server.
+    /// Whether this process *is* the built-in server.
     serve: bool,
 }
 
@@ -92,7 +92,7 @@ fn arguments(mut given: impl Iterator<Item = String>) -> Result<Arguments, Strin
     Ok(arguments)
 }
 
-/// The server's command line: the one given, or this very program with `--serve`.
+/// Returns the server's command line: the given one, or this program with `--serve`.
 fn command(arguments: &Arguments) -> std::io::Result<Command> {
     match arguments.command.split_first() {
         Some((program, rest)) => {

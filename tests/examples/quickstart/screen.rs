@@ -1,14 +1,14 @@
-//! What the example prints: the states it passes in the left column, what happens in each beside them.
+//! The output of the example: the states in the left column, the events of each state on the right.
 
 use std::io::IsTerminal;
 
-/// The session has come to a state.
+/// Prints that the session has reached a state.
 pub(crate) fn state(name: &str) {
     let line = format!("● {name}");
     if std::io::stdout().is_terminal() { println!("\x1b[1;36m{line}\x1b[0m") } else { println!("{line}") }
 }
 
-/// Something happened in the state.
+/// Prints an event in the current state.
 pub(crate) fn event(what: &str, detail: impl AsRef<str>) {
     let mut lines = detail.as_ref().lines();
     println!("│   {what:<22} {}", shorten(lines.next().unwrap_or_default()));
@@ -17,7 +17,7 @@ pub(crate) fn event(what: &str, detail: impl AsRef<str>) {
     }
 }
 
-/// Something that this server does not offer.
+/// Prints that this server does not offer a feature.
 pub(crate) fn skipped(what: &str, why: &str) {
     event(what, format!("skipped: {why}"));
 }

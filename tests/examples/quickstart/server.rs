@@ -14,15 +14,15 @@ pub(crate) async fn serve() -> Result<(), McpError> {
 pub(crate) async fn serve_session(session: McpServer<Uninit>) -> Result<(), McpError> {
     let serving = tokio::spawn(session.incoming().serve(Desk));
     let session = handshake(session).await;
-    // From here on everything is a handler's; the session lives until the client closes it. A client that leaves in
-    // the middle of the handshake gets the answers it is owed, too.
+    // From here on the handlers do everything. The session lives until the client closes it. A client that leaves
+    // during the handshake still gets the answers to its requests.
     let _ = serving.await;
     session.map(drop)
 }
 
-/// From the first message to `initialized`.
+/// Runs the handshake, from the first message to `initialized`.
 async fn handshake(session: McpServer<Uninit>) -> Result<McpServer<Active>, McpError> {
-    // Whatever revision is asked for, we answer with the one we have; a client that cannot speak it parts.
+    // The server answers with its own revision, whichever is requested. A client that does not speak it closes.
     let (_, session) = session.recv_initialize().await?;
     session.send_initialize_result(hello()).await?.recv_initialized().await
 }
@@ -38,7 +38,7 @@ pub(crate) fn hello() -> InitializeResult {
     }))
 }
 
-/// Answers whatever the client asks.
+/// Answers the client's requests.
 struct Desk;
 
 impl server::Handler for Desk {
@@ -66,13 +66,13 @@ impl server::Handler for Desk {
             "echo" => Ok(CallToolResult::text(text("message"))),
             "shout" => Ok(CallToolResult::text(text("message").to_uppercase())),
             "ask_model" => {
-                // A request of our own inside the client's request; the answer may be a refusal.
+                // A request of the server during the client's request. The answer may be a refusal.
                 let question: CreateMessageParams = read(json!({
                     "messages": [{ "role": "user", "content": { "type": "text", "text": text("question") } }],
                     "maxTokens": 100,
                 }));
                 let answer = context.peer().create_message(question).await;
-                // The desk has learned something: its tools may be others now.
+                // The tool list may have changed: the server has learned something.
                 let _ = context.peer().send_tools_list_changed().await;
                 match answer {
                     Ok(answer) => Ok(CallToolResult::text(format!(
@@ -130,7 +130,7 @@ impl server::Handler for Desk {
     }
 }
 
-/// A payload written as JSON; the text above is constant, so that it fits is a matter of reading it.
+/// Reads a payload from JSON. The JSON in this file is constant and matches its type.
 fn read<T: serde::de::DeserializeOwned>(json: Value) -> T {
     serde_json::from_value(json).expect("the JSON in this file fits its type")
 }

@@ -1,8 +1,8 @@
-//! A client in a session whose id is kept by Redis:
+//! A client in a session whose id is in Redis:
 //! `cargo run --example redis_sessions -- redis://127.0.0.1:6379 KEY http://127.0.0.1:8080/mcp`.
 //!
-//! Whoever has begun the session has put its id under the key. The client asks for it before each request, so that it
-//! is in the right session when another one takes its place.
+//! The program that opened the session has stored its id under the key. The client reads the id before each request, so
+//! it is in the right session even if another session has replaced the first.
 
 #![allow(clippy::print_stdout)]
 
@@ -26,11 +26,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let provider = FromRedis::new(redis, key, Duration::from_secs(5))?;
     let options = ClientOptions::default().protocol_version("2025-03-26");
     let transport = HttpClient::new(url)?.options(options).sessions_from(provider);
-    // Nothing is said for this: the session is there already.
+    // This sends nothing: the session exists already.
     let client = McpClient::<Active>::resume(transport, Resumed::unknown());
     let echo = serde_json::from_value(json!({ "name": "echo", "arguments": { "message": "hello again" } }))?;
     println!("echo says: {}", client.call_tool(echo).await?.first_text().unwrap_or("nothing"));
-    // The session stays: it is not ours to end.
+    // The session continues: another program owns it.
     client.close().await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Names a session by what a Redis server keeps under a key.
+//! A session provider that reads the id from a Redis server.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use mcp_runtime::transport::http::SessionProvider;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use redis::{AsyncCommands, Client, RedisError};
 
-/// Asks a Redis server for the id of the session, anew for each request.
+/// Asks a Redis server for the id of the session, for each request.
 pub(crate) struct FromRedis {
-    /// One connection for all requests, made when it is needed and made again when it is lost.
+    /// One connection for all requests. It opens when it is needed and reopens when it is lost.
     connection: ConnectionManager,
     key: String,
 }
@@ -16,15 +16,15 @@ pub(crate) struct FromRedis {
 /// Why there is no id. The caller finds it in `Error::SessionProvider`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoSession {
-    /// The server cannot be reached, does not answer in time, or keeps something else under the key.
+    /// The server cannot be reached, does not answer in time, or has a value of another type under the key.
     #[error("redis has not named the session under `{key}`")]
     Redis {
         /// The key that was asked for.
         key: String,
-        /// What the client of Redis says to it.
+        /// The error of the Redis client.
         source: RedisError,
     },
-    /// The server keeps nothing under the key: there is no session, or no more.
+    /// The server has no value under the key: there is no session, or no longer one.
     #[error("redis keeps no session under `{key}`")]
     Missing {
         /// The key that was asked for.
@@ -33,10 +33,10 @@ pub(crate) enum NoSession {
 }
 
 impl FromRedis {
-    /// Asks the server at an address such as `redis://127.0.0.1:6379`, which may take so long to be connected to, and
-    /// so long to answer. Nothing is connected to before the first request.
+    /// Creates a provider for the server at an address such as `redis://127.0.0.1:6379`, with timeouts for connecting
+    /// and for answers. It connects at the first request.
     pub(crate) fn new(url: &str, key: &str, within: Duration) -> Result<FromRedis, RedisError> {
-        // A request waits for the id, so it is told soon that there is none, and whoever has made it may try again.
+        // A request waits for the id, so a failure must come soon. The caller may try again.
         let config = ConnectionManagerConfig::new()
             .set_number_of_retries(1)
             .set_connection_timeout(Some(within))
@@ -50,7 +50,7 @@ impl SessionProvider for FromRedis {
     type Error = NoSession;
 
     async fn session_id(&self) -> Result<String, NoSession> {
-        // The copy is one more sender on the same connection.
+        // The clone is another sender on the same connection.
         let kept: Result<Option<String>, RedisError> = self.connection.clone().get(&self.key).await;
         match kept {
             Ok(Some(id)) => Ok(id),

@@ -1,8 +1,8 @@
 //! A server for every revision of MCP that has a handshake: `cargo run --example revisions`.
 //!
 //! Without arguments it serves its standard streams, so that any client can start it; `-- serve 127.0.0.1:8080` serves
-//! HTTP. Every tool shows one thing that a server can do: report, log, ask the model, ask the user, be taken back, tell
-//! of a change.
+//! HTTP. Every tool shows one thing that a server can do: send progress, log, ask the model, ask the user, be
+//! cancelled, notify of a change.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::expect_used)]
 
@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// What is out of order is said on the third stream; the session goes on.
+/// Prints reports on the standard error output; the session continues.
 fn options() -> Options {
     Options::new().on_report(|report| eprintln!("{report}"))
 }

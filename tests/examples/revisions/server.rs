@@ -1,4 +1,4 @@
-//! One server for every revision: it is written against the latest, and governed by the one that is agreed on.
+//! One server for every revision: it is written against the latest, and governed by the agreed one.
 
 use mcp_protocols::types::*;
 use mcp_protocols::{REVISIONS, VERSIONS};
@@ -9,9 +9,9 @@ use tokio::sync::watch;
 use latest::server::{self, WatchedNext};
 use latest::{Active, McpError, McpServer, Subscribing, Uninit};
 
-/// The types of the latest revision. A crate of its own takes them from `mcp_protocols`, whose feature `2025-11-25`
-/// has them; this one uses those of an older revision elsewhere, and only one can be called `McpServer` in a message
-/// of the compiler.
+/// The types of the latest revision. A crate of your own takes them from `mcp_protocols`, with its feature
+/// `2025-11-25`. This crate uses the types of an older revision elsewhere, and compiler messages are shorter if there
+/// is only one `McpServer`.
 pub(crate) mod latest {
     mcp_runtime::protocol!("../protocols/mcp-2025-11-25.session");
 }
@@ -21,12 +21,13 @@ pub(crate) async fn serve(transport: impl Transport, options: Options) -> Result
     let session = McpServer::with_options(transport, options.revisions(REVISIONS));
     let serving = tokio::spawn(session.incoming().serve(Desk::default()));
     let session = handshake(session).await;
-    // From here on everything is a handler's; the session lives until the client closes it.
+    // From here on the handlers do everything. The session lives until the client closes it.
     let _ = serving.await;
     session.map(drop)
 }
 
-/// From the first message to `initialized`. The client gets the revision that it asks for, or the latest.
+/// Runs the handshake, from the first message to `initialized`. The client gets the revision that it requests, or the
+/// latest.
 async fn handshake(session: McpServer<Uninit>) -> Result<McpServer<Active>, McpError> {
     let (params, session) = session.recv_initialize().await?;
     let version = answer_version(&VERSIONS, &params.protocol_version);
@@ -38,12 +39,12 @@ async fn handshake(session: McpServer<Uninit>) -> Result<McpServer<Active>, McpE
     session.send_initialize_result(hello).await?.recv_initialized().await
 }
 
-/// What is kept for one session.
+/// The state of one session.
 #[derive(Default)]
 struct Desk {
-    /// How many calls of `hold` the client has taken back.
+    /// The number of calls of `hold` that the client has cancelled.
     taken_back: watch::Sender<usize>,
-    /// The resource that was touched last, anew each time.
+    /// The resource that was touched last; each touch is a change.
     touched: watch::Sender<String>,
 }
 
@@ -52,8 +53,8 @@ const TOOLS: [(&str, &str); 8] = [
     ("count", "Counts to a number, and reports on it"),
     ("ask_model", "Asks the client's model"),
     ("ask_user", "Asks the client's user for a name"),
-    ("hold", "Waits until the call is taken back"),
-    ("taken_back", "Waits until a call was taken back"),
+    ("hold", "Waits until the call is cancelled"),
+    ("taken_back", "Waits until a call has been cancelled"),
     (
         "hang_up",
         "Ends the connection before it has answered, over which the client comes back for the answer",
@@ -84,7 +85,7 @@ impl server::Handler for Desk {
             "ask_user" => ask_user(&context, &text("message")).await,
             "hold" => self.hold(&context).await,
             "taken_back" => {
-                // The sender is in our own hands, so the channel cannot close.
+                // This handler owns the sender, so the channel cannot close.
                 let _ = self.taken_back.subscribe().wait_for(|times| *times > 0).await;
                 Ok("taken back".to_owned())
             }
@@ -98,7 +99,7 @@ impl server::Handler for Desk {
             }
             other => return Err(RpcError::invalid_params(format!("no tool is called `{other}`"))),
         };
-        // What the client cannot do, or did not like, is for its model to read.
+        // A refusal of the client, or a missing capability, becomes a result that the client's model can read.
         Ok(result.map_or_else(|error| CallToolResult::error(error.to_string()), CallToolResult::text))
     }
 
@@ -121,14 +122,14 @@ impl server::Handler for Desk {
         }
     }
 
-    /// A subscription is a session type of its own: it lasts until the client unsubscribes.
+    /// A subscription is a sub-session: it lasts until the client unsubscribes.
     async fn subscribe(
         &self,
         _: server::Context,
         params: Value,
         subscription: server::Subscription<Subscribing>,
     ) {
-        // Its own failures are the session's end, which the session reports.
+        // It fails only if the session ends, which the session reports.
         let _ = self.watch(params, subscription).await;
     }
 
@@ -142,7 +143,7 @@ impl Desk {
         context.send_progress(read(json!({ "progressToken": 0, "progress": 1 }))).await?;
         context.cancelled().await;
         self.taken_back.send_modify(|times| *times += 1);
-        Ok("nobody reads this".to_owned())
+        Ok("the call was cancelled".to_owned())
     }
 
     async fn watch(
@@ -179,8 +180,8 @@ async fn count(context: &server::Context, to: u64) -> Result<String, McpError> {
     }
     let log = json!({ "level": "info", "data": format!("counted {to}") });
     context.peer().send_log_message(read(log)).await?;
-    // Some clients forget the reports on a call when its result is read together with them. One that has answered this
-    // has dealt with them.
+    // Some clients lose the progress of a call when they read it together with the result. A client that has answered
+    // this ping has handled the progress.
     context.peer().ping().await?;
     Ok(format!("counted to {to}"))
 }
@@ -203,7 +204,7 @@ async fn ask_user(context: &server::Context, message: &str) -> Result<String, Mc
     Ok(format!("{}: {}", said(&answer["action"]), said(&answer["content"]["name"])))
 }
 
-/// A payload written as JSON; the text above is constant, so that it fits is a matter of reading it.
+/// Reads a payload from JSON. The JSON in this file is constant and matches its type.
 fn read<T: serde::de::DeserializeOwned>(json: Value) -> T {
     serde_json::from_value(json).expect("the JSON in this file fits its type")
 }

@@ -1,8 +1,8 @@
-//! A client in a session that somebody else has begun: `cargo run --example session_provider`.
+//! A client in a session that another program has opened: `cargo run --example session_provider`.
 //!
-//! The id of the session is read from the environment, from `MCP_SESSION_ID`, and the server's address is the argument.
-//! Without an argument the example starts a server and begins the session that it then continues, as a program beside
-//! it would: `MCP_SESSION_ID=… cargo run --example session_provider -- http://127.0.0.1:8080/mcp`.
+//! The id of the session is in the environment variable `MCP_SESSION_ID`, and the server's address is the argument.
+//! Without an argument the example starts a server, opens a session, and runs itself to continue that session, as
+//! another program would: `MCP_SESSION_ID=… cargo run --example session_provider -- http://127.0.0.1:8080/mcp`.
 
 #[path = "../quickstart/server.rs"]
 #[allow(dead_code, reason = "the quickstart serves its standard streams, too")]
@@ -18,10 +18,10 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::process::Command;
 
-/// Whoever has begun the session has put its id here.
+/// The environment variable with the id of the session.
 const VARIABLE: &str = "MCP_SESSION_ID";
 
-/// Names the session by a variable of the environment. It is read anew for each request.
+/// Reads the id of the session from the environment variable, for each request.
 struct FromEnvironment;
 
 impl SessionProvider for FromEnvironment {
@@ -44,16 +44,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn call(url: &str) -> Result<(), Box<dyn Error>> {
     let options = ClientOptions::default().protocol_version("2025-03-26");
     let transport = HttpClient::new(url)?.options(options).sessions_from(FromEnvironment);
-    // Nothing is said for this: the session is there already.
+    // This sends nothing: the session exists already.
     let client = McpClient::<Active>::resume(transport, Resumed::unknown());
     let echo = serde_json::from_value(json!({ "name": "echo", "arguments": { "message": "hello again" } }))?;
     println!("echo says: {}", client.call_tool(echo).await?.first_text().unwrap_or("nothing"));
-    // The session stays: it is not ours to end.
+    // The session continues: another program owns it.
     client.close().await?;
     Ok(())
 }
 
-/// Begins a session, and has this program run once more to continue it.
+/// Opens a session, and runs this program again to continue it.
 async fn begin() -> Result<(), Box<dyn Error>> {
     let (named, mut names) = tokio::sync::mpsc::unbounded_channel();
     let server = HttpServer::new(ServerOptions::default(), move |transport| {
