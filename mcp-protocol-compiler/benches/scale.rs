@@ -2,8 +2,8 @@
 //!
 //! Each shape is compiled at growing sizes, each in a process of its own: the text parsed, the roles built, related and
 //! closed, and the code generated. The table gives milliseconds of processor time for each stage and the most memory that the process
-//! held. Name shapes behind `--` to run these only, and numbers for sizes of one's own; `compatible` and `twice` relate
-//! the roles so, or put two of the shape side by side; `text` prints the text.
+//! held. Name shapes behind `--` to run these only, and numbers for sizes of one's own; `compatible` relates the
+//! roles so, `written` has the server written out besides, `twice` puts two of the shape side by side; `text` prints the text.
 #![allow(
     clippy::print_stdout,
     clippy::panic,
@@ -41,6 +41,7 @@ fn main() {
     for argument in std::env::args().skip(1) {
         match argument.as_str() {
             "compatible" => asked.variant = Variant::Compatible,
+            "written" => asked.variant = Variant::Written,
             "twice" => asked.variant = Variant::Twice,
             "text" => asked.text = true,
             "--here" => asked.here = true,
@@ -92,6 +93,7 @@ fn apart(shape: &Shape, size: usize, variant: Variant) {
     match variant {
         Variant::Dual => {}
         Variant::Compatible => _ = command.arg("compatible"),
+        Variant::Written => _ = command.arg("written"),
         Variant::Twice => _ = command.arg("twice"),
     }
     match command.status() {

@@ -17,6 +17,7 @@ pub mod format;
 pub mod generate;
 mod hash;
 pub mod lexer;
+mod lists;
 pub mod parser;
 pub mod relation;
 pub mod resolve;

@@ -5,6 +5,10 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+
+use mcp_protocol_compiler::{dual, format};
 
 /// One way to grow.
 #[derive(Clone, Copy)]
@@ -36,6 +40,9 @@ pub(crate) enum Variant {
     Dual,
     /// The same, compared as `compatible`.
     Compatible,
+    /// The same, and the server is written out.
+    #[allow(dead_code, reason = "only the bench has it")]
+    Written,
     /// Two of the shape side by side, under different names.
     Twice,
 }
@@ -87,6 +94,7 @@ impl Shape {
         let part = (self.write)(size);
         let head = match variant {
             Variant::Compatible => "client C compatible\nserver S = dual C\n",
+            Variant::Written => "client C compatible\n",
             Variant::Dual | Variant::Twice => "client C\nserver S = dual C\n",
         };
         match variant {
@@ -102,7 +110,12 @@ impl Shape {
                     Some(at) => part.items.split_at(at),
                     None => (part.items.as_str(), ""),
                 };
-                Some(format!("{head}{items}C = {}\n{others}", part.body))
+                let client = format!("{head}{items}C = {}\n", part.body);
+                let server = match variant {
+                    Variant::Written => written_dual(&format!("{client}{others}"))?,
+                    _ => String::new(),
+                };
+                Some(format!("{client}{server}{others}"))
             }
         }
     }
@@ -112,6 +125,17 @@ impl Part {
     fn named(&self, name: &str) -> Part {
         Part { items: self.items.replace('@', name), body: self.body.replace('@', name), once: self.once }
     }
+}
+
+/// The server that is the dual of the client of a text, written out; nothing if the client is not right.
+fn written_dual(text: &str) -> Option<String> {
+    let files = files(text);
+    let mut read = |path: &Path| {
+        let found = path.to_str().and_then(|path| files.get(path));
+        found.cloned().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    };
+    let answer = dual::dual(Path::new("main.session"), &mut read, Some("C")).ok()?;
+    Some(format::file(&answer.items.ok()?))
 }
 
 /// The files of a text: what stands below a line `-- in NAME:` is the file of that name.

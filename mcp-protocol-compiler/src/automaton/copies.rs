@@ -20,12 +20,12 @@ pub(super) fn no_steps(states: &[RawState], declarations: &Declarations, diagnos
     let mut seen: BTreeSet<Span> = BTreeSet::new();
     for edge in states.iter().flat_map(|place| &place.edges) {
         let Some(message) = declarations.message(edge.message) else { continue };
-        let action = format!("{}{}", sign(edge.direction), message.table.name);
+        let action = || format!("{}{}", sign(edge.direction), message.table.name);
         let (cancels, reports) = (message.table.cancels.is_some(), message.table.reports.is_some());
         if (cancels || reports) && seen.insert(edge.span) {
             diagnostics.push(match cancels {
-                true => exchanges::cancel_is_no_step(edge.span, &action),
-                false => exchanges::report_is_no_step(edge.span, &action),
+                true => exchanges::cancel_is_no_step(edge.span, &action()),
+                false => exchanges::report_is_no_step(edge.span, &action()),
             });
         }
     }

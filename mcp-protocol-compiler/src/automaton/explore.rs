@@ -99,7 +99,7 @@ const MOST_NAMES: usize = 1_000_000;
 
 /// Explores one role from its first node.
 pub(super) fn explore(
-    graph: &Graph,
+    graph: &Graph<'_>,
     start: NodeId,
     resolution: &Resolution,
     diagnostics: &mut Vec<Diagnostic>,
@@ -303,7 +303,14 @@ impl Explorer<'_> {
         }
     }
 
-    fn state(&mut self, key: Key, kind: StateKind, parts: Vec<usize>, from: NodeId, head: &Head) -> usize {
+    fn state(
+        &mut self,
+        key: Key,
+        kind: StateKind,
+        parts: Vec<usize>,
+        from: NodeId,
+        head: &Head<'_>,
+    ) -> usize {
         if let Some(state) = self.keys.get(&key) {
             let state = *state;
             self.also_named(state, from);
@@ -390,8 +397,8 @@ impl Explorer<'_> {
     }
 
     /// The edges of a choice.
-    fn edges(&mut self, choice: &ChoiceHead, key: &Key) -> Vec<RawEdge> {
-        let mut edges: Vec<RawEdge> = Vec::new();
+    fn edges(&mut self, choice: &ChoiceHead<'_>, key: &Key) -> Vec<RawEdge> {
+        let mut edges: Vec<RawEdge> = Vec::with_capacity(choice.actions.len());
         let mut seen: Map<(Direction, MessageIndex), Span> = Map::default();
         for action in &choice.actions {
             let Some(messages) = self.messages(action, key.open) else { continue };
@@ -417,7 +424,7 @@ impl Explorer<'_> {
                     origin: Origin::Written,
                     cancels: None,
                     span: action.span,
-                    level: action.level.clone(),
+                    level: action.level().map(Box::new),
                 });
             }
         }

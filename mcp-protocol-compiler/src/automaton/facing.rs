@@ -84,7 +84,7 @@ pub fn compare(resolution: &Resolution, side: Side) -> Comparison {
 /// What may come first at a node.
 #[derive(Clone, Copy)]
 enum Place<'a> {
-    Action(&'a ActionNode),
+    Action(&'a ActionNode<'a>),
     End,
     Parallel(&'a [NodeId]),
     Copies(NodeId),
@@ -92,8 +92,8 @@ enum Place<'a> {
 
 struct Walk<'a> {
     resolution: &'a Resolution,
-    own: &'a Graph,
-    other: &'a Graph,
+    own: &'a Graph<'a>,
+    other: &'a Graph<'a>,
     /// Pairs of nodes to be compared, and the difference they lie behind.
     waiting: VecDeque<(NodeId, NodeId, Option<usize>)>,
     seen: Set<(NodeId, NodeId)>,
@@ -136,7 +136,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Actions that stand in the same place.
-    fn actions(&mut self, own: &ActionNode, other: &ActionNode, behind: Option<usize>) {
+    fn actions(&mut self, own: &ActionNode<'_>, other: &ActionNode<'_>, behind: Option<usize>) {
         if own.direction == other.direction {
             return self.apart(behind);
         }
@@ -148,7 +148,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The number of a difference, which a loop leads to again.
-    fn difference(&mut self, own: &ActionNode, other: &ActionNode) -> usize {
+    fn difference(&mut self, own: &ActionNode<'_>, other: &ActionNode<'_>) -> usize {
         let differences = &mut self.found.differences;
         *self.numbers.entry((own.span, other.span)).or_insert_with(|| {
             let action = |direction, name: &str| format!("{}{name}", sign(direction));
@@ -270,10 +270,10 @@ impl<'a> Walk<'a> {
 
     /// What may come first at a node, names followed and choices in choices flattened; nothing where that cannot be
     /// read.
-    fn heads(&mut self, graph: &'a Graph, node: NodeId) -> Option<Vec<Place<'a>>> {
+    fn heads(&mut self, graph: &'a Graph<'a>, node: NodeId) -> Option<Vec<Place<'a>>> {
         enum Next<'a> {
             Node(NodeId),
-            Action(&'a ActionNode),
+            Action(&'a ActionNode<'a>),
         }
         let mut heads = Vec::new();
         let mut seen: Set<NodeId> = Set::default();
@@ -295,7 +295,7 @@ impl<'a> Walk<'a> {
                 Node::Reference(to) => stack.push(Next::Node(*to)),
                 Node::End(_) => heads.push(Place::End),
                 Node::Choice { branches, .. } => {
-                    stack.extend(branches.iter().rev().map(|branch| match branch {
+                    stack.extend(graph.branches(branches).iter().rev().map(|branch| match branch {
                         Branch::Action(action) => Next::Action(action),
                         Branch::Other(node, _) => Next::Node(*node),
                     }))

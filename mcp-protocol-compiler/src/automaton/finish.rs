@@ -6,6 +6,7 @@ use super::names::name;
 use super::raw::{Raw, RawEdge, RawState};
 use super::{Automaton, Edge, State, copies, explore, loops, lower, minimise, refuse};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::lists::Lists;
 use crate::resolve::{Definition, Resolution, Role};
 
 /// Builds the automaton of one role; `None` if something is wrong with it.
@@ -151,15 +152,13 @@ fn edges(place: &RawState, index: &dyn Fn(usize) -> StateIndex) -> Vec<Edge> {
 
 /// Which states can come to `End`, or to a bare `End` branch, along their channel.
 fn reaches_end(raw: &Raw) -> Vec<bool> {
-    let mut backwards: Vec<Vec<usize>> = vec![Vec::new(); raw.states.len()];
+    let steps = raw.states.iter().enumerate().flat_map(|(state, place)| {
+        let steps = place.edges.iter().filter(|edge| !edge.spawn).map(|edge| edge.target);
+        steps.chain(place.parts.iter().copied()).map(move |next| (next, state))
+    });
+    let backwards = Lists::grouped(raw.states.len(), steps);
     let mut waiting = Vec::new();
     for (state, place) in raw.states.iter().enumerate() {
-        let steps = place.edges.iter().filter(|edge| !edge.spawn).map(|edge| edge.target);
-        for next in steps.chain(place.parts.iter().copied()) {
-            if let Some(list) = backwards.get_mut(next) {
-                list.push(state);
-            }
-        }
         if place.kind == StateKind::End || place.may_close || place.peer_may_close {
             waiting.push(state);
         }
@@ -170,7 +169,7 @@ fn reaches_end(raw: &Raw) -> Vec<bool> {
             Some(reached) if !*reached => *reached = true,
             _ => continue,
         }
-        waiting.extend(backwards.get(state).into_iter().flatten());
+        waiting.extend(backwards.get(state));
     }
     result
 }

@@ -1,10 +1,11 @@
 //! The graph of session types that lowering makes and exploring walks: places in the text and how they lead on.
 
-use std::rc::Rc;
+use std::ops::Range;
 
 use mcp_protocol_machine::protocol::{Direction, Level};
 
-use crate::ast::{Name, Operator};
+use crate::ast::{self, Name, Operator};
+use crate::resolve;
 use crate::source::Span;
 
 /// Points into [`Graph::nodes`].
@@ -12,8 +13,10 @@ pub(super) type NodeId = usize;
 
 /// All nodes of one role.
 #[derive(Default)]
-pub(super) struct Graph {
+pub(super) struct Graph<'a> {
     nodes: Vec<Node>,
+    /// The branches of all choices, one choice behind the other.
+    branches: Vec<Branch<'a>>,
     /// Which definition a node stands for, as an index into the resolution's definitions, and whether `dual` turned it
     /// round.
     definitions: crate::hash::Map<NodeId, (usize, bool)>,
@@ -34,46 +37,65 @@ pub(super) enum Node {
     /// `End`
     End(Span),
     /// One action or several branches.
-    Choice { branches: Vec<Branch>, operator: Option<Operator>, span: Span },
+    Choice { branches: Branches, operator: Option<Operator>, span: Span },
     /// `(A, B)`
     Parallel(Vec<NodeId>, Span),
     /// `*S`
     Replicated(NodeId, Span),
 }
 
+/// The branches of a choice: [`Graph::branches`] has them.
+pub(super) struct Branches(Range<usize>);
+
 /// One branch of a choice.
-pub(super) enum Branch {
+#[derive(Clone, Copy)]
+pub(super) enum Branch<'a> {
     /// `!M . S`, the message still a name: what `reply` means depends on the way here.
-    Action(ActionNode),
+    Action(ActionNode<'a>),
     /// Something without an action of its own in front: to be flattened into the choice around it.
     Other(NodeId, Span),
 }
 
 /// `!M . S`
-#[derive(Clone)]
-pub(super) struct ActionNode {
+#[derive(Clone, Copy)]
+pub(super) struct ActionNode<'a> {
     pub(super) direction: Direction,
-    pub(super) message: Rc<Name>,
-    pub(super) level: Option<Level>,
+    pub(super) message: &'a Name,
+    /// The level written after it, `[should "L5"]`.
+    written_level: Option<&'a ast::Level>,
     pub(super) span: Span,
     pub(super) next: NodeId,
 }
 
-impl ActionNode {
+impl<'a> ActionNode<'a> {
+    /// An action as it stands in the text, or as it is read from the other side.
+    pub(super) fn new(action: &'a ast::Action, flipped: bool, next: NodeId) -> Self {
+        ActionNode {
+            direction: match action.send != flipped {
+                true => Direction::Send,
+                false => Direction::Receive,
+            },
+            message: &action.message,
+            written_level: action.levels.first(),
+            span: action.span,
+            next,
+        }
+    }
+
+    pub(super) fn level(&self) -> Option<Level> {
+        self.written_level.map(resolve::level)
+    }
+
     /// Where the sign and the name stand, without the levels behind them.
     pub(super) fn head(&self) -> Span {
         Span { end: self.message.span.end.max(self.span.start), ..self.span }
     }
 }
 
-impl Graph {
+impl<'a> Graph<'a> {
     /// The action that stands at a place.
-    pub(super) fn action(&self, span: Span) -> Option<&ActionNode> {
-        let branches = self.nodes.iter().flat_map(|node| match node {
-            Node::Choice { branches, .. } => branches.as_slice(),
-            _ => &[],
-        });
-        let mut actions = branches.filter_map(|branch| match branch {
+    pub(super) fn action(&self, span: Span) -> Option<&ActionNode<'a>> {
+        let mut actions = self.branches.iter().filter_map(|branch| match branch {
             Branch::Action(action) => Some(action),
             Branch::Other(..) => None,
         });
@@ -83,6 +105,23 @@ impl Graph {
     pub(super) fn add(&mut self, node: Node) -> NodeId {
         self.nodes.push(node);
         self.nodes.len() - 1
+    }
+
+    /// Adds a choice.
+    pub(super) fn add_choice(
+        &mut self,
+        branches: impl IntoIterator<Item = Branch<'a>>,
+        operator: Option<Operator>,
+        span: Span,
+    ) -> NodeId {
+        let first = self.branches.len();
+        self.branches.extend(branches);
+        let branches = Branches(first..self.branches.len());
+        self.add(Node::Choice { branches, operator, span })
+    }
+
+    pub(super) fn branches(&self, branches: &Branches) -> &[Branch<'a>] {
+        self.branches.get(branches.0.clone()).unwrap_or_default()
     }
 
     /// Says what a pending node is.
@@ -134,7 +173,7 @@ impl Graph {
     }
 }
 
-impl Graph {
+impl Graph<'_> {
     /// Where a node stands in the text.
     pub(super) fn span(&self, id: NodeId) -> Span {
         match self.get(id) {

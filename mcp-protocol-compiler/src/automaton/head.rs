@@ -14,21 +14,21 @@ use crate::source::Span;
 
 /// What can happen first at a node.
 #[derive(Clone)]
-pub(super) enum Head {
+pub(super) enum Head<'a> {
     /// Something wrong stood here, which has been reported.
     Broken,
     /// Nothing is left.
     End,
     /// One of some actions, or the right to end.
-    Choice(Rc<ChoiceHead>),
+    Choice(Rc<ChoiceHead<'a>>),
     /// Several channels.
     Parallel(Rc<ParallelHead>),
 }
 
 /// A flattened choice.
 #[derive(Default)]
-pub(super) struct ChoiceHead {
-    pub(super) actions: Vec<ActionNode>,
+pub(super) struct ChoiceHead<'a> {
+    pub(super) actions: Vec<ActionNode<'a>>,
     /// The bodies of `*` branches: copies may start as long as the choice stands.
     pub(super) replicated: Vec<(NodeId, Span)>,
     /// A bare `End` under `⊕`.
@@ -49,13 +49,15 @@ pub(super) struct ParallelHead {
 }
 
 pub(super) struct Heads<'a> {
-    pub(super) graph: &'a Graph,
+    pub(super) graph: &'a Graph<'a>,
     resolution: &'a Resolution,
-    memory: Map<NodeId, Head>,
+    memory: Map<NodeId, Head<'a>>,
     /// What each reference that was followed leads to in the end.
     ends: Map<NodeId, NodeId>,
     /// The first definition with `only` on the way of each reference that was followed.
     only: Map<NodeId, Option<usize>>,
+    /// Whether there are definitions with `only` at all.
+    has_only: bool,
     /// How many actions all choices have, each of them flattened.
     actions: usize,
     /// How many choices have been flattened into others.
@@ -67,13 +69,14 @@ pub(super) struct Heads<'a> {
 }
 
 impl<'a> Heads<'a> {
-    pub(super) fn new(graph: &'a Graph, resolution: &'a Resolution) -> Self {
+    pub(super) fn new(graph: &'a Graph<'a>, resolution: &'a Resolution) -> Self {
         Heads {
             graph,
             resolution,
             memory: Map::default(),
             ends: Map::default(),
             only: Map::default(),
+            has_only: resolution.definitions.iter().any(|definition| definition.only.is_some()),
             actions: 0,
             choices: 0,
             channels: 0,
@@ -103,6 +106,9 @@ impl<'a> Heads<'a> {
 
     /// The first definition with `only` on the way from a node to what is no reference.
     pub(super) fn only(&mut self, node: NodeId) -> Option<usize> {
+        if !self.has_only {
+            return None;
+        }
         let mut way = Vec::new();
         let mut at = node;
         let only = loop {
@@ -145,7 +151,7 @@ impl<'a> Heads<'a> {
     }
 
     /// The head of a node that is no reference.
-    pub(super) fn head(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) -> Head {
+    pub(super) fn head(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) -> Head<'a> {
         if let Some(head) = self.memory.get(&node) {
             return head.clone();
         }
@@ -180,7 +186,7 @@ impl<'a> Heads<'a> {
         }
     }
 
-    fn choice(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) -> Head {
+    fn choice(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) -> Head<'a> {
         let mut result = ChoiceHead::default();
         let mut open = Vec::new();
         let mut broken = false;
@@ -190,7 +196,7 @@ impl<'a> Heads<'a> {
         }
         for (operator, span, range, has_end) in &result.levels {
             let actions = result.actions.get(range.clone()).unwrap_or_default();
-            let against = |action: &ActionNode| {
+            let against = |action: &ActionNode<'_>| {
                 (action.direction == mcp_protocol_machine::protocol::Direction::Receive)
                     == (*operator == Operator::Internal)
             };
@@ -210,7 +216,7 @@ impl<'a> Heads<'a> {
     fn flatten(
         &mut self,
         node: NodeId,
-        into: &mut ChoiceHead,
+        into: &mut ChoiceHead<'a>,
         open: &mut Vec<NodeId>,
         broken: &mut bool,
         diagnostics: &mut Vec<Diagnostic>,
@@ -223,11 +229,13 @@ impl<'a> Heads<'a> {
             into.levels.push((operator, *span, first..first, false));
             into.levels.len() - 1
         });
+        let branches = graph.branches(branches);
+        into.actions.reserve_exact(branches.len().min(MOST_ACTIONS));
         for branch in branches {
             let (named, inner, at) = match branch {
                 Branch::Action(action) if self.actions < MOST_ACTIONS => {
                     self.actions += 1;
-                    into.actions.push(action.clone());
+                    into.actions.push(*action);
                     continue;
                 }
                 Branch::Action(action) => {
@@ -301,7 +309,7 @@ impl<'a> Heads<'a> {
         }
     }
 
-    fn parallel(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) -> Head {
+    fn parallel(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) -> Head<'a> {
         let mut result = ParallelHead::default();
         let mut waiting = vec![node];
         let first = node;

@@ -13,11 +13,15 @@ use crate::source::Span;
 
 /// Reports every loop across `( , )` or `*`; `true` if there is none.
 pub(super) fn stay_in_their_channel(
-    graph: &Graph,
+    graph: &Graph<'_>,
     resolution: &Resolution,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> bool {
-    let components = components(graph.len(), |node| successors(graph.get(node)));
+    let channels = |node| matches!(graph.get(node), Node::Parallel(..) | Node::Replicated(..));
+    if !(0..graph.len()).any(channels) {
+        return true;
+    }
+    let components = components(graph.len(), |node| successors(graph, node));
     let mut fine = true;
     for node in 0..graph.len() {
         let (parts, barrier, span): (&[NodeId], Barrier, Span) = match graph.get(node) {
@@ -40,11 +44,12 @@ pub(super) fn stay_in_their_channel(
     fine
 }
 
-fn successors(node: &Node) -> Vec<NodeId> {
-    match node {
+fn successors(graph: &Graph<'_>, node: NodeId) -> Vec<NodeId> {
+    match graph.get(node) {
         Node::Pending | Node::Broken | Node::End(_) => Vec::new(),
         Node::Reference(next) => vec![*next],
-        Node::Choice { branches, .. } => branches
+        Node::Choice { branches, .. } => graph
+            .branches(branches)
             .iter()
             .map(|branch| match branch {
                 Branch::Action(action) => action.next,

@@ -4,16 +4,15 @@
 //! `( , )` and `*`, and two operators at one level; what a message name means is left to exploring.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::rc::Rc;
 
-use mcp_protocol_machine::protocol::{Direction, Side};
+use mcp_protocol_machine::protocol::Side;
 
 use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use crate::ast::{Choice, Name, Operator, Sequence, Tail};
 use crate::checks::{choices, declarations, recursion};
 use crate::diagnostic::findings::LIMIT;
 use crate::diagnostic::{Diagnostic, Edit};
-use crate::resolve::{Resolution, level};
+use crate::resolve::Resolution;
 use crate::source::Span;
 
 /// From which side's point of view a piece of text is read.
@@ -43,10 +42,10 @@ struct Barrier<'a> {
     chooser: Option<Operator>,
 }
 
-pub(super) struct Lowering<'a> {
+pub(super) struct Lowering<'a, 'd> {
     resolution: &'a Resolution,
-    pub(super) graph: Graph,
-    diagnostics: &'a mut Vec<Diagnostic>,
+    pub(super) graph: Graph<'a>,
+    diagnostics: &'d mut Vec<Diagnostic>,
     definitions: HashMap<(usize, View), NodeId>,
     /// Definitions that are used and not yet lowered; a queue, so that a long chain of them is no deep recursion.
     waiting: VecDeque<(usize, View, NodeId)>,
@@ -57,12 +56,12 @@ pub(super) struct Lowering<'a> {
 }
 
 /// Lowers one role; gives the graph and where it starts.
-pub(super) fn lower(
-    resolution: &Resolution,
+pub(super) fn lower<'a>(
+    resolution: &'a Resolution,
     role: &Name,
     side: Side,
     diagnostics: &mut Vec<Diagnostic>,
-) -> (Graph, NodeId) {
+) -> (Graph<'a>, NodeId) {
     let mut lowering = Lowering::new(resolution, diagnostics);
     let start = lowering.named(role, View { side, flipped: false }, false);
     lowering.run();
@@ -104,8 +103,8 @@ pub fn check_definitions(resolution: &Resolution, diagnostics: &mut Vec<Diagnost
     }
 }
 
-impl<'a> Lowering<'a> {
-    fn new(resolution: &'a Resolution, diagnostics: &'a mut Vec<Diagnostic>) -> Self {
+impl<'a, 'd> Lowering<'a, 'd> {
+    fn new(resolution: &'a Resolution, diagnostics: &'d mut Vec<Diagnostic>) -> Self {
         Lowering {
             resolution,
             graph: Graph::default(),
@@ -172,7 +171,7 @@ impl<'a> Lowering<'a> {
         {
             self.diagnostics.push(choices::two_operators(*first, other.1));
         }
-        let mut branches: Vec<Branch> =
+        let branches: Vec<Branch<'a>> =
             choice.branches.iter().map(|branch| self.sequence(branch, view, scope)).collect();
         if branches.len() == 1
             && let Some(Branch::Other(node, _)) = branches.first()
@@ -183,11 +182,10 @@ impl<'a> Lowering<'a> {
             (Operator::Internal, false) | (Operator::External, true) => Operator::Internal,
             (Operator::Internal, true) | (Operator::External, false) => Operator::External,
         });
-        branches.shrink_to_fit();
-        self.graph.add(Node::Choice { branches, operator, span: choice.span })
+        self.graph.add_choice(branches, operator, choice.span)
     }
 
-    fn sequence(&mut self, sequence: &'a Sequence, view: View, scope: &mut Vec<Scope<'a>>) -> Branch {
+    fn sequence(&mut self, sequence: &'a Sequence, view: View, scope: &mut Vec<Scope<'a>>) -> Branch<'a> {
         for action in &sequence.actions {
             self.message(&action.message);
         }
@@ -195,21 +193,11 @@ impl<'a> Lowering<'a> {
         let Some((first, rest)) = sequence.actions.split_first() else {
             return Branch::Other(next, sequence.span);
         };
-        let action = |action: &crate::ast::Action, next| ActionNode {
-            direction: match action.send != view.flipped {
-                true => Direction::Send,
-                false => Direction::Receive,
-            },
-            message: Rc::new(action.message.clone()),
-            level: action.levels.first().map(level),
-            span: action.span,
-            next,
-        };
+        let action = |action, next| Branch::Action(ActionNode::new(action, view.flipped, next));
         for step in rest.iter().rev() {
-            let branches = vec![Branch::Action(action(step, next))];
-            next = self.graph.add(Node::Choice { branches, operator: None, span: step.span });
+            next = self.graph.add_choice([action(step, next)], None, step.span);
         }
-        Branch::Action(action(first, next))
+        action(first, next)
     }
 
     /// Reports a message that nothing declares. What lies behind it is not explored, and would be found out only when

@@ -10,8 +10,12 @@
 
 use mcp_protocol_machine::protocol::{Direction, Level, MessageIndex, Only, Origin, StateKind};
 
+use self::partition::Partition;
 use super::raw::{Raw, RawState};
 use crate::hash::{Map, Set};
+use crate::lists::Lists;
+
+mod partition;
 
 /// What an edge looks like from outside, whatever it leads to. No state has two edges that look alike.
 type Label = (Direction, MessageIndex, bool, Option<MessageIndex>, Option<(bool, String)>);
@@ -90,12 +94,13 @@ pub(super) fn classes(states: &[RawState]) -> Vec<usize> {
         let next = labels.len();
         *labels.entry(label).or_insert(next)
     };
-    // Who leads to a state, and by which label.
-    let mut incoming: Vec<Vec<(usize, usize)>> = vec![Vec::new(); states.len()];
+    // Where each edge leads, its label, and the state that has it.
+    let mut edges: Vec<(usize, (usize, usize))> = Vec::with_capacity(states.len());
     let mut looks: Map<Look, usize> = Map::default();
-    let mut partition = Partition::default();
+    let mut blocks: Vec<usize> = Vec::with_capacity(states.len());
+    let mut own = Vec::new();
     for (state, place) in states.iter().enumerate() {
-        let mut own = Vec::with_capacity(place.edges.len() + place.parts.len());
+        own.clear();
         for edge in &place.edges {
             let level = edge.level.as_ref().map(|level| {
                 (
@@ -108,11 +113,7 @@ pub(super) fn classes(states: &[RawState]) -> Vec<usize> {
         }
         own.sort_unstable();
         own.dedup();
-        for (label, target) in &own {
-            if let Some(list) = incoming.get_mut(*target) {
-                list.push((*label, state));
-            }
-        }
+        edges.extend(own.iter().map(|(label, target)| (*target, (*label, state))));
         let look = Look {
             kind: place.kind,
             may_close: place.may_close,
@@ -125,35 +126,37 @@ pub(super) fn classes(states: &[RawState]) -> Vec<usize> {
             labels: own.iter().map(|(label, _)| *label).collect(),
         };
         let next = looks.len();
-        let block = *looks.entry(look).or_insert(next);
-        partition.put(state, block);
+        blocks.push(*looks.entry(look).or_insert(next));
     }
+    // Who leads to a state, and by which label.
+    let incoming = Lists::grouped(states.len(), edges.iter().copied());
+    let mut partition = Partition::new(&blocks, looks.len());
     let mut forks = Forks::new(states);
-    let mut waiting: Vec<usize> = (0..partition.blocks.len()).collect();
-    let mut queued: Vec<bool> = vec![true; partition.blocks.len()];
+    let mut waiting: Vec<usize> = (0..partition.len()).collect();
+    let mut queued: Vec<bool> = vec![true; partition.len()];
+    let mut by_label: Vec<(usize, usize)> = Vec::new();
+    let mut parted = Vec::new();
     loop {
-        let mut parted = Vec::new();
         if let Some(splitter) = waiting.pop() {
             if let Some(queued) = queued.get_mut(splitter) {
                 *queued = false;
             }
-            let members = partition.blocks.get(splitter).cloned().unwrap_or_default();
-            let mut by_label: Vec<(usize, usize)> =
-                members.iter().filter_map(|member| incoming.get(*member)).flatten().copied().collect();
+            by_label.clear();
+            by_label.extend(partition.members(splitter).iter().flat_map(|member| incoming.get(*member)));
             by_label.sort_unstable();
             by_label.dedup();
             for group in by_label.chunk_by(|left, right| left.0 == right.0) {
-                parted.extend(partition.split(group.iter().map(|(_, state)| *state)));
+                partition.split(group.iter().map(|(_, state)| *state), &mut parted);
             }
         } else if !forks.changed.is_empty() {
-            parted = forks.split(states, &mut partition);
+            forks.split(states, &mut partition, &mut parted);
         } else {
             return partition.numbered_by_first();
         }
-        for (old, new) in parted {
-            forks.renamed(partition.blocks.get(new).map_or(&[], Vec::as_slice));
-            queued.resize(partition.blocks.len(), false);
-            let size = |block: usize| partition.blocks.get(block).map_or(0, Vec::len);
+        for (old, new) in parted.drain(..) {
+            forks.renamed(partition.members(new));
+            queued.resize(partition.len(), false);
+            let size = |block: usize| partition.members(block).len();
             let is_queued = queued.get(old).copied().unwrap_or_default();
             let next = if is_queued || size(new) <= size(old) { new } else { old };
             if let Some(queued) = queued.get_mut(next) {
@@ -191,11 +194,11 @@ impl Forks {
 
     /// Parts the blocks of the forks that have changed. What has not changed has no part in a new block, so the two
     /// differ in any case.
-    fn split(&mut self, states: &[RawState], partition: &mut Partition) -> Vec<(usize, usize)> {
+    fn split(&mut self, states: &[RawState], partition: &mut Partition, parted: &mut Vec<(usize, usize)>) {
         let mut changed = std::mem::take(&mut self.changed);
         changed.sort_unstable();
         changed.dedup();
-        let block = |state: &usize| partition.places.get(*state).map(|(block, _)| *block);
+        let block = |state: &usize| partition.block(*state);
         let parts = |fork: usize| -> Vec<usize> {
             let parts = states.get(fork).map_or(&[][..], |place| &place.parts);
             let mut blocks: Vec<usize> = parts.iter().filter_map(block).collect();
@@ -205,72 +208,9 @@ impl Forks {
         };
         let mut signed: Vec<_> = changed.into_iter().map(|fork| (block(&fork), parts(fork), fork)).collect();
         signed.sort_unstable();
-        let alike = signed.chunk_by(|one, other| (one.0, &one.1) == (other.0, &other.1));
-        alike.flat_map(|group| partition.split(group.iter().map(|(.., fork)| *fork))).collect()
-    }
-}
-
-#[derive(Default)]
-struct Partition {
-    blocks: Vec<Vec<usize>>,
-    /// The block of each state and its place in it.
-    places: Vec<(usize, usize)>,
-}
-
-impl Partition {
-    /// States are put in order.
-    fn put(&mut self, state: usize, block: usize) {
-        if self.blocks.len() <= block {
-            self.blocks.resize(block + 1, Vec::new());
+        for group in signed.chunk_by(|one, other| (one.0, &one.1) == (other.0, &other.1)) {
+            partition.split(group.iter().map(|(.., fork)| *fork), parted);
         }
-        if let Some(members) = self.blocks.get_mut(block) {
-            self.places.push((block, members.len()));
-            debug_assert_eq!(self.places.len(), state + 1);
-            members.push(state);
-        }
-    }
-
-    /// Parts every block in those that are named and those that are not; gives the old and the new number of each
-    /// block that was parted. The work is that of the states named.
-    fn split(&mut self, named: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {
-        let mut touched: Vec<(usize, usize)> =
-            named.filter_map(|state| self.places.get(state).map(|(block, _)| (*block, state))).collect();
-        touched.sort_unstable();
-        let mut parted = Vec::new();
-        for group in touched.chunk_by(|left, right| left.0 == right.0) {
-            let Some((block, _)) = group.first().copied() else { continue };
-            if self.blocks.get(block).is_none_or(|members| members.len() == group.len()) {
-                continue;
-            }
-            let new = self.blocks.len();
-            for (index, (_, state)) in group.iter().enumerate() {
-                let Some((_, at)) = self.places.get(*state).copied() else { continue };
-                let Some(members) = self.blocks.get_mut(block) else { continue };
-                members.swap_remove(at);
-                if let Some(moved) = members.get(at).copied()
-                    && let Some(place) = self.places.get_mut(moved)
-                {
-                    place.1 = at;
-                }
-                if let Some(place) = self.places.get_mut(*state) {
-                    *place = (new, index);
-                }
-            }
-            self.blocks.push(group.iter().map(|(_, state)| *state).collect());
-            parted.push((block, new));
-        }
-        parted
-    }
-
-    fn numbered_by_first(&self) -> Vec<usize> {
-        let mut numbers: Map<usize, usize> = Map::default();
-        self.places
-            .iter()
-            .map(|(block, _)| {
-                let next = numbers.len();
-                *numbers.entry(*block).or_insert(next)
-            })
-            .collect()
     }
 }
 
@@ -352,7 +292,7 @@ mod tests {
                 },
                 cancels: None,
                 span: Span::default(),
-                level: (aspects.contains(&9) && random.below(3) == 0).then(|| level(random)),
+                level: (aspects.contains(&9) && random.below(3) == 0).then(|| Box::new(level(random))),
             });
         }
         edges

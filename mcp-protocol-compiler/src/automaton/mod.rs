@@ -129,5 +129,5 @@ pub struct Edge {
     /// The action in the text; for an implied edge the action it comes from.
     pub span: Span,
     /// The level written after the action, for what is accepted but reported.
-    pub level: Option<Level>,
+    pub level: Option<Box<Level>>,
 }

@@ -23,14 +23,14 @@ pub(super) struct Names {
 pub(super) fn name(raw: &Raw, resolution: &Resolution) -> Vec<Names> {
     let mut taken = Taken::default();
     let mut taken_in_bodies = Taken::default();
-    let mut before: Vec<Option<String>> = vec![None; raw.states.len()];
+    let mut before: Vec<Option<&str>> = vec![None; raw.states.len()];
     for place in &raw.states {
         for edge in &place.edges {
             if let Some(slot) = before.get_mut(edge.target)
                 && slot.is_none()
                 && edge.origin == Origin::Written
             {
-                *slot = Some(resolution.declarations.message_name(edge.message).to_owned());
+                *slot = Some(resolution.declarations.message_name(edge.message));
             }
         }
     }
@@ -55,7 +55,7 @@ pub(super) fn name(raw: &Raw, resolution: &Resolution) -> Vec<Names> {
             Some(name) => taken.numbered(name),
             None => {
                 let hidden = place.body.is_some() && !seen.get(state).copied().unwrap_or_default();
-                let previous = before.get(state).and_then(Option::as_deref);
+                let previous = before.get(state).copied().flatten();
                 let made = made_up(place, previous, resolution);
                 if hidden { &mut taken_in_bodies } else { &mut taken }.numbered(&made)
             }
@@ -94,11 +94,11 @@ fn made_up(place: &RawState, before: Option<&str>, resolution: &Resolution) -> S
             .iter()
             .filter(move |edge| !edge.spawn && edge.origin == Origin::Written && edge.direction == direction)
             .map(|edge| resolution.declarations.message_name(edge.message))
-            .collect::<Vec<_>>()
     };
-    match (written(Direction::Receive).as_slice(), written(Direction::Send).as_slice(), before) {
-        ([only], [], _) => format!("Awaiting{only}"),
-        ([], [only], _) => format!("Before{only}"),
+    let (mut received, mut sent) = (written(Direction::Receive), written(Direction::Send));
+    match ((received.next(), received.next()), (sent.next(), sent.next()), before) {
+        ((Some(only), None), (None, _), _) => format!("Awaiting{only}"),
+        ((None, _), (Some(only), None), _) => format!("Before{only}"),
         (_, _, Some(before)) => format!("After{before}"),
         _ if place.kind == StateKind::End => "End".to_owned(),
         _ => "Start".to_owned(),
@@ -115,16 +115,22 @@ struct Taken {
 impl Taken {
     /// The name itself if it is free, else with the first number that makes it so.
     fn numbered(&mut self, name: &str) -> String {
-        if self.names.insert(name.to_owned()) {
+        if !self.names.contains(name) {
+            self.names.insert(name.to_owned());
             return name.to_owned();
         }
-        let number = self.numbers.entry(name.to_owned()).or_insert(1);
-        loop {
-            *number += 1;
+        let mut number = self.numbers.get(name).copied().unwrap_or(1);
+        let free = loop {
+            number += 1;
             let candidate = format!("{name}{number}");
             if self.names.insert(candidate.clone()) {
-                return candidate;
+                break candidate;
             }
+        };
+        match self.numbers.get_mut(name) {
+            Some(known) => *known = number,
+            None => _ = self.numbers.insert(name.to_owned(), number),
         }
+        free
     }
 }

@@ -54,7 +54,7 @@ impl OpenSets {
 
     /// Whether there is more than one request in a set.
     pub(super) fn asked_twice(&self, set: OpenSet) -> bool {
-        self.sets.members(set).nth(1).is_some()
+        self.sets.has_several(set)
     }
 
     /// The requests of a set, those that were sent first.

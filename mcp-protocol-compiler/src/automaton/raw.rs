@@ -102,7 +102,7 @@ pub(super) struct RawEdge {
     /// The request that a cancel edge withdraws.
     pub(super) cancels: Option<MessageIndex>,
     pub(super) span: Span,
-    pub(super) level: Option<Level>,
+    pub(super) level: Option<Box<Level>>,
 }
 
 /// A request that waits for its reply, and who sent it.

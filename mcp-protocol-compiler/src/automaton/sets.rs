@@ -173,6 +173,11 @@ impl NumberSets {
         }
     }
 
+    /// Whether a set has more than one member.
+    pub(super) fn has_several(&self, set: NumberSet) -> bool {
+        matches!(self.node(set), Node::Two { .. })
+    }
+
     /// The members of a set, in order.
     pub(super) fn members(&self, set: NumberSet) -> impl Iterator<Item = u32> + '_ {
         let mut waiting = vec![set];

@@ -14,8 +14,8 @@ use mcp_protocol_machine::protocol::{self as machine, MessageIndex};
 use crate::Compiled;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::generate::names::{
-    CONTEXT_METHODS, HANDLE_METHODS, MODULE_ITEMS, PRELUDE, ROLE_ITEMS, SESSION_METHODS, constant, snake,
-    try_ident,
+    CONTEXT_METHODS, HANDLE_METHODS, MODULE_ITEMS, PRELUDE, ROLE_ITEMS, SESSION_METHODS, constant, is_ident,
+    snake,
 };
 use crate::generate::plan::{
     Method, Plan, Replicated, Role, What, answers_name, indices, notify_name, open_names, pages_name,
@@ -72,7 +72,7 @@ impl<'a> Clashes<'a> {
         let roles = plan.roles.iter().map(|role| (role.automaton.name.as_str(), role.automaton.span));
         let mut wrong: Vec<(&str, Span)> = Vec::new();
         for (name, span) in messages.chain(markers).chain(roles) {
-            if try_ident(name).is_none() && !wrong.iter().any(|(_, other)| *other == span) {
+            if !is_ident(name) && !wrong.iter().any(|(_, other)| *other == span) {
                 wrong.push((name, span));
             }
         }

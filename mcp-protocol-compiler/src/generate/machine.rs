@@ -48,7 +48,7 @@ fn role(automaton: &Automaton) -> Role {
             .edges
             .iter()
             .filter_map(|edge| {
-                let level = edge.level.clone()?;
+                let level = edge.level.as_deref()?.clone();
                 Some(Advice { direction: edge.direction, message: edge.message, level })
             })
             .collect();

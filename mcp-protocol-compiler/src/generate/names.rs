@@ -48,22 +48,23 @@ pub(crate) const PRELUDE: [&str; 17] = [
 
 /// `ToolsListChanged` as `tools_list_changed`, `HTTPPing` as `http_ping`.
 pub fn snake(name: &str) -> String {
-    let letters: Vec<char> = name.chars().collect();
-    let mut out = String::new();
-    for (index, letter) in letters.iter().enumerate() {
-        let before = index.checked_sub(1).and_then(|index| letters.get(index));
-        let after = letters.get(index + 1);
+    let mut out = String::with_capacity(name.len() + 4);
+    let mut letters = name.chars().peekable();
+    let mut before: Option<char> = None;
+    while let Some(letter) = letters.next() {
+        let after = letters.peek();
         let starts_word = letter.is_uppercase()
             && before.is_some_and(|before| {
                 // A capital after a small letter starts a word, and so does the last of a run of capitals that a
                 // small letter follows: `HTTPPing` is `HTTP` and `Ping`.
                 let ends_run = before.is_uppercase() && after.is_some_and(|after| after.is_lowercase());
-                *before != '_' && (!before.is_uppercase() || ends_run)
+                before != '_' && (!before.is_uppercase() || ends_run)
             });
         if starts_word {
             out.push('_');
         }
         out.extend(letter.to_lowercase());
+        before = Some(letter);
     }
     out
 }
@@ -82,6 +83,11 @@ pub(crate) fn ident(name: &str) -> Ident {
     let spelled: String =
         name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect();
     Ident::new(&format!("_{spelled}"), Span::call_site())
+}
+
+/// Whether the name can be an identifier.
+pub(crate) fn is_ident(name: &str) -> bool {
+    is_plain(name) || try_ident(name).is_some()
 }
 
 /// The name as an identifier, if it can be one.

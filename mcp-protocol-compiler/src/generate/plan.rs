@@ -220,7 +220,11 @@ impl<'a> Plan<'a> {
                 let known = *numbers.entry(state.name.as_str()).or_insert(next);
                 match markers.get_mut(known) {
                     Some(marker) => marker.places.push(place),
-                    None => markers.push(Marker { name: &state.name, places: vec![place] }),
+                    None => {
+                        let mut places = Vec::with_capacity(automata.len());
+                        places.push(place);
+                        markers.push(Marker { name: &state.name, places });
+                    }
                 }
             }
         }

@@ -222,11 +222,12 @@ impl Parser<'_> {
 
     /// What stands behind an action: whether the sequence goes on.
     fn continuation(&mut self, action: &Action) -> bool {
+        let dot = self.eat(Kind::Dot).is_some();
+        if dot && !self.at_end_of_term() {
+            return true;
+        }
         let shown = format!("{}{}", if action.send { '!' } else { '?' }, shorten(&action.message.text));
-        if self.eat(Kind::Dot).is_some() {
-            if !self.at_end_of_term() {
-                return true;
-            }
+        if dot {
             let finding = Diagnostic::error(
                 MISSING_CONTINUATION,
                 self.previous(),

@@ -14,7 +14,7 @@
 //! what is late for it. What is already there under that name is left alone; if it does not fit, [`super::races`] says
 //! so.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use mcp_protocol_machine::protocol::{Action, MessageIndex, Origin, Side, StateIndex};
@@ -160,7 +160,7 @@ struct Planner<'w, 'a, 'b> {
     walk: &'w Walk<'a, 'b>,
     planned: Planned,
     /// The pairs in which a state takes part, to be looked at again when it gets an edge.
-    at: HashMap<(Side, StateIndex), Vec<PairIndex>>,
+    at: Map<(Side, StateIndex), Vec<PairIndex>>,
     places: Map<PairIndex, Place>,
     waiting: Vec<PairIndex>,
     /// How often a loop was carried over a message that crosses it.
@@ -171,7 +171,7 @@ struct Planner<'w, 'a, 'b> {
 const MOST_LATE: usize = 1_500_000;
 
 fn plan<'w, 'a, 'b>(walk: &'w Walk<'a, 'b>) -> Planner<'w, 'a, 'b> {
-    let mut at: HashMap<(Side, StateIndex), Vec<PairIndex>> = HashMap::new();
+    let mut at: Map<(Side, StateIndex), Vec<PairIndex>> = Map::default();
     let mut waiting: Vec<PairIndex> = walk.all().filter(|&index| !walk.is_split(index)).collect();
     for &index in &waiting {
         let Some(pair) = walk.pair(index) else { continue };

@@ -4,12 +4,15 @@
 //! directly. Refuses to know of a second role.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Deref;
 use std::rc::Rc;
 
 use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex, Origin, Side, StateIndex, StateKind};
 
 use crate::automaton::{Automaton, Edge, State};
+use crate::hash::Map;
+use crate::lists::Lists;
 use crate::source::Span;
 
 /// A message and who sends it: the same value for the edge `!M` of one role and `?M` of the other.
@@ -68,7 +71,37 @@ impl Move {
 }
 
 /// The current location of every linear channel, sorted: two that list the same locations are the same.
-pub(super) type Locations = Rc<[StateIndex]>;
+///
+/// A single one, which most configurations have, takes no allocation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Locations(Channels);
+
+/// The locations of one channel, or of any other number of them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Channels {
+    One(StateIndex),
+    Others(Rc<[StateIndex]>),
+}
+
+impl From<Vec<StateIndex>> for Locations {
+    fn from(locations: Vec<StateIndex>) -> Self {
+        Locations(match locations.as_slice() {
+            [only] => Channels::One(*only),
+            _ => Channels::Others(locations.into()),
+        })
+    }
+}
+
+impl Deref for Locations {
+    type Target = [StateIndex];
+
+    fn deref(&self) -> &[StateIndex] {
+        match &self.0 {
+            Channels::One(only) => std::slice::from_ref(only),
+            Channels::Others(others) => others,
+        }
+    }
+}
 
 /// What can still happen along the channel that starts at some location.
 #[derive(Debug, Default)]
@@ -125,8 +158,8 @@ impl Reach {
 /// A role, prepared.
 pub(super) struct Machine<'a> {
     automaton: &'a Automaton,
-    arrows: Vec<Vec<Arrow>>,
-    reach: RefCell<HashMap<StateIndex, Rc<Reach>>>,
+    arrows: Lists<Arrow>,
+    reach: RefCell<Map<StateIndex, Rc<Reach>>>,
 }
 
 /// A state's place in a list.
@@ -153,7 +186,7 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn arrows(&self, index: StateIndex) -> &[Arrow] {
-        self.arrows.get(position(index)).map_or(&[], Vec::as_slice)
+        self.arrows.get(position(index))
     }
 
     /// The arrow of an event at one location.
@@ -175,7 +208,7 @@ impl<'a> Machine<'a> {
     /// Whether no configuration has messages of both senders, so that none cross: there is one channel, and each of its
     /// states belongs to one sender.
     pub(super) fn is_half_duplex(&self) -> bool {
-        let one_sender = |arrows: &Vec<Arrow>| {
+        let one_sender = |arrows: &[Arrow]| {
             arrows.iter().zip(arrows.iter().skip(1)).all(|(one, next)| one.event.sender == next.event.sender)
         };
         self.automaton.states.iter().all(|state| state.kind != StateKind::Fork)
@@ -249,7 +282,7 @@ impl<'a> Machine<'a> {
 
     fn arrive(&self, rest: &[StateIndex], target: StateIndex) -> Locations {
         if rest.is_empty() && !self.forks(target) {
-            return Rc::from([target]);
+            return Locations(Channels::One(target));
         }
         let mut locations = rest.to_vec();
         locations.extend(self.expand(target));

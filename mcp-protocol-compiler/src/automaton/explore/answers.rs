@@ -15,6 +15,9 @@ use crate::diagnostic::findings::LIMIT;
 impl Explorer<'_> {
     /// Every open request must have a reply ahead, on every way.
     pub(super) fn unanswered(&mut self) {
+        if self.open.iter().all(|open| open.is_empty()) {
+            return;
+        }
         let ahead = self.answers_ahead();
         let replied = ahead.iter().fold(OpenSet::EMPTY, |all, set| self.open_sets.union(all, *set));
         let mut reported = OpenSet::EMPTY;

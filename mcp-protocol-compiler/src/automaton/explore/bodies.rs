@@ -93,7 +93,7 @@ impl Explorer<'_> {
                     origin: Origin::Written,
                     cancels: None,
                     span: action.span,
-                    level: action.level.clone(),
+                    level: action.level().map(Box::new),
                 });
             }
         }

@@ -17,7 +17,7 @@ const SHOWN: usize = 8;
 
 impl Explorer<'_> {
     /// What the name in an action stands for here.
-    pub(super) fn messages(&mut self, action: &ActionNode, open: OpenSet) -> Option<Vec<MessageIndex>> {
+    pub(super) fn messages(&mut self, action: &ActionNode<'_>, open: OpenSet) -> Option<Vec<MessageIndex>> {
         let declarations = &self.resolution.declarations;
         let asker = action.direction.flip();
         let sign = sign(action.direction);
@@ -55,7 +55,7 @@ impl Explorer<'_> {
         }
         match self.resolution.names.get(&action.message.text) {
             None => {
-                self.diagnostics.push(declarations::undefined_message(&action.message, self.resolution));
+                self.diagnostics.push(declarations::undefined_message(action.message, self.resolution));
                 None
             }
             Some(Meaning::Message(NO_MESSAGE)) => None,
@@ -91,7 +91,7 @@ impl Explorer<'_> {
     /// Which requests are open after a message.
     pub(super) fn after(
         &mut self,
-        action: &ActionNode,
+        action: &ActionNode<'_>,
         message: MessageIndex,
         open: OpenSet,
     ) -> Option<OpenSet> {
@@ -147,7 +147,7 @@ impl Explorer<'_> {
     }
 
     /// The reply that an action could be instead: that of the one request which is open in its direction.
-    fn fits(&self, action: &ActionNode, open: OpenSet) -> Option<replies::Fits> {
+    fn fits(&self, action: &ActionNode<'_>, open: OpenSet) -> Option<replies::Fits> {
         let asker = action.direction.flip();
         let mut asked = self.open_sets.asked(open, asker);
         let (Some(request), None) = (asked.next(), asked.next()) else { return None };
@@ -159,7 +159,7 @@ impl Explorer<'_> {
     }
 
     /// Whether an action names a reply or a refusal.
-    pub(super) fn starts_with_reply(&self, action: &ActionNode) -> bool {
+    pub(super) fn starts_with_reply(&self, action: &ActionNode<'_>) -> bool {
         let kind = match self.resolution.names.get(&action.message.text) {
             Some(Meaning::Message(message)) => Some(*message),
             Some(Meaning::Group(members)) => members.first().copied(),
@@ -175,7 +175,7 @@ impl Explorer<'_> {
     }
 
     /// The request that an action's reply answers, as it is written: `!M`.
-    pub(super) fn request_of(&self, action: &ActionNode) -> Option<String> {
+    pub(super) fn request_of(&self, action: &ActionNode<'_>) -> Option<String> {
         let Some(Meaning::Message(reply)) = self.resolution.names.get(&action.message.text) else {
             return None;
         };

@@ -35,7 +35,12 @@ impl Explorer<'_> {
     }
 
     /// What is wrong with a definition's `only` at a place.
-    pub(super) fn no_place_for_only(&self, definition: usize, head: &Head, body: bool) -> Option<Diagnostic> {
+    pub(super) fn no_place_for_only(
+        &self,
+        definition: usize,
+        head: &Head<'_>,
+        body: bool,
+    ) -> Option<Diagnostic> {
         let definition = self.resolution.definitions.get(definition)?;
         let (name, span) = (&definition.name.text, definition.only?);
         match head {

@@ -18,7 +18,7 @@ pub(super) struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     pub(super) fn methods(&self, index: StateIndex, state: &'a State) -> Vec<Method> {
-        let mut methods = Vec::new();
+        let mut methods = Vec::with_capacity(state.edges.len());
         if state.kind == StateKind::Fork {
             let what = What::Split { parts: state.parts.clone() };
             methods.push(Method { name: "split".into(), what, span: state.span });
