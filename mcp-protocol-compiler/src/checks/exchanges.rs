@@ -3,7 +3,7 @@
 //! In: where such a message is written as an action. Out: a finding that says what to write instead. Refuses nothing
 //! else.
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Change, Code, Diagnostic};
 use crate::source::Span;
 
 /// A notification that cancels or reports, as a step of a session type.
@@ -14,12 +14,20 @@ pub fn cancel_is_no_step(span: Span, action: &str) -> Diagnostic {
     Diagnostic::error(NO_STEP, span, format!("`{action}` takes back a request, and is no step"))
         .label("comes whenever that request runs")
         .with_note("a cancel may cross whatever is under way, so it cannot have a place among the steps")
-        .help("leave it out, and say `cancellable` behind the request: its calls can be cancelled then, and a copy that it opened is over")
+        .changes(
+            "leave it out, and say `cancellable` behind the request: its calls can be cancelled then, and a copy that it \
+             opened is over",
+            [Change::LeaveOut(span)],
+        )
 }
 
 /// `!Cook . rec c . ( ?Progress . c & ?Meal . End )`
 pub fn report_is_no_step(span: Span, action: &str) -> Diagnostic {
     Diagnostic::error(NO_STEP, span, format!("`{action}` reports on a request, and is no step"))
         .label("comes whenever that request runs")
-        .help("leave it out: it is permitted while its request runs; or, if it is to have a place here, declare it without `reports`")
+        .changes(
+            "leave it out: it is permitted while its request runs; or, if it is to have a place here, declare it without \
+             `reports`",
+            [Change::LeaveOut(span)],
+        )
 }

@@ -14,7 +14,7 @@ use crate::Compiled;
 use crate::automaton::{Automaton, Edge};
 use crate::checks::announcements::{dotted, holder};
 use crate::checks::declarations::side_word;
-use crate::diagnostic::{Change, Code, Diagnostic, Edit};
+use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::resolve::{Announced, Declarations, Message};
 use crate::source::Span;
 
@@ -299,9 +299,6 @@ fn never_sent(
             format!("write `capabilities {word} = {instead}.{}`", dotted(&announced.table.field.path)),
             [Edit::replace(announced.message, instead)],
         ),
-        None => finding.changes(
-            format!("name a message that the {word} sends, and that has a payload, or delete the item"),
-            [Change::DeleteItem(announced.message)],
-        ),
+        None => finding.help(format!("name a message that the {word} sends, and that has a payload")),
     }
 }

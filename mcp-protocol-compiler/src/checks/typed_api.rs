@@ -9,7 +9,7 @@ use mcp_protocol_machine::protocol::{Action, Direction};
 use super::pages::NO_CURSOR;
 use crate::Compiled;
 use crate::automaton::Edge;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::generate::plan::{Body, body, indices};
 use crate::resolve::PayloadType;
 
@@ -41,7 +41,10 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
             found.push(
                 Diagnostic::error(NOT_A_TYPE, path.span, format!("`{}` is no Rust type", path.text))
                     .label("the code could not name it")
-                    .help("write the path of a type, such as `a_crate::a_module::Type`, or `_` for any JSON"),
+                    .suggest(
+                        "write the path of a type, such as `a_crate::a_module::Type`, or `_` for any JSON",
+                        [Edit::replace(path.span, "_")],
+                    ),
             );
         }
     }
@@ -102,9 +105,10 @@ fn pages_without_calls(compiled: &Compiled) -> Vec<Diagnostic> {
                 )
                 .label("page after page would have to be asked for in between")
                 .also(sent, "sent here")
-                .help(format!(
-                    "put it beside the other channels, `*( !{name} . ?reply . End )`, or remove `pages`"
-                )),
+                .suggest(
+                    format!("remove `pages`, or give it a channel of its own, `*( !{name} . ?reply . End )`"),
+                    [Edit::delete(pages.span)],
+                ),
             );
         }
     }

@@ -15,6 +15,8 @@ pub(crate) enum Change {
         /// The whole item.
         item: String,
     },
+    /// Deletes the branch that begins with an action, or the action where it does not begin one of several.
+    LeaveOut(Span),
     /// Deletes an action with its dot.
     DeleteStep(Span),
     /// Replaces an action and all that follows it in its sequence.

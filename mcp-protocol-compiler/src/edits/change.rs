@@ -55,6 +55,11 @@ impl<'a, 't> Placing<'a, 't> {
         match change {
             Change::Edit(edit) => self.edits.push(edit.clone()),
             Change::Declare { item, .. } => self.declare(item)?,
+            Change::LeaveOut(at) => {
+                let spot = self.tree.spot(*at)?;
+                let begins = spot.action == 0 && spot.choice.branches.len() > 1;
+                self.change(&if begins { Change::DeleteBranch(*at) } else { Change::DeleteStep(*at) })?;
+            }
             Change::DeleteStep(at) => {
                 let spot = self.tree.spot(*at)?;
                 let next = next(spot.sequence()?, spot.action)?;
@@ -106,7 +111,9 @@ impl<'a, 't> Placing<'a, 't> {
             Change::Payload(name) => self.payload(self.message(name)?)?,
             Change::Commas(channels, sign) => self.commas(*channels, sign)?,
             Change::Operators(at, sign) => {
-                let all = |choice: &&&Choice| choice.operators.iter().any(|(_, span)| span == at);
+                let all = |choice: &&&Choice| {
+                    choice.span == *at || choice.operators.iter().any(|(_, span)| span == at)
+                };
                 let choice = self.tree.choices.iter().find(all)?;
                 let operators = choice.operators.iter();
                 let written = operators.filter(|(_, span)| self.tree.sources.slice(*span) != *sign);

@@ -320,7 +320,8 @@ impl<'s> Scanner<'s> {
     fn brace(&mut self, character: char) {
         if character == '{' || self.braces == 0 {
             let help = self.payload_in_braces().unwrap_or_else(|| "write parentheses".to_owned());
-            let diagnostic = self.unknown(character, 1).help(help);
+            let edits = self.parentheses_instead(character, &help);
+            let diagnostic = self.unknown(character, 1).suggest(help, edits);
             self.report(diagnostic);
         }
         match character {
@@ -330,12 +331,37 @@ impl<'s> Scanner<'s> {
         self.token(if character == '{' { Kind::Open } else { Kind::Close }, 1);
     }
 
+    /// The edits that write parentheses for the brace here and the one that closes it.
+    fn parentheses_instead(&self, character: char, help: &str) -> Vec<Edit> {
+        if character == '}' {
+            return vec![Edit::replace(self.span(1), ")")];
+        }
+        let mut depth = 0_usize;
+        let closes = |next: char| {
+            match next {
+                '{' => depth += 1,
+                '}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            next == '}' && depth == 0
+        };
+        let Some(close) = self.rest().find(closes) else { return Vec::new() };
+        match help.split('`').nth(1) {
+            Some(written) => vec![Edit::replace(self.span(close + 1), written)],
+            None => {
+                vec![Edit::replace(self.span(1), "("), Edit::replace(self.span_of(self.at + close, 1), ")")]
+            }
+        }
+    }
+
     fn unreadable(&mut self, character: char) {
         let length = character.len_utf8();
         if self.run != Some((self.at, character)) {
             let mut diagnostic = self.unknown(character, length);
             if let Some(advice) = advice(character) {
-                diagnostic = diagnostic.help(advice);
+                let meant = advice.split('`').nth(1).unwrap_or_default();
+                let edit = (meant == "⊕").then(|| Edit::replace(self.span(length), meant));
+                diagnostic = diagnostic.suggest(advice, edit);
             } else if let Some((before, whole)) = self.around(character) {
                 return self.unquoted(diagnostic, before, &whole);
             } else if character == '-' && self.lacks_an_arrow() {

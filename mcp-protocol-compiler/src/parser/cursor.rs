@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::words;
 use crate::ast::{Comment, Name};
 use crate::diagnostic::findings::Findings;
-use crate::diagnostic::{Code, Diagnostic, shorten};
+use crate::diagnostic::{Code, Diagnostic, Edit, shorten};
 use crate::lexer::{self, Documentation, Kind, Token};
 use crate::source::{FileId, SourceMap, Span};
 use crate::suggest;
@@ -224,7 +224,10 @@ impl<'s> Parser<'s> {
         self.report(
             Diagnostic::error(super::RESERVED_WORD, self.span(), format!("`{word}` is a reserved word"))
                 .label(format!("cannot be the name of {what}"))
-                .help(format!("choose another name, for instance `{other}`")),
+                .suggest(
+                    format!("choose another name, for instance `{other}`"),
+                    [Edit::replace(self.span(), other.as_str())],
+                ),
         );
     }
 
@@ -275,7 +278,12 @@ impl<'s> Parser<'s> {
         } else {
             Diagnostic::error(code, self.span(), format!("expected {what}, found {}", self.found()))
         };
-        self.report(if help.is_empty() { finding } else { finding.help(help) });
+        let meant = help.strip_prefix("did you mean `").and_then(|rest| rest.split('`').next());
+        self.report(match meant {
+            _ if help.is_empty() => finding,
+            Some(meant) => finding.suggest(help, [Edit::replace(self.span(), meant)]),
+            None => finding.help(help),
+        });
     }
 
     // Documentation
@@ -315,7 +323,10 @@ impl<'s> Parser<'s> {
         let span = Span { file: self.file, start: comment.start, end: comment.end };
         self.findings.push(
             Diagnostic::warning(super::STRAY_DOCUMENTATION, span, "this documentation belongs to no item")
-                .help("put it on the line above an item, or write `--` for a comment"),
+                .suggest(
+                    "put it on the line above an item, or write `--` for a comment",
+                    [Edit::delete(Span { end: span.start + 1, ..span })],
+                ),
         );
     }
 

@@ -97,12 +97,16 @@ impl Parser<'_> {
                 Kind::Comma | Kind::Ampersand | Kind::Internal => {
                     let message = format!("{} where `|` is meant", self.found());
                     let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
-                    self.report(finding.help("write `|`"));
+                    let edit = Edit::replace(self.span(), "|");
+                    self.report(finding.suggest("write `|`", [edit]));
                     self.bump();
                 }
                 Kind::Word if !starts_line && !self.at_item() => {
                     let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`|` is missing");
-                    self.report(finding.label("before this").help("write `|` between alternatives"));
+                    let edit = Edit::before(self.span(), "| ");
+                    self.report(
+                        finding.label("before this").suggest("write `|` between alternatives", [edit]),
+                    );
                 }
                 _ => return Some(all),
             }

@@ -401,8 +401,13 @@ impl Parser<'_> {
             _ => finding,
         };
         let help = format!("write `{} = ({written})`", shorten(&name.text));
+        let ends = edits.clone();
         edits.extend([Edit::before(all, "("), Edit::after(all, ")")]);
-        self.report_at(index, finding.suggest(help, edits).help(choose));
+        let sign = choose.split('`').nth(1).unwrap_or("⊕");
+        let mut chosen: Vec<Edit> =
+            commas.iter().map(|comma| Edit::replace(*comma, format!(" {sign}"))).collect();
+        chosen.extend(ends);
+        self.report_at(index, finding.suggest(help, edits).suggest(choose, chosen));
         missing(all)
     }
 }

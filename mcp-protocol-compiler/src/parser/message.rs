@@ -44,7 +44,7 @@ impl Parser<'_> {
                 format!("write `request {} -> {shown}Result`", shorten(written)),
                 reply_at.map(|place| Edit::after(place, format!(" -> {}Result", name.text))),
             )
-            .help("or, if none is ever sent, declare a `notification`");
+            .with_note("a message that has no reply is a `notification`");
             self.report(finding);
         }
         Some(ItemKind::Request(Request { name, method, condition, payload, replies, modifiers }))
@@ -236,7 +236,10 @@ impl Parser<'_> {
                 if self.kind() == Kind::Question {
                     let finding =
                         Diagnostic::error(MALFORMED_PAYLOAD, self.span(), "`null` is there or it is not");
-                    self.report(finding.help("leave the parentheses out if there is no payload"));
+                    self.report(finding.suggest(
+                        "delete the `?`, or leave the parentheses out if there is no payload",
+                        [Edit::delete(self.span())],
+                    ));
                     self.bump();
                 }
                 Some(Payload::Null(start))

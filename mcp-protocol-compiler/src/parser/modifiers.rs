@@ -140,7 +140,7 @@ impl Parser<'_> {
                     "the modifiers are {}",
                     words::MODIFIERS.map(|word| format!("`{word}`")).join(", ")
                 ))
-                .help("delete it, or put a payload type in parentheses"),
+                .suggest("delete it, or put a payload type in parentheses", [Edit::delete(self.span())]),
         });
         meant
     }

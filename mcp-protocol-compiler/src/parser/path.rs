@@ -9,6 +9,7 @@ use super::{DEEPEST, MALFORMED_DECLARATION, MALFORMED_LEVEL, MALFORMED_PATH, TOO
 use crate::ast::{Condition, JsonPath, Level, LevelDirection, MessageField, Name, RustPath};
 use crate::diagnostic::{Code, Diagnostic, Edit, shorten};
 use crate::lexer::{Kind, LONGEST_TEXT, TOO_LONG};
+use crate::source::Span;
 use crate::suggest;
 
 impl Parser<'_> {
@@ -52,7 +53,7 @@ impl Parser<'_> {
                     let message = format!("{} between the parts of a Rust path", self.found());
                     if !std::mem::replace(&mut reported, true) {
                         let finding = Diagnostic::error(code, self.span(), message);
-                        self.report(finding.help("write `::`"));
+                        self.report(finding.suggest("write `::`", self.wrong_separators()));
                     }
                     self.bump();
                 }
@@ -60,6 +61,23 @@ impl Parser<'_> {
             }
             text.push_str("::");
         }
+    }
+
+    /// The edits that write `::` between the parts of the path from here on.
+    fn wrong_separators(&self) -> Vec<Edit> {
+        let start = self.span();
+        let rest = self.sources.text(self.file).get(start.start as usize..).unwrap_or("");
+        let path =
+            rest.split(|next: char| !next.is_alphanumeric() && !matches!(next, '_' | '.' | ':')).next();
+        let path = path.unwrap_or("");
+        let signs = path.char_indices().filter(|(at, sign)| {
+            let beside = |at: usize| path.get(at..=at) == Some(":");
+            *sign == '.' || *sign == ':' && !beside(at + 1) && !at.checked_sub(1).is_some_and(beside)
+        });
+        let at = |at: usize| start.start + u32::try_from(at).unwrap_or(0);
+        signs
+            .map(|(sign, _)| Edit::replace(Span { start: at(sign), end: at(sign) + 1, ..start }, "::"))
+            .collect()
     }
 
     fn generics_into(&mut self, text: &mut String, code: Code) -> Option<()> {
@@ -151,11 +169,17 @@ impl Parser<'_> {
     pub(super) fn condition(&mut self) -> Option<Condition> {
         if self.word() == "unless" {
             let finding =
-                Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`unless` stands behind a gate only")
-                    .help("write `if …`; what has no condition stands for all other payloads");
-            self.report(finding);
+                Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`unless` stands behind a gate only");
+            let (index, start) = (self.index(), self.span());
             // Most likely it stands for what the other messages of the method leave.
             self.condition_behind("unless");
+            self.report_at(
+                index,
+                finding.suggest(
+                    "delete the condition, or write `if …`: what has no condition stands for all other payloads",
+                    [Edit::delete(start.to(self.previous()))],
+                ),
+            );
             return None;
         }
         self.condition_behind("if")
@@ -185,7 +209,10 @@ impl Parser<'_> {
             let both = self.bump().to(self.span());
             let finding = Diagnostic::error(MALFORMED_DECLARATION, both, "`!=` is no condition");
             let path = shorten(self.sources.slice(path.span));
-            self.report(finding.help(format!("behind a gate, write `unless {path} = \"literal\"`")));
+            let edits = [Edit::replace(word_span, "unless"), Edit::replace(both, "=")];
+            self.report(
+                finding.suggest(format!("behind a gate, write `unless {path} = \"literal\"`"), edits),
+            );
         }
         // A definition may follow right behind; then the `=` belongs to its name, which cannot stand here.
         if self.kind() == Kind::Equals {
@@ -302,7 +329,11 @@ impl Parser<'_> {
             if twice {
                 let message = format!("{} is one too many in this level", self.before());
                 let finding = Diagnostic::error(MALFORMED_LEVEL, self.previous(), message);
-                self.report_at(self.index() - 1, finding.help("write a level of its own, after a comma"));
+                let edit = Edit::delete(self.previous());
+                self.report_at(
+                    self.index() - 1,
+                    finding.suggest("delete it, or write a level of its own, after a comma", [edit]),
+                );
             }
         }
         level.span = start.to(self.previous());
@@ -318,7 +349,8 @@ impl Parser<'_> {
         let code = self.sources.slice(self.span()).parse();
         if code.is_err() {
             let message = format!("{} is too large for the code of an error", self.found());
-            self.report(Diagnostic::error(MALFORMED_LEVEL, self.span(), message).help(help));
+            let edit = Edit::replace(self.span(), "-32002");
+            self.report(Diagnostic::error(MALFORMED_LEVEL, self.span(), message).suggest(help, [edit]));
         }
         self.bump();
         Some(code.unwrap_or(0))

@@ -60,12 +60,18 @@ impl Parser<'_> {
             }
             Kind::Bar => {
                 let finding = Diagnostic::error(MALFORMED_CHOICE, self.span(), "`|` between branches");
-                self.report(
-                    finding.help("write `⊕` or `(+)` where this role chooses, `&` where the peer chooses"),
+                let index = self.index();
+                let mut span = self.bump();
+                span = self.eat(Kind::Bar).map_or(span, |second| span.to(second));
+                let (operator, sign) = self.operator_here();
+                self.report_at(
+                    index,
+                    finding.suggest(
+                        "write `⊕` or `(+)` where this role chooses, `&` where the peer chooses",
+                        [Edit::replace(span, sign)],
+                    ),
                 );
-                let span = self.bump();
-                self.eat(Kind::Bar);
-                Some((Operator::Internal, span))
+                Some((operator, span))
             }
             _ => None,
         }
@@ -91,9 +97,20 @@ impl Parser<'_> {
         };
         let finding = Diagnostic::error(MALFORMED_CHOICE, self.span(), message)
             .label("`⊕`, `&` or a comma is missing")
-            .help("write `⊕` or `(+)` where this role chooses, `&` where the peer chooses, `,` between channels");
+            .suggest(
+                "write `⊕` or `(+)` where this role chooses, `&` where the peer chooses, `,` between channels",
+                [Edit::before(self.span(), format!("{} ", self.operator_here().1))],
+            );
         self.report(finding);
         true
+    }
+
+    /// The operator that fits what begins here.
+    fn operator_here(&self) -> (Operator, &'static str) {
+        match self.kind() {
+            Kind::Question => (Operator::External, "&"),
+            _ => (Operator::Internal, "⊕"),
+        }
     }
 
     /// Whether a sequence can begin here.
@@ -347,8 +364,13 @@ impl Parser<'_> {
                         )
                 }
             }
-            Tail::End(_) => Diagnostic::error(NOTHING_FOLLOWS, span, "something follows `End`")
-                .help("delete `End .`, or what follows it"),
+            Tail::End(end) => {
+                let behind = if self.kind() == Kind::Dot { self.token_at(1).start } else { span.start };
+                Diagnostic::error(NOTHING_FOLLOWS, span, "something follows `End`").suggest(
+                    "delete `End .`, or what follows it",
+                    [Edit::delete(Span { end: behind, ..*end })],
+                )
+            }
             Tail::Replicated(..) => {
                 Diagnostic::error(NOTHING_FOLLOWS, span, "something follows a replicated channel")
                     .with_note("`*` takes what is directly behind it, and its copies never end as a whole")

@@ -18,3 +18,4 @@ mod followed;
 mod random;
 #[path = "../support/mod.rs"]
 mod support;
+mod unedited;

@@ -96,11 +96,14 @@ impl Scanner<'_> {
                 Some(_) => "put the key that has `/` in it in quotes, as in `_meta.\"a/b\"`".to_owned(),
                 None => format!("write `\"{shown}\"`"),
             };
-            Diagnostic::error(UNKNOWN_CHARACTER, span, message).help(help)
+            let edit = help.split('`').nth(1).map(|written| Edit::replace(span, written));
+            let edit = edit.filter(|_| shown == whole && help.starts_with("write `"));
+            Diagnostic::error(UNKNOWN_CHARACTER, span, message).suggest(help, edit)
         } else {
             let name: String =
                 whole.chars().map(|next| if continues_word(next) { next } else { '_' }).collect();
-            foreign.help(format!("write `{name}`, or, as a key of a JSON path, `\"{whole}\"`"))
+            let edit = Edit::replace(span, name.as_str());
+            foreign.suggest(format!("write `{name}`, or, as a key of a JSON path, `\"{whole}\"`"), [edit])
         };
         self.report(diagnostic);
         self.token(Kind::Unknown, whole.len() - before);

@@ -1,0 +1,105 @@
+//! Suggestions that name nothing to type: each is in a list, with the reason.
+
+use std::collections::BTreeSet;
+
+use crate::corpus;
+
+/// What stands in such a suggestion, and why no edit follows it.
+const WITHOUT: &[(&str, &str)] = &[
+    ("name a message that the", "no message that the side sends has a payload"),
+    ("start a name with a letter", "which letter is the author's choice"),
+    ("write at most 255 characters", "what is left out is the author's choice"),
+    ("an item is a definition", "what stands there is not known"),
+    ("a definition is written", "whether the word begins a definition is not known"),
+    ("write `request ", "the names of the message and of its method are missing"),
+    ("a payload is one Rust type", "the Rust type has to be declared first"),
+    ("write `Hello.capabilities`", "the field is missing"),
+    ("write `must` or `should`", "which of the two is the author's choice"),
+    ("write what follows into", "the other definition may be used elsewhere"),
+    ("write `End` if nothing is to happen", "what is missing is not known"),
+    ("write `rec loop . …`", "the name of the loop and where it starts again are missing"),
+    ("give an inner part a name", "what is cut from a deep nest is the author's choice"),
+    ("the path is relative to the file that imports", "no file with a name like it is known"),
+    ("move what both need into a third file", "another file has to be written"),
+    ("delete this import", "the file begins with itself, and is not read to its end"),
+    ("remove this member", "nothing is left of the group"),
+    ("remove the branches that it has twice", "a million branches"),
+    ("let the other side answer first", "the order of the messages is the author's choice"),
+    ("let one of them wait for the other", "which side waits is the author's choice"),
+    ("write the same channels side by side", "more than can be compared"),
+    ("rename one of the messages", "the name is written in more places than the finding knows"),
+    ("use another name, for instance `My", "the name is written in more places than the finding knows"),
+    (
+        "declare it: `notification Order \"its/method\"` or",
+        "found when code is generated, and the tree is gone by then",
+    ),
+    ("make it a definition", "found when code is generated, and the tree is gone by then"),
+    ("write `request` in place of `notification`", "its uses in session types lack the reply"),
+    ("let it be one branch", "the branches are names, and the finding has the place of neither"),
+    ("let the client go on with", "where a role goes on that has nothing to say is the author's choice"),
+    ("beside `!Tip` at the start of", "what follows the added step is the author's choice"),
+    ("`⊕ End` lets the role itself close", "the other branches of the choice would go against the operator"),
+    ("let `?News` come there, too", "harmless, and only said with `--without-closure`"),
+    ("or leave `--without-closure` out", "an option of the command"),
+    ("listed because of `--without-closure`", "harmless, and only said with `--without-closure`"),
+    ("if both are to happen", "the loop is started again from several places"),
+    ("right after a gate", "which gate is not known"),
+    ("right after the method, a reply or a gate", "which of them is not known"),
+    ("to copy all of it", "which of the two is meant is the author's choice"),
+    ("an arrow and the name of the reply stand here", "the name of the reply is missing"),
+    ("name the type in Rust with `type`", "is typed in a Rust file"),
+    ("name a field that lies less deep", "which field is the author's choice"),
+    ("delete it here, and write `default", "the announcement may be missing"),
+    ("put the part that repeats in `*( … )`", "the definition may be used elsewhere"),
+    ("end the branch with", "what follows may be meant for another branch"),
+    ("a message owns what it carries", "the type is not read to its end"),
+    ("for a list", "the type is not read to its end"),
+    ("add a member, or remove the group", "which member is the author's choice"),
+    ("name a request, or a group of requests", "which request is the author's choice"),
+    ("name the messages themselves", "more groups than can be read"),
+    ("remove `replies Order` from the group", "the item of the group would be empty"),
+    ("a loop is written `rec again", "the braces of the loop are findings of their own"),
+    ("choose another name, for instance `α`", "the name is written in more places than the finding knows"),
+    ("give the server a name of its own", "no name is left to propose"),
+    ("delete `as ", "the name is found when code is generated"),
+    ("write `as ", "the name is found when code is generated"),
+    ("write `Paying only", "which of the two roles is meant is the author's choice"),
+    ("where this role chooses", "a word that is no operator ends the definition before it"),
+    ("give it a name, `Next = …`", "each branch has to lead there"),
+    ("at the start of `Shop`, or remove", "what the other channels are is the author's choice"),
+    ("open the same sub-session in both places", "which of two bodies is meant is the author's choice"),
+    ("the replies stand right behind", "what stands between is not known"),
+    ("the code of the error is missing", "which code is the author's choice"),
+    ("the method is given where", "the rest of the branch is not read"),
+    ("write all replies before the modifiers", "the modifiers stand between, and may be another message's"),
+    ("` in `Editor`, or remove", "what follows the added step is the author's choice"),
+    ("` in `Store`, or remove", "what follows the added step is the author's choice"),
+];
+
+#[test]
+fn a_suggestion_without_edits_has_its_reason() {
+    let mut used = BTreeSet::new();
+    let mut unknown = BTreeSet::new();
+    for program in corpus::all() {
+        let compilation = program.compiled();
+        for finding in &compilation.diagnostics {
+            for help in finding.helps.iter().filter(|help| help.edits().is_empty()) {
+                let listed = WITHOUT.iter().find(|(text, _)| help.text().contains(text));
+                match listed {
+                    Some((text, _)) => drop(used.insert(*text)),
+                    None => drop(unknown.insert(format!(
+                        "`{}`: [{}] {} ({})",
+                        program.name,
+                        finding.code.0,
+                        help.text(),
+                        help.made_at()
+                    ))),
+                }
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "{unknown:#?}");
+    let unused: Vec<&str> =
+        WITHOUT.iter().map(|(text, _)| *text).filter(|text| !used.contains(text)).collect();
+    assert!(unused.is_empty(), "in the list, and never without edits: {unused:#?}");
+}
