@@ -10,9 +10,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::endings::{Ended, Endings};
-use crate::exchange::{Limits, RequestId};
-use crate::fence::{Fence, Left, Trail};
+use crate::exchange::{Limits, Opened, RequestId};
+use crate::fence::Fence;
 use crate::protocol::{Action, Direction, KeyIndex, Kind, MessageIndex, Protocol, Role, StateIndex};
+use crate::trail::{Evidence, Left, Trail, said};
 
 /// The value of a key. It has the shape of an id.
 pub type KeyValue = RequestId;
@@ -167,9 +168,14 @@ impl Running {
         self.reused.as_ref()
     }
 
-    /// The last step in a direction that led it to another state.
-    pub(crate) fn last_step(&self, direction: Direction) -> Option<Left> {
-        self.trail.last(direction)
+    /// The step that a message has crossed, if its sender may not have received it.
+    pub(crate) fn crossed(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        evidence: &Evidence<'_>,
+    ) -> Option<Left> {
+        self.trail.crossed(direction, message, evidence)
     }
 }
 
@@ -299,16 +305,32 @@ impl Copies {
         state: StateIndex,
         step: CopyStep,
         keys: &[(KeyIndex, KeyValue)],
+        evidence: &Evidence<'_>,
     ) {
+        self.said(copy, step.by, step.message, evidence);
         if let Some(running) = self.running.get_mut(&copy)
             && state != running.state
         {
             // What leaves the copy where it is may come from before it, too.
             running.known |= step.by != running.by;
-            running.trail.step(step.by, step.message, step.fence);
+            let left = Left { by: Some(step.message), fence: step.fence };
+            running.trail.leave(step.by, running.state, left, 0, evidence);
             running.state = state;
         }
         self.hold(copy, keys);
+    }
+
+    /// A message in a direction was accepted for a copy that goes on, also as one that is late.
+    pub(crate) fn said(
+        &mut self,
+        copy: CopyNumber,
+        direction: Direction,
+        message: MessageIndex,
+        evidence: &Evidence<'_>,
+    ) {
+        if let Some(running) = self.running.get_mut(&copy) {
+            said(std::slice::from_mut(&mut running.trail), 0, direction, message, evidence);
+        }
     }
 
     fn hold(&mut self, copy: CopyNumber, keys: &[(KeyIndex, KeyValue)]) {
@@ -349,7 +371,7 @@ impl Copies {
         let running = self.running.remove(&copy)?;
         let CopyStep { by, message, fence } = step;
         let awaited = running.open.iter().any(|(asker, _)| *asker != by);
-        let ended = Ended { by, message, from: running.state, awaited, fence };
+        let ended = Ended { by, message, from: running.state, awaited, fence, unsure: None };
         for (key, value) in &running.keys {
             self.holders.remove(&(running.channel, *key, value.clone()));
             self.past.insert(running.channel, *key, value, ended, limits);
@@ -378,6 +400,32 @@ impl Copies {
         self.running.retain(|_, running| goes_on(running));
         self.holders.retain(|_, copy| self.running.contains_key(copy));
         self.past.clear();
+    }
+
+    /// A request that would open a copy came late. The other side answers it with an error, or has gone on to where it is
+    /// permitted.
+    pub(crate) fn open_late(
+        &mut self,
+        start: StateIndex,
+        by: Direction,
+        request: MessageIndex,
+        keys: &[(KeyIndex, KeyValue)],
+        limits: &Limits,
+    ) -> Option<Opened> {
+        let channel = self.starts(start)?;
+        let unsure = Some(CopyNumber(self.next));
+        self.next = self.next.wrapping_add(1);
+        let (by, fence) = (by.flip(), Fence::NEVER);
+        let ended = Ended { by, message: request, from: start, awaited: false, fence, unsure };
+        self.retire(channel, ended, keys, limits);
+        Some(Opened { request, channel, ended })
+    }
+
+    /// A late request has its error, so it has opened nothing.
+    pub(crate) fn settle(&mut self, opened: Opened, fence: Fence) {
+        if let Some(number) = opened.ended.unsure {
+            self.past.settle(number, fence);
+        }
     }
 
     /// A copy is known to be over before its values are: what holds none that goes on is over with it. Whoever gave it

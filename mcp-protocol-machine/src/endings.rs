@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::copies::KeyValue;
+use crate::copies::{CopyNumber, KeyValue};
 use crate::exchange::Limits;
 use crate::fence::{BothWays, Fence};
 use crate::memory::Recent;
@@ -22,6 +22,9 @@ pub(crate) struct Ended {
     pub(crate) awaited: bool,
     /// Until when the other side may not have received that message.
     pub(crate) fence: Fence,
+    /// The request that opened it came late where it was seen, and its outcome was not seen yet. The side that received
+    /// it may have been where it is permitted.
+    pub(crate) unsure: Option<CopyNumber>,
 }
 
 /// The values of sub-sessions that are over, the newest of each key of a channel.
@@ -66,9 +69,18 @@ impl Endings {
         });
     }
 
+    /// A request that came late has opened nothing: what comes under its values is late until a fence.
+    pub(crate) fn settle(&mut self, number: CopyNumber, fence: Fence) {
+        for ended in self.past.values_mut().flat_map(Recent::values_mut) {
+            if ended.unsure == Some(number) {
+                (ended.unsure, ended.fence) = (None, fence);
+            }
+        }
+    }
+
     /// The fence of the latest forgotten ending by a message in a direction.
     pub(crate) fn forgotten(&self, by: Direction) -> Option<Fence> {
-        self.forgotten.get(by)
+        *self.forgotten.get(by)
     }
 
     /// Forgets everything: the session was begun once more, and nothing of the one before can come.

@@ -176,7 +176,7 @@ struct Over {
     opened: Option<Opened>,
 }
 
-/// A request that opened a copy, and was taken back.
+/// A request that opened a copy and was taken back, or came too late to open one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened {
     pub(crate) request: MessageIndex,
@@ -332,9 +332,21 @@ impl Exchanges {
 
     /// A request has been refused as a violation. An exchange that runs under the same id is left alone.
     pub(crate) fn refuse(&mut self, id: &RequestId, token: Option<&Token>, limits: &Limits) {
+        self.refuse_opening(id, token, None, limits);
+    }
+
+    /// The same for a request that was late, and what it would have opened.
+    pub(crate) fn refuse_opening(
+        &mut self,
+        id: &RequestId,
+        token: Option<&Token>,
+        opened: Option<Opened>,
+        limits: &Limits,
+    ) {
         self.used.insert(id, limits);
         // The reply that is still under way may be that of the exchange before.
-        let (opened, fence) = (self.opened(id), self.past.get(id).and_then(|over| over.fence));
+        let opened = self.opened(id).or(opened);
+        let fence = self.past.get(id).and_then(|over| over.fence);
         self.past.insert(id, Over { why: Past::Refused, fence, opened }, limits);
         if let Some(token) = token {
             self.used_tokens.insert(token, limits);

@@ -2,9 +2,10 @@
 //!
 //! A step of one side can make messages of the other side impermissible that are already on their way: the end of a
 //! sub-session, a cancel, a state that is left. Over one FIFO per direction this excuse ends with the reply to the first
-//! request that was written with the step or after it: who answers that request has received the step before.
+//! request that was written with the step or after it: who answers that request has received the step before. What a side
+//! shows to have received by its steps is in [`trail`](crate::trail).
 
-use crate::protocol::{Direction, MessageIndex};
+use crate::protocol::Direction;
 
 /// Ends the lateness that a step has caused: the reply to this request of the side that took the step, or to a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,11 +18,20 @@ pub(crate) struct BothWays<T> {
     receive: T,
 }
 
-impl<T: Copy> BothWays<T> {
-    pub(crate) const fn get(&self, direction: Direction) -> T {
+impl Fence {
+    /// No reply proves that the step was received.
+    pub(crate) const NEVER: Fence = Fence(u64::MAX);
+}
+
+impl<T> BothWays<T> {
+    pub(crate) const fn new(send: T, receive: T) -> BothWays<T> {
+        BothWays { send, receive }
+    }
+
+    pub(crate) const fn get(&self, direction: Direction) -> &T {
         match direction {
-            Direction::Send => self.send,
-            Direction::Receive => self.receive,
+            Direction::Send => &self.send,
+            Direction::Receive => &self.receive,
         }
     }
 
@@ -30,43 +40,6 @@ impl<T: Copy> BothWays<T> {
             Direction::Send => &mut self.send,
             Direction::Receive => &mut self.receive,
         }
-    }
-}
-
-/// A step that led to another state, and its fence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Left {
-    /// The message; nothing where the session was begun elsewhere.
-    pub(crate) by: Option<MessageIndex>,
-    pub(crate) fence: Fence,
-}
-
-/// The last step of each side that led a linear channel, or a sub-session, to another state.
-///
-/// What a side sends without knowing of the other side's last step may still belong to a state before it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Trail {
-    left: BothWays<Option<Left>>,
-}
-
-impl Trail {
-    /// A trail whose beginning was not seen: what either side did last has these fences.
-    pub(crate) const fn unseen(send: Fence, receive: Fence) -> Trail {
-        let left = BothWays {
-            send: Some(Left { by: None, fence: send }),
-            receive: Some(Left { by: None, fence: receive }),
-        };
-        Trail { left }
-    }
-
-    /// A message in a direction led to another state.
-    pub(crate) fn step(&mut self, direction: Direction, by: MessageIndex, fence: Fence) {
-        *self.left.get_mut(direction) = Some(Left { by: Some(by), fence });
-    }
-
-    /// The last step in a direction.
-    pub(crate) const fn last(&self, direction: Direction) -> Option<Left> {
-        self.left.get(direction)
     }
 }
 

@@ -64,6 +64,10 @@ impl<K: Eq + Hash, V> SteadyTable<K, V> {
     pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
         self.entries.values()
     }
+
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.entries.values_mut()
+    }
 }
 
 impl<K, V> IntoIterator for SteadyTable<K, V> {

@@ -29,6 +29,7 @@ mod memory;
 pub mod protocol;
 mod revision;
 mod tables;
+mod trail;
 mod violation;
 
 pub use capability::{Capabilities, Capability, Said};

@@ -118,6 +118,11 @@ impl<V> Recent<V> {
         self.entries.get(id).map(|(_, value)| value)
     }
 
+    /// All that is remembered.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.entries.values_mut().map(|(_, value)| value)
+    }
+
     /// Forgets an id.
     pub(crate) fn remove(&mut self, id: &RequestId) -> Option<V> {
         // Most sessions never cancel anything; then this costs no hash.

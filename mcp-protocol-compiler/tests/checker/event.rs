@@ -73,7 +73,7 @@ impl Event {
                         let retired = checker.retired(direction, id);
                         let own = matches!(kind, Kind::Reply { request } if retired == Some(request));
                         let ties = if own { ties } else { Ties::default() };
-                        checker.stray_reply_tied(direction, id, ties)
+                        checker.reply_tied(direction, id, message, ties)
                     }
                 }
             }

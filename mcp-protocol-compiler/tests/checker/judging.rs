@@ -39,7 +39,6 @@ pub(crate) struct Counts {
     pub(crate) stale: u64,
     pub(crate) alone: u64,
     pub(crate) advised: u64,
-    pub(crate) unclear: u64,
     pub(crate) estranged: u64,
     pub(crate) lost: u64,
     pub(crate) most_copies: usize,
@@ -180,19 +179,6 @@ impl<'a> Pair<'a> {
             (Verdict::Stale, Ok(Step { kind: StepKind::Swallowed | StepKind::Late(_), .. }) | Err(_)) => {
                 counts.stale += 1;
                 Ok(Some(expected))
-            }
-            (Verdict::Unclear, Ok(step)) => {
-                counts.unclear += 1;
-                let stays = match step.kind {
-                    StepKind::Linear { from, to } => from == to,
-                    StepKind::Copy { ended } => !ended,
-                    _ => true,
-                };
-                if stays { Ok(None) } else { Err("what crossed has moved the session".to_owned()) }
-            }
-            (Verdict::Unclear, Err(_)) => {
-                counts.unclear += 1;
-                Ok(None)
             }
             _ if self.estranged => {
                 counts.estranged += 1;
@@ -344,7 +330,7 @@ fn the_checker_is_sound_prompt_and_transparent() {
         "{counts:?}"
     );
     assert!(counts.alone > 20, "hardly anything stood alone: {counts:?}");
-    assert!(counts.mistaken > 500 && counts.unclear * 100 < counts.messages, "{counts:?}");
+    assert!(counts.mistaken > 500, "{counts:?}");
     for kind in [
         "NotPermitted",
         "CopiesRest",

@@ -9,10 +9,6 @@
 //! protocols, `CHECKER_WALKS` says how often each protocol of the project is walked, `CHECKER_FINDINGS` shows why the
 //! compiler refuses some of the random texts, and `CHECKER_STEPS` both verdicts on every message. A long run is
 //! `CHECKER_CASES=20000 cargo test --release -p mcp-protocol-compiler --test checker -- --nocapture`.
-//!
-//! Open: about one random protocol in a thousand, all of them with late messages or open keys, is judged in two ways, for
-//! instance with `CHECKER_SEED=` 5626, 5668, 5736, 7305, 7319, 7473, 8260 and 41611 (what is late, and whether it is), and
-//! 703107 (whether two bodies of one opener share the values of a key). CI takes a range without them.
 
 #![allow(
     clippy::unwrap_used,

@@ -7,8 +7,8 @@
 //! side by side share no message, but the notification that cancels is one for all of them. A fork ends its channel
 //! and begins new ones; no request is open across it.
 
-use crate::fence::{Fence, Left, Trail};
 use crate::protocol::{Direction, MessageIndex, Role, StateIndex, StateKind};
+use crate::trail::{Evidence, Left, Trail, said};
 
 /// The linear channels of a session. Never empty.
 #[derive(Clone, Debug)]
@@ -19,12 +19,14 @@ pub(super) struct Channels {
     /// What may cross what comes for each channel, as long as `states`. Parts of a fork inherit it.
     trails: Vec<Trail>,
     next: u32,
+    /// How many steps have led a channel to another state.
+    steps: u64,
 }
 
 impl Channels {
     /// One channel, and what may cross what comes for it.
     pub(super) fn new(state: StateIndex, trail: Trail) -> Channels {
-        Channels { states: vec![state], numbers: vec![0], trails: vec![trail], next: 1 }
+        Channels { states: vec![state], numbers: vec![0], trails: vec![trail], next: 1, steps: 0 }
     }
 
     /// Adds a channel.
@@ -46,15 +48,38 @@ impl Channels {
         pairs.enumerate().map(|(place, (number, state))| (place, number, state))
     }
 
-    /// The last step in a direction that led the channel at a place to another state.
-    pub(super) fn last_step(&self, place: usize, direction: Direction) -> Option<Left> {
-        self.trails.get(place).and_then(|trail| trail.last(direction))
+    /// The step that a message for the channel at a place has crossed, if it may have crossed one.
+    pub(super) fn crossed(
+        &self,
+        place: usize,
+        direction: Direction,
+        message: MessageIndex,
+        evidence: &Evidence<'_>,
+    ) -> Option<Left> {
+        self.trails.get(place).and_then(|trail| trail.crossed(direction, message, evidence))
+    }
+
+    /// A message in a direction was accepted for the channel at a place, also as one that is late.
+    pub(super) fn said(
+        &mut self,
+        place: usize,
+        direction: Direction,
+        message: MessageIndex,
+        evidence: &Evidence<'_>,
+    ) {
+        said(&mut self.trails, place, direction, message, evidence);
+    }
+
+    /// A sub-session took a step in a direction, so its sender was where sub-sessions do not rest.
+    pub(super) fn awake(&mut self, direction: Direction, evidence: &Evidence<'_>) {
+        self.trails.iter_mut().for_each(|trail| trail.awake(direction, evidence));
     }
 
     /// A message in a direction leads the channel at a place to another state.
-    pub(super) fn leave(&mut self, place: usize, direction: Direction, by: MessageIndex, fence: Fence) {
-        if let Some(trail) = self.trails.get_mut(place) {
-            trail.step(direction, by, fence);
+    pub(super) fn leave(&mut self, place: usize, direction: Direction, left: Left, evidence: &Evidence<'_>) {
+        self.steps = self.steps.wrapping_add(1);
+        if let (Some(trail), Some(state)) = (self.trails.get_mut(place), self.states.get(place)) {
+            trail.leave(direction, *state, left, self.steps, evidence);
         }
     }
 
@@ -78,8 +103,8 @@ impl Channels {
             };
             end = end + fork.parts.len() - 1;
             self.states.splice(place..=place, fork.parts.iter().copied());
-            let trail = self.trails.get(place).copied().unwrap_or_default();
-            self.trails.splice(place..=place, fork.parts.iter().map(|_| trail));
+            let trail = self.trails.get(place).cloned().unwrap_or_default();
+            self.trails.splice(place..=place, fork.parts.iter().map(|_| trail.clone()));
             let next = self.next;
             let numbers = (0_u32..).take(fork.parts.len()).map(|part| next.wrapping_add(part));
             self.numbers.splice(place..=place, numbers);

@@ -24,6 +24,8 @@ pub(super) struct Found {
     pub(super) state: StateIndex,
     pub(super) action: Action,
     pub(super) origin: Origin,
+    /// For an edge that was added to close the diamond: the step that the message has crossed, if that is known.
+    pub(super) crossed: Option<MessageIndex>,
 }
 
 /// Where a request or a notification belongs.
@@ -64,14 +66,16 @@ impl Checker {
             let Some(edge) = role.state(state).and_then(|table| table.edge(direction, message)) else {
                 continue;
             };
-            let found = Found { place, channel, state, action: edge.action, origin: edge.origin };
+            let found =
+                Found { place, channel, state, action: edge.action, origin: edge.origin, crossed: None };
             if edge.origin != Origin::Closure {
                 return Some(found);
             }
             // What was added to close the diamond is for what may have crossed a step of this channel.
-            let last = self.channels.last_step(place, direction.flip());
-            if late.is_none() && self.may_cross(direction, last) {
-                late = Some(found);
+            if late.is_none() {
+                let crossed = self.channels.crossed(place, direction, message, &self.evidence());
+                let crossed = crossed.map(|left| left.by).or((!self.ordered).then_some(None));
+                late = crossed.map(|crossed| Found { crossed, ..found });
             }
         }
         late

@@ -20,8 +20,8 @@ use super::{Checker, Late, Step, StepKind};
 pub(super) enum Later {
     /// Its copy, which is in a state that accepts it.
     Copy { copy: CopyNumber, from: StateIndex, to: StateIndex },
-    /// Its copy is over or has gone on, and the message may have been under way.
-    Late(Late),
+    /// Its copy is over or has gone on, and the message may have been under way. Where the copy goes on, which it is.
+    Late(Late, Option<CopyNumber>),
 }
 
 /// What a message may do that can be a later step of a copy, if no copy holds its values.
@@ -75,7 +75,7 @@ impl Checker {
             // Who means it lags the wire, where it is over.
             let ended = self.copies.ended(channel, ties.keys);
             let here = Late { state: StateIndex(0), crossed: None, over: true };
-            return Ok(Some(Later::Late(ended.map_or(here, Checker::late_for))));
+            return Ok(Some(Later::Late(ended.map_or(here, Checker::late_for), None)));
         }
         let holders: Vec<Holder> =
             ties.keys.iter().map(|(key, value)| self.copies.holder(channel, *key, value)).collect();
@@ -95,7 +95,7 @@ impl Checker {
                 _ => None,
             });
             return match late {
-                Some(ended) => Ok(Some(Later::Late(Checker::late_for(ended)))),
+                Some(ended) => Ok(Some(Later::Late(Checker::late_for(ended), None))),
                 None => refuse(ViolationKind::UnknownKey { key: self.key_name(*key), value: value.clone() }),
             };
         };
@@ -112,12 +112,13 @@ impl Checker {
         let Some(running) = self.copies.get(copy) else { return Ok(None) };
         let from = running.state;
         let edge = self.state(from).and_then(|table| table.edge(direction, message));
-        let last = running.last_step(direction.flip());
+        let crossed = || running.crossed(direction, message, &self.evidence()).map(|left| left.by);
         // It may cross the message that opened the copy.
         let unknown = ties.meant == Meant::Anything && running.may_be_unknown(direction);
         match edge.map(|edge| (edge.action, edge.origin)) {
-            Some((Action::Step(_), Origin::Closure)) if self.may_cross(direction, last) => {
-                Ok(Some(Later::Late(Checker::late_in(from, last))))
+            Some((Action::Step(_), Origin::Closure)) if !self.ordered || crossed().is_some() => {
+                let crossed = crossed().flatten();
+                Ok(Some(Later::Late(Late { state: from, crossed, over: false }, Some(copy))))
             }
             Some((Action::Step(to), origin)) if origin != Origin::Closure => {
                 Ok(Some(Later::Copy { copy, from, to }))
@@ -126,7 +127,7 @@ impl Checker {
             // It is meant for what was before.
             _ => match running.reused().filter(|_| unknown) {
                 Some(ended) if self.may_be_late_for_one_before(ended) => {
-                    Ok(Some(Later::Late(Checker::late_for(ended))))
+                    Ok(Some(Later::Late(Checker::late_for(ended), None)))
                 }
                 _ => Err(self.violation_in(from, direction, message, id)),
             },
@@ -242,7 +243,12 @@ impl Checker {
     ) -> Step {
         let limits = self.limits;
         match later {
-            Later::Late(late) => {
+            Later::Late(late, copy) => {
+                let (channels, copies, evidence) = self.with_evidence();
+                channels.awake(direction, &evidence);
+                if let Some(copy) = copy {
+                    copies.said(copy, direction, message, &evidence);
+                }
                 if let Some((id, token)) = request {
                     // Nobody will answer it but with an error.
                     self.asked_mut(direction).refuse(id, token.as_ref(), &limits);
@@ -250,6 +256,8 @@ impl Checker {
                 Step::plain(StepKind::Late(late), message)
             }
             Later::Copy { copy, from, to } => {
+                let (channels, _, evidence) = self.with_evidence();
+                channels.awake(direction, &evidence);
                 let id = request.as_ref().map(|(id, _)| *id);
                 let advice = self.advice(direction, message, from, id);
                 if let Some((id, token)) = request {
@@ -261,7 +269,7 @@ impl Checker {
                 if ended {
                     self.end_copy(copy, step);
                 } else {
-                    self.copies.advance(copy, to, step, ties.keys);
+                    self.advance_copy(copy, to, step, ties.keys);
                 }
                 Step { kind: StepKind::Copy { ended }, message: Some(message), copy: Some(copy), advice }
             }
@@ -276,6 +284,18 @@ impl Checker {
         request: Option<&RequestId>,
     ) -> CopyStep {
         CopyStep { by, message, fence: self.fence(by, request) }
+    }
+
+    /// A copy goes on, by a step, and holds what values that carries.
+    pub(super) fn advance_copy(
+        &mut self,
+        copy: CopyNumber,
+        to: StateIndex,
+        step: CopyStep,
+        keys: &[(KeyIndex, KeyValue)],
+    ) {
+        let (_, copies, evidence) = self.with_evidence();
+        copies.advance(copy, to, step, keys, &evidence);
     }
 
     /// A copy is over, by a step. What its requests still wait for comes late.
@@ -377,7 +397,7 @@ impl Checker {
         self.copies.answered(copy, asker, id);
         let step = self.copy_step(direction, message, None);
         match to {
-            Some(to) => self.copies.advance(copy, to, step, ties.keys),
+            Some(to) => self.advance_copy(copy, to, step, ties.keys),
             None => self.end_copy(copy, step),
         }
         Ok(Step {

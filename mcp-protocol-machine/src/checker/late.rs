@@ -1,15 +1,18 @@
 //! What comes late: it was permitted where its sender was, and this side has taken a step since that the sender had not
 //! heard of.
 //!
-//! There is one rule for the loops that closing the diamond adds and for sub-sessions that are over: each step that
-//! makes messages impermissible has a fence, and until that is passed these messages are late. Later they are
-//! violations.
+//! There is one rule for the states of channels and for sub-sessions that are over: each step that makes messages
+//! impermissible excuses them until its receipt is proven, by a reply or by a message that is a step only behind it. Later
+//! they are violations.
 
+use crate::copies::Copies;
 use crate::endings::Ended;
 use crate::exchange::RequestId;
-use crate::fence::{Fence, Left};
-use crate::protocol::{Action, Direction, MessageIndex, Origin, StateIndex};
+use crate::fence::Fence;
+use crate::protocol::{Action, Direction, MessageIndex, Origin};
+use crate::trail::Evidence;
 
+use super::channels::Channels;
 use super::judge::Found;
 use super::{Checker, Late};
 
@@ -21,23 +24,43 @@ impl Checker {
         self.ordered = ordered;
     }
 
-    /// Whether whoever received the step in a direction that has this fence is known to have done so.
-    fn is_past(&self, by: Direction, fence: Fence) -> bool {
-        self.ordered && self.asked(by).receipts().is_past(fence)
+    /// What there is to conclude from, and what to conclude about.
+    pub(super) fn evidence(&self) -> Evidence<'_> {
+        Evidence {
+            role: self.role(),
+            sent: self.sent.receipts(),
+            received: self.received.receipts(),
+            ordered: self.ordered,
+        }
     }
 
-    /// Whether a message in a direction may have crossed the last step of the other side.
-    pub(super) fn may_cross(&self, direction: Direction, last: Option<Left>) -> bool {
-        match last {
-            Some(left) => !self.is_past(direction.flip(), left.fence),
-            None => !self.ordered,
-        }
+    /// The linear channels, the copies, and the evidence about them.
+    pub(super) fn with_evidence(&mut self) -> (&mut Channels, &mut Copies, Evidence<'_>) {
+        let evidence = Evidence {
+            role: self.protocol.role(self.side),
+            sent: self.sent.receipts(),
+            received: self.received.receipts(),
+            ordered: self.ordered,
+        };
+        (&mut self.channels, &mut self.copies, evidence)
+    }
+
+    /// Whether the step in a direction that has this fence is known to be received.
+    fn is_past(&self, by: Direction, fence: Fence) -> bool {
+        self.evidence().is_past(by, fence)
+    }
+
+    /// A message was accepted for a linear channel, also as one that is late.
+    pub(super) fn said(&mut self, found: &Found, direction: Direction, message: MessageIndex) {
+        let (channels, _, evidence) = self.with_evidence();
+        channels.said(found.place, direction, message, &evidence);
     }
 
     /// Whether a message may be late for a sub-session that is over.
     pub(super) fn may_be_late_for(&self, ended: &Ended, direction: Direction, message: MessageIndex) -> bool {
         // Without order what ended it may have come before what the same side wrote earlier.
         !self.ordered
+            || ended.unsure.is_some()
             || ended.by != direction
                 && !self.is_past(ended.by, ended.fence)
                 && self.under_way(ended, direction, message)
@@ -65,7 +88,7 @@ impl Checker {
     ///
     /// A notification that opens a sub-session which goes on is taken all the same: its sender has no way to learn that
     /// nothing was opened.
-    pub(super) fn lateness(&self, found: &Found, direction: Direction, request: bool) -> Option<Late> {
+    pub(super) fn lateness(&self, found: &Found, request: bool) -> Option<Late> {
         if found.origin != Origin::Closure {
             return None;
         }
@@ -75,18 +98,12 @@ impl Checker {
         {
             return None;
         }
-        let last = self.channels.last_step(found.place, direction.flip());
-        Some(Late { state: found.state, crossed: last.and_then(|left| left.by), over: false })
+        Some(Late { state: found.state, crossed: found.crossed, over: false })
     }
 
     /// What is late about a message of a sub-session that is over.
     pub(super) fn late_for(ended: &Ended) -> Late {
         Late { state: ended.from, crossed: Some(ended.message), over: true }
-    }
-
-    /// What is late about a message that a sub-session accepts only because it may have crossed a step.
-    pub(super) fn late_in(state: StateIndex, last: Option<Left>) -> Late {
-        Late { state, crossed: last.and_then(|left| left.by), over: false }
     }
 
     /// Whether a message may have been sent by who knew a copy and not yet that the other side has ended it: it goes

@@ -32,11 +32,12 @@ pub(crate) mod tests;
 use crate::capability::Capabilities;
 use crate::copies::{Copies, CopyNumber, Layout, Ties};
 use crate::exchange::{Exchange, Exchanges, Limits, Place, RequestId, Token};
-use crate::fence::{Receipts, Trail};
+use crate::fence::Receipts;
 use crate::protocol::{
     Action, Condition, Direction, Kind, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind,
 };
 use crate::tables::{ProtocolRef, TableError, examine};
+use crate::trail::{Left, Trail};
 use crate::violation::Violation;
 use channels::Channels;
 use judge::{Found, Judged};
@@ -197,7 +198,7 @@ impl Checker {
         let mut checker = Checker {
             protocol,
             side,
-            channels: Channels::new(state, trail),
+            channels: Channels::new(state, trail.clone()),
             sent: Exchanges::default(),
             received: Exchanges::default(),
             copies: Copies::new(layout),
@@ -213,7 +214,7 @@ impl Checker {
         checker.move_channel(0, state);
         for state in others {
             let place = checker.channels.states().len();
-            checker.channels.add(*state, trail);
+            checker.channels.add(*state, trail.clone());
             checker.move_channel(place, *state);
         }
         Ok(checker)
@@ -289,8 +290,13 @@ impl Checker {
             }
         };
         let limits = self.limits;
-        if let Some(late) = self.lateness(&found, direction, true) {
-            self.asked_mut(direction).refuse(id, token.as_ref(), &limits);
+        if let Some(late) = self.lateness(&found, true) {
+            let opened = match found.action {
+                Action::Spawn(start) => self.copies.open_late(start, direction, message, ties.keys, &limits),
+                Action::Step(_) => None,
+            };
+            self.asked_mut(direction).refuse_opening(id, token.as_ref(), opened, &limits);
+            self.said(&found, direction, message);
             return Ok(Step::plain(StepKind::Late(late), message));
         }
         self.take_token(direction, message, id, token.as_ref())?;
@@ -303,6 +309,7 @@ impl Checker {
                 self.step(found, to, direction, message, Some(id))
             }
             Action::Spawn(state) => {
+                self.said(&found, direction, message);
                 let ended = self.is_end(state);
                 let opener = || Some(id.clone());
                 let channel = self.copies.starts(state);
@@ -425,7 +432,10 @@ impl Checker {
     fn take(&mut self, found: Found, direction: Direction, message: MessageIndex) -> StepKind {
         match found.action {
             Action::Step(to) => self.step(found, to, direction, message, None),
-            Action::Spawn(state) => StepKind::Spawned { state },
+            Action::Spawn(state) => {
+                self.said(&found, direction, message);
+                StepKind::Spawned { state }
+            }
         }
     }
 
@@ -445,9 +455,11 @@ impl Checker {
         message: MessageIndex,
         request: Option<&RequestId>,
     ) -> StepKind {
+        self.said(&found, direction, message);
         if to != found.state {
-            let fence = self.fence(direction, request);
-            self.channels.leave(found.place, direction, message, fence);
+            let left = Left { by: Some(message), fence: self.fence(direction, request) };
+            let (channels, _, evidence) = self.with_evidence();
+            channels.leave(found.place, direction, left, &evidence);
         }
         self.move_channel(found.place, to);
         StepKind::Linear { from: found.state, to }

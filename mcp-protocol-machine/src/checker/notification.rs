@@ -64,7 +64,8 @@ impl Checker {
                         return Ok(self.step_later(later, direction, message, None, ties));
                     }
                 };
-                if let Some(late) = self.lateness(&found, direction, false) {
+                if let Some(late) = self.lateness(&found, false) {
+                    self.said(&found, direction, message);
                     return Ok(Step::plain(StepKind::Late(late), message));
                 }
                 let advice = self.advice(direction, message, found.state, None);
@@ -163,7 +164,7 @@ impl Checker {
         if ended {
             self.end_copy(copy, step);
         } else {
-            self.copies.advance(copy, to, step, &[]);
+            self.advance_copy(copy, to, step, &[]);
         }
         Ok(Step { kind: StepKind::Copy { ended }, message: Some(message), copy: Some(copy), advice })
     }

@@ -158,6 +158,14 @@ impl Checker {
                 asked.swallow(id);
                 if let Some(opened) = opened {
                     self.copies.retire(opened.channel, opened.ended, ties.keys, &limits);
+                    let kind =
+                        message.and_then(|message| self.protocol.message(message)).map(|table| table.kind);
+                    // The followed role answers what it finds late with an error.
+                    let refused = kind
+                        .map_or(direction == Direction::Send, |kind| matches!(kind, Kind::Refusal { .. }));
+                    if refused {
+                        self.copies.settle(opened, self.fence(direction, None));
+                    }
                 }
                 Ok(Step { kind: StepKind::Swallowed, message, copy: None, advice: None })
             }

@@ -2,12 +2,12 @@
 //!
 //! In: a place or a thread. Out: what can be reached from there. Refuses to move anything.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use mcp_protocol_compiler::ast::Operator;
 use mcp_protocol_compiler::resolve::Meaning;
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 
 use super::{Alphabet, Branch, Closing, Node, Place, Program, Reading, Thread};
 
@@ -96,122 +96,6 @@ impl Reading<'_> {
             }
         }
         true
-    }
-
-    /// Whether a place may be reached from one where a message could come, which may then still be on its way.
-    pub(crate) fn is_behind(&self, place: Place, of: (Direction, MessageIndex)) -> bool {
-        if let Some(known) = self.behind.borrow().get(&of) {
-            return known.contains(&place);
-        }
-        // What runs beside all channels may come anywhere but where copies rest.
-        let beside = self.first_steps(&self.beside());
-        let alone = self.alone_beside(&beside);
-        if beside.iter().chain(&alone).any(|(_, step)| (step.direction, step.message) == of) {
-            return true;
-        }
-        let mut waiting: Vec<Place> = Vec::new();
-        for (at, node) in self.nodes.iter().enumerate() {
-            let Node::Choice(..) = node else { continue };
-            let mut here = false;
-            let (mut steps, mut bodies) = (Vec::new(), Vec::new());
-            self.branches(at, &mut |branch| steps.push(branch.clone()), &mut bodies);
-            for branch in &steps {
-                let Branch::Action { direction, name, .. } = branch else { continue };
-                here |= *direction == of.0 && self.means(name, of.1);
-            }
-            let openers = self.first_steps(&bodies);
-            let alone = self.alone_beside(&openers);
-            here |= openers.iter().chain(&alone).any(|(_, step)| (step.direction, step.message) == of);
-            if here {
-                waiting.push(at);
-            }
-        }
-        let back = self.back();
-        let mut behind = HashSet::new();
-        while let Some(place) = waiting.pop() {
-            let place = self.settle(place);
-            let next: Vec<Place> = match &self.nodes[place] {
-                Node::Parallel(parts) => parts.clone(),
-                Node::Choice(branches, _) => branches
-                    .iter()
-                    .map(|branch| match branch {
-                        Branch::Other(inner) => *inner,
-                        Branch::Action { next, .. } => *next,
-                    })
-                    .collect(),
-                _ => Vec::new(),
-            };
-            let all = next.into_iter().chain(back.get(&place).into_iter().flatten().copied());
-            for next in all.map(|next| self.settle(next)) {
-                if behind.insert(next) {
-                    waiting.push(next);
-                }
-            }
-        }
-        let is_behind = behind.contains(&place);
-        self.behind.borrow_mut().insert(of, behind);
-        is_behind
-    }
-
-    /// The bodies of each `*` that is a channel.
-    fn beside(&self) -> Vec<Place> {
-        let parts = self.nodes.iter().filter_map(|node| match node {
-            Node::Parallel(parts) => Some(parts),
-            _ => None,
-        });
-        let stars = parts.flatten().filter_map(|part| match &self.nodes[self.settle(*part)] {
-            Node::Star(body) => Some(self.settle(*body)),
-            _ => None,
-        });
-        stars.collect()
-    }
-
-    /// Whether a name in the text may stand for a message.
-    fn means(&self, name: &str, message: MessageIndex) -> bool {
-        match self.resolution.names.get(name) {
-            Some(Meaning::Message(known)) => *known == message,
-            Some(Meaning::Group(members)) => members.contains(&message),
-            None => true,
-        }
-    }
-
-    /// Where a refusal or a cancel may lead back to, from each place in which a request may wait for its reply.
-    fn back(&self) -> HashMap<Place, Vec<Place>> {
-        let mut back: HashMap<Place, Vec<Place>> = HashMap::new();
-        for (at, node) in self.nodes.iter().enumerate() {
-            let Node::Choice(branches, _) = node else { continue };
-            for branch in branches {
-                let Branch::Action { name, next, .. } = branch else { continue };
-                let asks = |message: &MessageIndex| self.kind(*message) == Kind::Request;
-                let request = match self.resolution.names.get(name) {
-                    Some(Meaning::Message(message)) => asks(message),
-                    Some(Meaning::Group(members)) => members.iter().any(asks),
-                    None => false,
-                };
-                if !request {
-                    continue;
-                }
-                // Up to the reply; what comes between leads on among the places that wait.
-                let (mut seen, mut waiting) = (HashSet::new(), vec![self.settle(*next)]);
-                while let Some(place) = waiting.pop() {
-                    if !seen.insert(place) {
-                        continue;
-                    }
-                    back.entry(place).or_default().push(at);
-                    let mut steps = Vec::new();
-                    self.branches(place, &mut |branch| steps.push(branch.clone()), &mut Vec::new());
-                    for branch in steps {
-                        let Branch::Action { name, next, .. } = branch else { continue };
-                        if let Some(Meaning::Message(message)) = self.resolution.names.get(&name)
-                            && self.kind(*message) == Kind::Notification
-                        {
-                            waiting.push(self.settle(next));
-                        }
-                    }
-                }
-            }
-        }
-        back
     }
 
     /// Who may close at a thread's place, this role or the other, and whether its channel can end.

@@ -91,17 +91,17 @@ impl Reading<'_> {
         first.flat_map(|(_, step)| self.alphabet(step.next).iter().copied().collect::<Vec<_>>()).collect()
     }
 
-    /// Whether values of keys that copies of two bodies hold are in one space: the bodies are alternatives, which share
-    /// their first message or a later one.
+    /// Whether values of keys that copies of two bodies hold are in one space: a later message of both is found by its
+    /// value alone, or there are bodies between them with which they share one.
     pub(crate) fn shares_keys(&self, one: Place, other: Place) -> bool {
-        if one == other {
-            return true;
+        let (mut seen, mut waiting) = (HashSet::from([one]), vec![one]);
+        while let Some(body) = waiting.pop() {
+            let later = self.later(body);
+            let next =
+                self.bodies().filter(|next| self.is_keyed(*next) && !self.later(*next).is_disjoint(&later));
+            waiting.extend(next.filter(|next| seen.insert(*next)));
         }
-        let first = |body: Place| {
-            let steps = self.first_steps(&[body]).into_iter();
-            steps.map(|(_, step)| (step.direction, step.message)).collect::<HashSet<_>>()
-        };
-        !first(one).is_disjoint(&first(other)) || !self.later(one).is_disjoint(&self.later(other))
+        seen.contains(&other)
     }
 
     fn is_open(&self, message: MessageIndex) -> bool {

@@ -100,13 +100,13 @@ pub(crate) struct Reading<'a> {
     start: Place,
     definitions: HashMap<(usize, Side, bool), Place>,
     alphabets: RefCell<HashMap<Place, Alphabet>>,
-    /// For a message, the places behind those where it may come.
-    behind: RefCell<HashMap<(Direction, MessageIndex), HashSet<Place>>>,
     /// The places in the text of definitions with `only`, and these definitions themselves.
     only: HashSet<Place>,
     only_definitions: HashSet<Place>,
     /// Whether the text of one is being read.
     in_only: bool,
+    /// The bodies of which copies can be opened in some state that the role can come to.
+    opened: HashSet<Place>,
     /// What a step of a copy is where it stands alone, because its key is open.
     alone: HashMap<(Direction, MessageIndex), Place>,
 }
@@ -126,14 +126,15 @@ impl<'a> Reading<'a> {
             start: 0,
             definitions: HashMap::new(),
             alphabets: RefCell::default(),
-            behind: RefCell::default(),
             only: HashSet::new(),
             only_definitions: HashSet::new(),
             in_only: false,
+            opened: HashSet::new(),
             alone: HashMap::new(),
         };
         let role = resolution.roles.iter().find(|role| role.side == side).unwrap();
         reading.start = reading.named(&role.name.text, View { side, flipped: false });
+        reading.opened = reading.find_opened();
         reading.stand_alone();
         reading
     }
@@ -411,12 +412,34 @@ impl<'a> Reading<'a> {
         self.bodies().any(|body| self.alphabet(body).contains(&(direction, message)))
     }
 
-    /// Every body of a `*`.
+    /// Every body of a `*` that the role can come to.
     fn bodies(&self) -> impl Iterator<Item = Place> {
-        self.nodes.iter().filter_map(|node| match node {
+        let bodies = self.nodes.iter().filter_map(|node| match node {
             Node::Star(body) => Some(self.settle(*body)),
             _ => None,
-        })
+        });
+        bodies.filter(|body| self.opened.contains(body))
+    }
+
+    /// The bodies of which copies can be opened in some state that the role can come to: elsewhere they rest, or the text
+    /// is not used.
+    fn find_opened(&self) -> HashSet<Place> {
+        let start = self.start();
+        let (mut seen, mut waiting) = (HashSet::from([start.clone()]), vec![start]);
+        let mut opened = HashSet::new();
+        while let Some(program) = waiting.pop() {
+            opened.extend(self.openers(&program).into_iter().map(|(body, _)| body));
+            for (place, thread) in program.threads.iter().enumerate() {
+                for step in self.moves(thread) {
+                    let id = step.id.clone().unwrap_or_else(|| i64::from(step.message.0).into());
+                    let next = self.take(&program, place, &step, Some(&id), false);
+                    if seen.insert(next.clone()) {
+                        waiting.push(next);
+                    }
+                }
+            }
+        }
+        opened
     }
 
     /// The bodies of which a message opens copies, wherever it may.

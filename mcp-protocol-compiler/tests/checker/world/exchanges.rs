@@ -6,7 +6,7 @@
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, MessageIndex};
 
-use super::{Config, Exchange, Item, Standing, Verdict, World, index};
+use super::{Config, Copy, Exchange, Item, Over, Standing, Verdict, World, index};
 use crate::event::Event;
 
 impl World<'_> {
@@ -126,6 +126,7 @@ impl World<'_> {
             && let Some(owed) = self.refused.get_mut(&place).filter(|owed| **owed)
         {
             *owed = false;
+            self.settle_opening(event, direction, request, refusal);
             return Verdict::Late;
         }
         let Some(exchange) = self.exchanges.get_mut(&place) else {
@@ -189,6 +190,19 @@ impl World<'_> {
         }
         self.hear(direction, at);
         Verdict::Fine
+    }
+
+    /// The reply to a request that came late, which tells whether it has opened a copy.
+    fn settle_opening(&mut self, event: &Event, direction: Direction, request: MessageIndex, refusal: bool) {
+        let opener = Some((direction.flip(), event.id.clone().unwrap()));
+        let unsure = |copy: &Copy| copy.unsure.is_some() && copy.opener == opener;
+        let Some(number) = self.copies.iter().position(unsure) else { return };
+        if refusal {
+            self.copies[number].over = Some(Over { by: direction, at: self.seen });
+            self.copies[number].unsure = None;
+        } else if self.copies[number].unsure == Some(request) {
+            self.late_reply(event, direction, request, number);
+        }
     }
 
     /// A reply in a direction: its sender has received the request, and all that was seen before that.

@@ -34,8 +34,6 @@ pub(crate) enum Verdict {
     Stale,
     /// Nobody could have sent it: the name of the kind of violation.
     Wrong(&'static str),
-    /// Nobody could have sent it, but it is one that closing the diamond lets pass in more places than need be.
-    Unclear,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -71,6 +69,9 @@ struct Copy {
     /// Who opened it, and whether the other side has said something in it.
     by: Direction,
     known: bool,
+    /// The request that would have opened it came late where it was seen, and has no reply yet. Who received it may have
+    /// been where it is permitted.
+    unsure: Option<MessageIndex>,
 }
 
 /// The end of a copy: which way the message went, and which of all messages it was.
@@ -194,14 +195,6 @@ impl<'a> World<'a> {
             Kind::Reply { request } => self.reply(event, direction, request, false),
             Kind::Refusal { request } => self.reply(event, direction, request, true),
         };
-        let verdict = match verdict {
-            Verdict::Wrong(kind)
-                if kind.starts_with("NotPermitted") && self.may_have_crossed((direction, event.message)) =>
-            {
-                Verdict::Unclear
-            }
-            other => other,
-        };
         if let (Verdict::Wrong(_), Kind::Request) = (verdict, kind) {
             self.refused.insert((direction, event.id.clone().unwrap()), true);
         }
@@ -219,18 +212,6 @@ impl<'a> World<'a> {
             self.granted.insert(event.from, event.grants.clone());
         }
         verdict
-    }
-
-    /// Whether closing the diamond may have added a message where the session is: it adds them behind the choices that
-    /// have the message, in the same channel.
-    fn may_have_crossed(&self, of: (Direction, MessageIndex)) -> bool {
-        let copies = self.copies.iter().map(|copy| &copy.configs);
-        let mut configs = copies.chain([&self.main]).flatten();
-        self.added.contains(&of)
-            && configs.any(|config| {
-                let mut threads = config.programs.iter().flat_map(|program| &program.threads);
-                threads.any(|thread| self.reading.is_behind(thread.at, of))
-            })
     }
 
     fn gates(&self, event: &Event) -> bool {
@@ -339,7 +320,8 @@ impl<'a> World<'a> {
         // Who has opened a copy may read on now.
         self.main = self.arrivals(configs);
         // Of what a notification has opened its sender hears nothing, so it is opened all the same.
-        if late && (item.id.is_some() || !keyed) {
+        let refused = late && (item.id.is_some() || !keyed);
+        if refused && !keyed {
             return (Verdict::Late, None);
         }
         let copy = self.reading.copy(body);
@@ -348,7 +330,13 @@ impl<'a> World<'a> {
         let configs = self.sent(&HashSet::from([before]), &Item { opens: true, ..item });
         self.alone += u64::from(self.reading.is_alone(body));
         let keys = if keyed { event.keys.clone() } else { Vec::new() };
-        self.copies.push(Copy { body, configs, opener, keys, over: None, by: direction, known: false });
+        // What is answered with an error was over at once.
+        let over = refused.then_some(Over { by: direction.flip(), at: u64::MAX });
+        let unsure = refused.then_some(event.message);
+        self.copies.push(Copy { body, configs, opener, keys, over, by: direction, known: false, unsure });
+        if refused {
+            return (Verdict::Late, None);
+        }
         let number = self.copies.len() - 1;
         self.settle(number, direction);
         (Verdict::Fine, Some(number))
@@ -373,12 +361,7 @@ impl<'a> World<'a> {
             }
             let opened = self.reading.opened_by(direction, event.message);
             let opens = opened.into_iter().any(|body| !self.reading.is_alone(body));
-            // Where none could ever be opened, the machine has no copies.
-            let none = self
-                .copies
-                .iter()
-                .all(|copy| !self.reading.later(copy.body).contains(&(direction, event.message)));
-            let kind = if opens || none { "NotPermitted|CopiesRest" } else { "CopiesRest" };
+            let kind = if opens { "NotPermitted|CopiesRest" } else { "CopiesRest" };
             return (Verdict::Wrong(kind), None);
         }
         let awake = self.arrivals(awake);
@@ -427,7 +410,7 @@ impl<'a> World<'a> {
         let over = fitting.first().copied();
         match (over.and_then(|number| self.copies[number].over), alone) {
             (_, Some(alone)) if !event.keys.is_empty() => self.open(event, item, alone),
-            (Some(ended), _) if ended.by != direction && !self.was_heard(ended) => {
+            (Some(ended), _) if self.may_go_on_late(over.unwrap(), ended, direction) => {
                 let number = over.unwrap();
                 let after = self.sent(&self.copies[number].configs, &item);
                 if after.is_empty() {
@@ -445,6 +428,11 @@ impl<'a> World<'a> {
             _ if event.keys.is_empty() => (Verdict::Wrong("NotPermitted|KeyMissing"), None),
             _ => (Verdict::Wrong("NotPermitted|UnknownKey"), None),
         }
+    }
+
+    /// Whether a copy that is over may have messages in a direction on their way.
+    fn may_go_on_late(&self, number: usize, ended: Over, direction: Direction) -> bool {
+        self.copies[number].unsure.is_some() || ended.by != direction && !self.was_heard(ended)
     }
 
     /// Whether the other side is known to have heard of the end of a copy: it has answered what was asked later.

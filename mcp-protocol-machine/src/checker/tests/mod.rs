@@ -14,6 +14,7 @@ mod renewed;
 mod resting;
 mod sessions;
 mod tables;
+mod trails;
 
 use crate::protocol::{Condition, Direction, MessageIndex, Side, StateIndex};
 use crate::{About, Capabilities, Checker, RequestId, Step, StepKind, Violation};

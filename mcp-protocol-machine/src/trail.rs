@@ -1,0 +1,181 @@
+//! Trails: the states in which a side may still take a channel, or a sub-session, to be.
+//!
+//! What one side sends comes from the state that this side knows of. That is the state of the wire, or one that a step of
+//! the other side has left, if the sender may not have received that step. A message is late if it is a step in such a
+//! state and not in the state of the wire.
+
+use crate::fence::{BothWays, Fence, Receipts};
+use crate::protocol::{Action, Direction, MessageIndex, Origin, Role, StateIndex, StateKind};
+
+/// How many states a trail keeps for a side. Older ones become one, in which everything is possible.
+const KEPT: usize = 16;
+
+/// A step that led to another state, and its fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// The message; nothing where the session was begun elsewhere.
+    pub(crate) by: Option<MessageIndex>,
+    pub(crate) fence: Fence,
+}
+
+/// A state that a side may take for the present one, because it may not have received the step that left it.
+#[derive(Clone, Copy, Debug)]
+struct Behind {
+    /// Nothing where any state is possible.
+    state: Option<StateIndex>,
+    left: Left,
+    /// The number of that step. Channels that were one before it have it under the same number.
+    number: u64,
+}
+
+/// What a trail is read with: the tables, and what replies have proven.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evidence<'a> {
+    pub(crate) role: Option<&'a Role>,
+    /// What is known of the followed role's messages.
+    pub(crate) sent: &'a Receipts,
+    /// What is known of its peer's messages.
+    pub(crate) received: &'a Receipts,
+    /// Messages are seen in the order in which each side wrote them. Without that nothing is proven.
+    pub(crate) ordered: bool,
+}
+
+impl Evidence<'_> {
+    /// Whether the step in a direction that has this fence is known to be received.
+    pub(crate) fn is_past(&self, by: Direction, fence: Fence) -> bool {
+        let receipts = match by {
+            Direction::Send => self.sent,
+            Direction::Receive => self.received,
+        };
+        self.ordered && receipts.is_past(fence)
+    }
+
+    /// Whether a side can write a message in a state.
+    fn is_step(&self, state: Option<StateIndex>, direction: Direction, message: MessageIndex) -> bool {
+        let Some(state) = state else { return true };
+        let table = self.role.and_then(|role| role.state(state));
+        let edge = table.and_then(|table| table.edge(direction, message));
+        edge.is_some_and(|edge| edge.origin != Origin::Closure)
+    }
+
+    /// The state behind a message.
+    fn after(&self, state: StateIndex, direction: Direction, message: MessageIndex) -> Option<StateIndex> {
+        let edge = self.role?.state(state).and_then(|table| table.edge(direction, message));
+        let Some(Action::Step(to)) = edge.map(|edge| edge.action) else { return Some(state) };
+        // Which part a channel would be is not followed.
+        Some(to).filter(|to| {
+            self.role.and_then(|role| role.state(*to)).is_some_and(|to| to.kind != StateKind::Fork)
+        })
+    }
+
+    /// Whether a side has nothing to write in a state: it goes on only with what it receives.
+    fn is_silent(&self, state: StateIndex, direction: Direction) -> bool {
+        let table = self.role.and_then(|role| role.state(state));
+        let mut edges = table.into_iter().flat_map(|table| table.edges.iter());
+        !edges.any(|edge| edge.direction == direction && edge.origin != Origin::Closure)
+    }
+
+    fn rests(&self, state: Option<StateIndex>, direction: Direction) -> bool {
+        let table = state.and_then(|state| self.role?.state(state));
+        table.is_some_and(|table| table.only.rests(direction))
+    }
+}
+
+/// The states behind the present one in which each side may take a channel, or a sub-session, to be.
+///
+/// Invariant: for each direction in which a side sends, oldest first, in the order of the steps of the other side that
+/// left them; at most [`KEPT`]. A state in which the side has nothing to write may be missing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trail {
+    behind: BothWays<Vec<Behind>>,
+}
+
+impl Trail {
+    /// A trail whose beginning was not seen: what either side did last has these fences.
+    pub(crate) fn unseen(send: Fence, receive: Fence) -> Trail {
+        let anywhere = |fence| vec![Behind { state: None, left: Left { by: None, fence }, number: 0 }];
+        Trail { behind: BothWays::new(anywhere(receive), anywhere(send)) }
+    }
+
+    /// A message in a direction leads from a state to another one. What it says of its sender is for [`said`].
+    pub(crate) fn leave(
+        &mut self,
+        by: Direction,
+        state: StateIndex,
+        left: Left,
+        number: u64,
+        evidence: &Evidence<'_>,
+    ) {
+        let other = by.flip();
+        if evidence.is_silent(state, other) {
+            return;
+        }
+        let behind = self.behind.get_mut(other);
+        behind.retain(|known| !evidence.is_past(by, known.left.fence));
+        if behind.len() >= KEPT {
+            behind.remove(0);
+            if let Some(oldest) = behind.first_mut() {
+                oldest.state = None;
+            }
+        }
+        behind.push(Behind { state: Some(state), left, number });
+    }
+
+    /// A side has taken a step that it takes in no state that rests.
+    pub(crate) fn awake(&mut self, by: Direction, evidence: &Evidence<'_>) {
+        let behind = self.behind.get_mut(by);
+        if evidence.ordered && !behind.is_empty() {
+            let resting = behind.iter().take_while(|known| evidence.rests(known.state, by)).count();
+            behind.drain(..resting);
+        }
+    }
+
+    /// The step of the other side that a message has crossed, if its sender may not have received it.
+    pub(crate) fn crossed(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        evidence: &Evidence<'_>,
+    ) -> Option<Left> {
+        let mut behind = self.behind.get(direction).iter().rev();
+        let found = behind.find(|known| {
+            !evidence.is_past(direction.flip(), known.left.fence)
+                && (!evidence.ordered || evidence.is_step(known.state, direction, message))
+        });
+        found.map(|known| known.left)
+    }
+}
+
+/// A side has sent a message that belongs to one of these trails: it was in a state that has the message as a step, and
+/// goes on from there. Other trails that were one with this before learn the same.
+pub(crate) fn said(
+    trails: &mut [Trail],
+    place: usize,
+    by: Direction,
+    message: MessageIndex,
+    evidence: &Evidence<'_>,
+) {
+    let Some(trail) = trails.get_mut(place) else { return };
+    if !evidence.ordered || trail.behind.get(by).is_empty() {
+        return;
+    }
+    let mut own = std::mem::take(trail.behind.get_mut(by));
+    own.retain(|known| !evidence.is_past(by.flip(), known.left.fence));
+    let first = own.iter().position(|known| evidence.is_step(known.state, by, message));
+    let first = first.unwrap_or(own.len());
+    let after = |known: &Behind| known.state.and_then(|state| evidence.after(state, by, message));
+    for other in trails.iter_mut() {
+        other.behind.get_mut(by).retain_mut(|known| {
+            let shared = own.iter().position(|own| own.number == known.number);
+            if shared.is_some() {
+                known.state = after(known);
+            }
+            shared.is_none_or(|shared| shared >= first)
+        });
+    }
+    own.drain(..first);
+    own.iter_mut().for_each(|known| known.state = after(known));
+    if let Some(trail) = trails.get_mut(place) {
+        *trail.behind.get_mut(by) = own;
+    }
+}
