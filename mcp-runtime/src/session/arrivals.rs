@@ -11,7 +11,7 @@ use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 use mcp_protocol_machine::{CopyNumber, RequestId, Token};
 
 use super::context::Caller;
-use super::engine::{Engine, Phase};
+use super::engine::Engine;
 use super::order::{DispatcherKey, Held};
 use super::wakers::Waiter;
 use crate::budget::{Exhausted, Permit};
@@ -124,15 +124,10 @@ impl Engine {
             self.linear_waiting.register(context, waiter, &mut self.effects);
             return Poll::Pending;
         }
-        match &self.phase {
-            Phase::HalfClosed(Reason::PeerClosed) | Phase::Ended(Reason::PeerClosed) => Poll::Ready(Ok(None)),
-            Phase::HalfClosed(reason) | Phase::Ended(reason) => {
-                Poll::Ready(Err(Error::Disconnected { reason: reason.clone() }))
-            }
-            Phase::Open | Phase::Closing(_) | Phase::Closed | Phase::Abandoned(_) => {
-                Poll::Ready(Err(Error::Closed))
-            }
-        }
+        Poll::Ready(match self.lifecycle.error() {
+            Some(Error::Disconnected { reason: Reason::PeerClosed }) => Ok(None),
+            error => Err(error.unwrap_or(Error::Closed)),
+        })
     }
 
     /// Waits until there is a linear input that `judge` wants, or there will be none. Takes nothing.
@@ -148,13 +143,11 @@ impl Engine {
         if held.is_some() && self.held_back_for(context, &mut waiter.turns, held) {
             return Poll::Ready(());
         }
-        match self.phase {
-            _ if held.is_some() || self.goes_on() => {
-                self.linear_waiting.register(context, waiter, &mut self.effects);
-                Poll::Pending
-            }
-            _ => Poll::Ready(()),
+        if held.is_some() || self.goes_on() {
+            self.linear_waiting.register(context, waiter, &mut self.effects);
+            return Poll::Pending;
         }
+        Poll::Ready(())
     }
 
     /// Takes the next replicated input that somebody can work on who works on `handlers` requests already, and on a
@@ -176,18 +169,15 @@ impl Engine {
         if taken.is_some() {
             return Poll::Ready(taken);
         }
-        match self.phase {
-            _ if self.goes_on() => {
-                self.incoming_waiting.register(context, waiter, &mut self.effects);
-                if handlers >= self.most_handlers() {
-                    self.room_waiting.register(context, waiter, &mut self.effects);
-                }
-                Poll::Pending
+        if self.goes_on() {
+            self.incoming_waiting.register(context, waiter, &mut self.effects);
+            if handlers >= self.most_handlers() {
+                self.room_waiting.register(context, waiter, &mut self.effects);
             }
-            // What came before the end still counts.
-            _ if !self.incoming.is_empty() => Poll::Pending,
-            _ => Poll::Ready(None),
+            return Poll::Pending;
         }
+        // What came before the end still counts.
+        if self.incoming.is_empty() { Poll::Ready(None) } else { Poll::Pending }
     }
 
     /// Takes the next replicated input, if there is one.
@@ -209,17 +199,11 @@ impl Engine {
         if let Some(arrived) = self.next_incoming() {
             return Poll::Ready(Some(arrived));
         }
-        match self.phase {
-            _ if self.goes_on() => {
-                self.incoming_waiting.register(context, waiter, &mut self.effects);
-                Poll::Pending
-            }
-            _ if !self.incoming.is_empty() => {
-                self.incoming_waiting.register(context, waiter, &mut self.effects);
-                Poll::Pending
-            }
-            _ => Poll::Ready(None),
+        if self.goes_on() || !self.incoming.is_empty() {
+            self.incoming_waiting.register(context, waiter, &mut self.effects);
+            return Poll::Pending;
         }
+        Poll::Ready(None)
     }
 
     /// Somebody holds `incoming`.
@@ -234,7 +218,7 @@ impl Engine {
         // A session without types leaves what comes to whoever else attends.
         self.incoming_waiting.wake(&mut self.effects);
         if self.attendants == 0 && !self.incoming.is_empty() {
-            if matches!(self.phase, Phase::Open | Phase::HalfClosed(_)) {
+            if self.lifecycle.is_live() {
                 self.wake_driver();
             } else {
                 self.drop_untaken();
@@ -330,14 +314,11 @@ impl Engine {
 
     /// Whether a request of the peer was cancelled, or nobody waits for its answer any more.
     pub(crate) fn is_cancelled(&self, caller: Caller, id: Option<&RequestId>) -> bool {
-        match self.phase {
-            _ if self.is_lost(caller) => true,
-            Phase::Closing(_) => id.and_then(|id| self.owed.get(id)).is_none_or(|owed| owed.cancelled),
-            Phase::Open | Phase::HalfClosed(_) => {
-                id.and_then(|id| self.owed.get(id)).is_some_and(|owed| owed.cancelled)
-            }
-            Phase::Ended(_) | Phase::Closed | Phase::Abandoned(_) => true,
+        if self.lifecycle.is_over() || self.is_lost(caller) {
+            return true;
         }
+        // Once this side has closed the session, only requests that are still to be answered are worked on.
+        id.and_then(|id| self.owed.get(id)).map_or(self.lifecycle.is_closing(), |owed| owed.cancelled)
     }
 
     /// Waits until a request of the peer is cancelled.

@@ -19,7 +19,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex};
 use serde_json::value::RawValue;
 
 use super::context::{Caller, Inbound};
-use super::engine::{Engine, Phase};
+use super::engine::Engine;
 use crate::driver::{MessageKind, Received, RequestTag};
 use crate::error::Error;
 use crate::jsonrpc::{RpcError, batch, parse};
@@ -144,7 +144,7 @@ impl Engine {
         let mut all = Received::default();
         for message in messages.into_iter().map(RawValue::get) {
             // A message may end the session for those behind it.
-            if matches!(self.phase, Phase::Open) {
+            if self.lifecycle.is_open() {
                 let received = self.message_came(inbound, parse(message.as_bytes(), self.options.max_depth));
                 all.requests += received.requests;
                 all.refused = received.refused.or(all.refused);

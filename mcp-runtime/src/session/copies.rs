@@ -12,7 +12,7 @@ use mcp_protocol_machine::{About, CopyNumber, Meant, RequestId, Step, StepKind};
 
 use super::arrivals::{LinearInput, Verdict};
 use super::context::Caller;
-use super::engine::{Engine, Phase};
+use super::engine::Engine;
 use super::order::Held;
 use super::uncorrelated::CopyLeft;
 use super::wakers::{Listener, OnProgress, Waiter, Waiting};
@@ -176,7 +176,7 @@ impl Engine {
         copy: CopyNumber,
         judge: impl FnMut(&LinearInput) -> Verdict,
     ) -> Poll<()> {
-        let open = matches!(self.phase, Phase::Open);
+        let open = self.lifecycle.is_open();
         let Some(seat) = self.copies.seats.get_mut(&copy) else { return Poll::Ready(()) };
         let mut judge = judge;
         let wanted = seat.inputs.iter().find(|input| !matches!(judge(input), Verdict::Skip));
@@ -308,13 +308,11 @@ impl Engine {
         if let Some(error) = &seat.over {
             return Poll::Ready(Err(error.clone()));
         }
-        match &self.phase {
-            Phase::Open => {
-                seat.waiting.register(context, waiter, &mut self.effects);
-                Poll::Pending
-            }
-            _ => Poll::Ready(Err(self.closed(caller).unwrap_or(Error::Closed))),
+        if self.lifecycle.is_open() {
+            seat.waiting.register(context, waiter, &mut self.effects);
+            return Poll::Pending;
         }
+        Poll::Ready(Err(self.closed(caller).unwrap_or(Error::Closed)))
     }
 
     /// The value of a copy is gone. What it owed is answered with an error; if the copy goes on and may be taken
@@ -345,7 +343,7 @@ impl Engine {
         for input in seat.inputs {
             self.outlive_copy(input, left);
         }
-        let lives = self.checker.copy_state(copy).is_some() && matches!(self.phase, Phase::Open);
+        let lives = self.checker.copy_state(copy).is_some() && self.lifecycle.is_open();
         if let Some((message, id)) = seat.opener.filter(|_| lives)
             && self.message(message).is_some_and(|message| message.cancellable)
         {

@@ -10,7 +10,7 @@ use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
 
 use super::context::Inbound;
-use super::engine::{Engine, Phase};
+use super::engine::Engine;
 use super::names::id_at;
 use crate::driver::{Received, RequestTag};
 use crate::jsonrpc::RpcError;
@@ -150,7 +150,7 @@ impl Engine {
             return;
         }
         for early in self.early.take() {
-            if !matches!(self.phase, Phase::Open | Phase::HalfClosed(_)) {
+            if !self.lifecycle.is_live() {
                 return;
             }
             let inbound = Inbound::alone(early.tag, now);
@@ -196,11 +196,7 @@ impl Engine {
 
     /// Whether something may still come: from the peer, or of what it has said already.
     pub(super) fn goes_on(&self) -> bool {
-        match self.phase {
-            Phase::Open => true,
-            Phase::HalfClosed(_) => !self.early.is_empty(),
-            _ => false,
-        }
+        self.lifecycle.is_open() || (self.lifecycle.is_answering() && !self.early.is_empty())
     }
 }
 

@@ -12,17 +12,19 @@ use std::time::Instant;
 use mcp_protocol_machine::RequestId;
 
 use super::arrivals::Arrived;
-use super::engine::{Engine, Grace, Phase};
+use super::engine::Engine;
 use super::faces::Told;
+use super::lifecycle::{GracePeriods, SessionEnd, Tick};
 use super::wakers::{Waiter, keep};
 use crate::driver::{End, Outcome, Output};
 use crate::error::{Error, Reason};
+use crate::options::Options;
 
 impl Engine {
     /// This side closes the session: what is to be written is written, what handlers are working on is answered if
     /// that does not take too long, what still comes is dropped.
     pub(crate) fn close(&mut self) {
-        if !matches!(self.phase, Phase::Open | Phase::HalfClosed(_)) {
+        if !self.lifecycle.is_live() {
             return;
         }
         // What a value would have had to answer is not waited for, nor a request that no handler will see. What the
@@ -36,9 +38,9 @@ impl Engine {
             self.forget_owed(Some(&id));
         }
         if (self.owed.is_empty() && !self.is_handing_out()) || self.options.close_grace.is_zero() {
-            return self.over(Phase::Closed);
+            return self.over(SessionEnd::Closed);
         }
-        self.phase = Phase::Closing(Grace::Unknown);
+        self.lifecycle.close();
         self.early = Default::default();
         self.trace_end(false);
         self.fail_calls();
@@ -57,34 +59,30 @@ impl Engine {
 
     /// This side lets go of the session in whatever state it is.
     pub(crate) fn abandon(&mut self) {
-        match self.phase {
-            Phase::Open => self.over(Phase::Abandoned(Grace::Unknown)),
+        if self.lifecycle.is_open() {
+            self.over(SessionEnd::Abandoned);
+        } else if self.lifecycle.is_answering() {
             // The peer has said everything already. What handlers are working on is still answered; what a session
             // value would have had to answer is not.
-            Phase::HalfClosed(_) => {
-                self.early = Default::default();
-                self.linear.clear();
-                for owed in self.owed.values_mut().filter(|owed| owed.linear) {
-                    owed.waiting.wake(&mut self.effects);
-                }
-                self.owed.retain(|_, owed| !owed.linear);
-                self.closing_waiting.wake(&mut self.effects);
-                self.wake_driver();
+            self.early = Default::default();
+            self.linear.clear();
+            for owed in self.owed.values_mut().filter(|owed| owed.linear) {
+                owed.waiting.wake(&mut self.effects);
             }
-            Phase::Closing(_) | Phase::Ended(_) | Phase::Closed | Phase::Abandoned(_) => {}
+            self.owed.retain(|_, owed| !owed.linear);
+            self.closing_waiting.wake(&mut self.effects);
+            self.wake_driver();
         }
     }
 
     /// The session is over for a reason that is not this side's will.
     pub(crate) fn end(&mut self, reason: Reason) {
-        match self.phase {
-            Phase::Open | Phase::HalfClosed(_) => {
-                self.output.clear();
-                self.output_start = 0;
-                self.over(Phase::Ended(reason));
-            }
-            Phase::Closing(_) => self.over(Phase::Closed),
-            Phase::Ended(_) | Phase::Closed | Phase::Abandoned(_) => {}
+        if self.lifecycle.is_live() {
+            self.output.clear();
+            self.output_start = 0;
+            self.over(SessionEnd::Disconnected(reason));
+        } else if self.lifecycle.is_closing() {
+            self.over(SessionEnd::Closed);
         }
     }
 
@@ -117,7 +115,8 @@ impl Engine {
 
     /// Waits until everything that was to be written has been written, or never will be.
     pub(crate) fn poll_drained(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
-        let lost = matches!(self.phase, Phase::Ended(_) | Phase::Abandoned(_)) || self.outcome.is_some();
+        let lifecycle = &self.lifecycle;
+        let lost = lifecycle.is_disconnected() || lifecycle.is_abandoned() || lifecycle.outcome().is_some();
         if lost || (self.unwritten() == 0 && !self.unconfirmed) {
             return Poll::Ready(());
         }
@@ -127,10 +126,9 @@ impl Engine {
 
     /// Waits until the peer has said everything and has its answers, or the session is over.
     pub(crate) fn poll_ended(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
-        match self.phase {
-            Phase::Open => {}
-            Phase::HalfClosed(_) | Phase::Closing(_) if !self.owed.is_empty() => {}
-            _ => return self.poll_drained(context, waiter),
+        let answers = !self.lifecycle.is_over() && !self.owed.is_empty();
+        if !self.lifecycle.is_open() && !answers {
+            return self.poll_drained(context, waiter);
         }
         self.closing_waiting.register(context, waiter, &mut self.effects);
         Poll::Pending
@@ -138,26 +136,26 @@ impl Engine {
 
     /// Waits until the session is over or this side closes it, from when on handlers have their grace period.
     pub(crate) fn poll_ending(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
-        if matches!(self.phase, Phase::Open | Phase::HalfClosed(_)) {
+        if self.lifecycle.is_live() {
             self.closing_waiting.register(context, waiter, &mut self.effects);
             return Poll::Pending;
         }
         Poll::Ready(())
     }
 
-    fn over(&mut self, phase: Phase) {
-        self.phase = phase;
+    fn over(&mut self, end: SessionEnd) {
+        self.lifecycle.end(end);
         self.early = Default::default();
         self.trace_end(true);
         self.checker.close();
         self.fail_calls();
-        let ended = matches!(self.phase, Phase::Ended(_));
+        let ended = self.lifecycle.is_disconnected();
         if ended {
             // What the peer has told before its end still counts; what it has asked cannot be answered any more.
             self.incoming.retain(|arrived| arrived.id.is_none());
         } else {
             // What the peer has told before its end still counts here, too.
-            let kept = matches!(self.phase, Phase::Closed) && self.attendants > 0;
+            let kept = self.lifecycle.is_closed() && self.attendants > 0;
             self.drop_untaken_of(|arrived| !kept || arrived.is_asked());
             self.linear.clear();
         }
@@ -171,7 +169,7 @@ impl Engine {
     }
 
     fn fail_calls(&mut self) {
-        let error = self.ended().unwrap_or(Error::Closed);
+        let error = self.lifecycle.error().unwrap_or(Error::Closed);
         self.timers.forget_calls();
         self.debts.clear();
         self.none_awaited();
@@ -204,13 +202,13 @@ impl Engine {
     /// The peer will say nothing more.
     pub(crate) fn input_ended(&mut self, why: End) {
         self.last_line();
-        if !matches!(self.phase, Phase::Open) {
+        if !self.lifecycle.is_open() {
             return;
         }
         let reason = Reason::from(why);
         if matches!(reason, Reason::PeerClosed) {
             // The peer may have asked and closed at once, as `echo … | server` does: it gets its answers.
-            self.phase = Phase::HalfClosed(reason);
+            self.lifecycle.peer_closed();
             self.trace_end(false);
             self.end_copies(true);
             self.fail_calls();
@@ -223,7 +221,6 @@ impl Engine {
     /// Nothing more can be written.
     pub(crate) fn output_failed(&mut self, error: io::Error) {
         self.unconfirmed = false;
-        self.finished = true;
         // A session that was closed before has its last lines here still. Nobody will ever take them, so nothing
         // waits for them.
         self.output.clear();
@@ -233,6 +230,7 @@ impl Engine {
         // What the peer has sent before it went away still counts, so the linear inputs stay; but nothing can be
         // answered, and whoever calls should know at once.
         self.end(Reason::Failed(Arc::new(error)));
+        self.lifecycle.written();
         self.wake_driver();
     }
 
@@ -242,28 +240,27 @@ impl Engine {
         if self.unwritten() <= self.options.output_high_water {
             self.output_waiting.wake(&mut self.effects);
         }
-        match self.phase {
-            Phase::Open => {}
-            Phase::Abandoned(_) => self.wake_driver(),
-            _ => self.closing_waiting.wake(&mut self.effects),
+        if self.lifecycle.is_abandoned() {
+            self.wake_driver();
+        } else if !self.lifecycle.is_open() {
+            self.closing_waiting.wake(&mut self.effects);
         }
     }
 
     /// The transport is gone.
     pub(crate) fn terminated(&mut self, outcome: Outcome) {
         // A transport that took too long is dropped, and says so after that was noted.
-        if self.outcome.is_some() {
+        if self.lifecycle.outcome().is_some() {
             return;
         }
         let reason = Reason::from(&outcome);
-        if let Phase::HalfClosed(_) = self.phase {
+        if self.lifecycle.is_answering() {
             self.end(Reason::PeerClosed);
         }
         self.end(reason);
-        self.finished = true;
         self.direct = None;
         self.messages.outlet_gone();
-        self.outcome = Some(outcome);
+        self.lifecycle.gone(outcome);
         self.wake_everyone();
     }
 
@@ -273,14 +270,14 @@ impl Engine {
         context: &Context<'_>,
         waiter: &mut Waiter,
     ) -> Poll<Result<Outcome, Error>> {
-        if self.is_handing_out() && !matches!(self.phase, Phase::Open) {
+        if self.is_handing_out() && !self.lifecycle.is_open() {
             let passed = self.held_back_for(context, &mut waiter.turns, None);
-            if !passed || self.outcome.is_none() {
+            if !passed || self.lifecycle.outcome().is_none() {
                 self.closing_waiting.register(context, waiter, &mut self.effects);
                 return Poll::Pending;
             }
         }
-        let Some(outcome) = &self.outcome else {
+        let Some(outcome) = self.lifecycle.outcome() else {
             self.closing_waiting.register(context, waiter, &mut self.effects);
             return Poll::Pending;
         };
@@ -303,16 +300,14 @@ impl Engine {
             self.messages.not_wanted();
         }
         let nothing_left = self.unwritten() == 0 && !self.unconfirmed;
-        match self.phase {
-            Phase::Abandoned(Grace::Over) => return Poll::Ready(Output::Abandoned),
-            Phase::Abandoned(_) if nothing_left || self.finished => {
-                self.phase = Phase::Abandoned(Grace::Over);
-                return Poll::Ready(Output::Abandoned);
-            }
-            Phase::Closing(_) if self.owed.is_empty() && !self.is_handing_out() => self.over(Phase::Closed),
-            _ => {}
+        if self.lifecycle.is_abandoned() && (nothing_left || self.lifecycle.is_written()) {
+            self.lifecycle.release();
+            return Poll::Ready(Output::Abandoned);
         }
-        if self.finished {
+        if self.lifecycle.is_closing() && self.owed.is_empty() && !self.is_handing_out() {
+            self.over(SessionEnd::Closed);
+        }
+        if self.lifecycle.is_written() {
             self.keep_driver(context);
             return Poll::Ready(Output::Finished);
         }
@@ -321,13 +316,10 @@ impl Engine {
             self.unconfirmed = true;
             return Poll::Ready(Output::Bytes);
         }
-        let complete = match self.phase {
-            Phase::Closed | Phase::Ended(_) => true,
-            Phase::HalfClosed(_) => self.owed.is_empty(),
-            Phase::Open | Phase::Closing(_) | Phase::Abandoned(_) => false,
-        };
+        let answered = self.lifecycle.is_answering() && self.owed.is_empty();
+        let complete = answered || self.lifecycle.is_closed() || self.lifecycle.is_disconnected();
         if complete && self.output_length() == 0 {
-            self.finished = true;
+            self.lifecycle.written();
             self.keep_driver(context);
             return Poll::Ready(Output::Finished);
         }
@@ -373,27 +365,14 @@ impl Engine {
 
     /// When the engine wants to know the time.
     pub(crate) fn next_deadline(&mut self) -> Option<Instant> {
-        let own = match self.phase {
-            Phase::Open => self.unattended_deadline(),
-            Phase::HalfClosed(_) => {
-                let answering = match self.answering {
-                    _ if self.owed.is_empty() => None,
-                    Grace::Unknown => self.now,
-                    Grace::Until(deadline) => Some(deadline),
-                    Grace::Over => None,
-                };
-                answering.into_iter().chain(self.unattended_deadline()).min()
-            }
-            // The time of the last input is past, so the transport tells the time at once.
-            Phase::Abandoned(Grace::Unknown) | Phase::Closing(Grace::Unknown) => self.now,
-            Phase::Abandoned(Grace::Until(deadline)) | Phase::Closing(Grace::Until(deadline)) => {
-                Some(deadline)
-            }
-            Phase::Closing(Grace::Over) => None,
+        if self.lifecycle.is_over() && !self.lifecycle.is_parting() {
             // What waits for a dispatcher waits for nothing else any more.
-            Phase::Abandoned(Grace::Over) | Phase::Closed | Phase::Ended(_) => return self.order_deadline(),
-        };
-        let own = own.into_iter().chain(self.order_deadline()).min();
+            return self.order_deadline();
+        }
+        let answered = self.lifecycle.is_answering() && self.owed.is_empty();
+        let grace = if answered { None } else { self.lifecycle.deadline(self.now) };
+        let unattended = if self.lifecycle.is_live() { self.unattended_deadline() } else { None };
+        let own = [grace, unattended, self.order_deadline()].into_iter().flatten().min();
         let due = own.into_iter().chain(self.timers.first()).min();
         self.timers.promise(due)
     }
@@ -404,49 +383,34 @@ impl Engine {
         self.timers.kept(now);
         self.ring(now);
         self.lose_patience(now);
-        match self.phase {
-            Phase::Open => self.refuse_unattended(now),
-            Phase::HalfClosed(_) => {
-                self.refuse_unattended(now);
-                self.give_up_answering(now);
-            }
-            Phase::Closing(Grace::Unknown) => {
-                let until = now.checked_add(self.options.close_grace);
-                self.phase = Phase::Closing(until.map_or(Grace::Over, Grace::Until));
-                self.wake_driver();
-            }
-            Phase::Closing(Grace::Until(deadline)) if deadline <= now => {
-                if self.is_served() {
-                    self.drop_untaken();
-                }
-                self.over(Phase::Closed);
-            }
-            Phase::Abandoned(Grace::Unknown) => {
-                let until = now.checked_add(self.options.abandon_grace);
-                self.phase = Phase::Abandoned(until.map_or(Grace::Over, Grace::Until));
-                self.wake_driver();
-            }
-            Phase::Abandoned(Grace::Until(deadline)) if deadline <= now => {
-                self.phase = Phase::Abandoned(Grace::Over);
-                self.wake_driver();
-            }
-            Phase::Closing(_) | Phase::Abandoned(_) | Phase::Closed | Phase::Ended(_) => {}
+        if self.lifecycle.is_live() {
+            self.refuse_unattended(now);
+        }
+        let Options { answer_grace, close_grace, abandon_grace, .. } = *self.options;
+        let periods =
+            GracePeriods { answering: answer_grace, closing: close_grace, abandoned: abandon_grace };
+        match self.lifecycle.tick(now, periods) {
+            Tick::Nothing => {}
+            Tick::Started => self.wake_driver(),
+            Tick::Expired => self.grace_over(),
         }
     }
 
-    /// Ends a session whose peer has said everything, once its handlers have had their time.
-    fn give_up_answering(&mut self, now: Instant) {
-        match self.answering {
-            Grace::Unknown => {
-                let until = now.checked_add(self.options.answer_grace);
-                self.answering = until.map_or(Grace::Over, Grace::Until);
-                self.wake_driver();
-            }
-            Grace::Until(deadline) if deadline <= now && !self.owed.is_empty() => {
+    /// The time is over that a session had to come to its end.
+    fn grace_over(&mut self) {
+        if self.lifecycle.is_answering() {
+            if !self.owed.is_empty() {
                 // What was answered before is still written.
-                self.over(Phase::Ended(Reason::PeerClosed));
+                self.over(SessionEnd::Disconnected(Reason::PeerClosed));
             }
-            Grace::Until(_) | Grace::Over => {}
+        } else if self.lifecycle.is_closing() {
+            if self.is_served() {
+                self.drop_untaken();
+            }
+            self.over(SessionEnd::Closed);
+        } else {
+            self.lifecycle.release();
+            self.wake_driver();
         }
     }
 }

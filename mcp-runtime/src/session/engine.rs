@@ -24,6 +24,7 @@ use super::context::{Accepted, Caller, Inbound};
 use super::copies::CopySeats;
 use super::early::EarlyMessages;
 use super::faces::{FaceKey, Faces, Told};
+use super::lifecycle::Lifecycle;
 use super::messages::Messages;
 use super::names::{Names, announced};
 use super::order::{Held, Order, Turns};
@@ -34,7 +35,7 @@ use super::trace::Trace;
 use super::unhandled::Unhandled;
 use super::wakers::{Effects, Waiter, Waiting};
 use crate::budget::{Account, Budget, Holder, Permit};
-use crate::driver::{DirectOutput, MessageKind, Outcome, Received, RequestTag, SharedLimits, WrittenNow};
+use crate::driver::{DirectOutput, MessageKind, Received, RequestTag, SharedLimits, WrittenNow};
 use crate::epoch::Epoch;
 use crate::error::{Error, Reason};
 use crate::jsonrpc::{Lines, RpcError};
@@ -126,41 +127,9 @@ pub(crate) struct Engine {
     /// Changes when the transport reconnects.
     pub(super) epoch: Epoch,
 
-    pub(super) phase: Phase,
-    /// How long what is owed to a peer that has said everything is waited for.
-    pub(super) answering: Grace,
-    /// The transport has been told that everything was written.
-    pub(super) finished: bool,
-    pub(super) outcome: Option<Outcome>,
+    /// How far the session has come to its end.
+    pub(super) lifecycle: Lifecycle,
     pub(super) closing_waiting: Waiting,
-}
-
-/// How far a session has come to its end.
-#[derive(Clone, Debug)]
-pub(crate) enum Phase {
-    /// It lives.
-    Open,
-    /// The peer has said everything; replies that this side owes are still written.
-    HalfClosed(Reason),
-    /// Nothing can be sent or received any more, not by this side's will.
-    Ended(Reason),
-    /// This side has closed it; what handlers are working on is answered until then.
-    Closing(Grace),
-    /// This side has closed it: what is still to be written is written.
-    Closed,
-    /// This side has let go of it; tried until then, if anything is left to be written.
-    Abandoned(Grace),
-}
-
-/// How long a session still goes on that this side is done with.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Grace {
-    /// As long as the settings say, from the next time that the clock is told.
-    Unknown,
-    /// Until then.
-    Until(Instant),
-    /// No longer.
-    Over,
 }
 
 /// A call of this side.
@@ -269,10 +238,7 @@ impl Engine {
             messages: Messages::default(),
             output_waiting: Waiting::default(),
             epoch: Epoch::FIRST,
-            phase: Phase::Open,
-            answering: Grace::Unknown,
-            finished: false,
-            outcome: None,
+            lifecycle: Lifecycle::default(),
             closing_waiting: Waiting::default(),
         }
     }
@@ -370,7 +336,7 @@ impl Engine {
 
     /// Writes what waits without the transport's task, if that is possible; whether nothing is left.
     fn write_directly(&mut self) -> bool {
-        let ready = matches!(self.phase, Phase::Open) && !self.finished && !self.unconfirmed;
+        let ready = self.lifecycle.is_open() && !self.unconfirmed;
         if !ready || std::mem::replace(&mut self.direct_used, true) {
             return false;
         }
@@ -403,8 +369,7 @@ impl Engine {
 
     /// Waits until there is room in the output.
     pub(crate) fn poll_room(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
-        let open = matches!(self.phase, Phase::Open | Phase::HalfClosed(_));
-        if open && self.unwritten() > self.options.output_high_water {
+        if self.lifecycle.is_live() && self.unwritten() > self.options.output_high_water {
             self.output_waiting.register(context, waiter, &mut self.effects);
             return Poll::Pending;
         }
@@ -426,21 +391,10 @@ impl Engine {
 
     /// Why the caller can send nothing any more, if that is so.
     pub(crate) fn closed(&self, caller: Caller) -> Option<Error> {
-        match &self.phase {
-            Phase::Open | Phase::HalfClosed(_) if self.is_lost(caller) => Some(Error::SessionRenewed),
-            _ => self.ended(),
+        if self.lifecycle.is_live() && self.is_lost(caller) {
+            return Some(Error::SessionRenewed);
         }
-    }
-
-    /// Why nothing can be sent any more, whoever the caller is.
-    pub(super) fn ended(&self) -> Option<Error> {
-        match &self.phase {
-            Phase::Open => None,
-            Phase::HalfClosed(reason) | Phase::Ended(reason) => {
-                Some(Error::Disconnected { reason: reason.clone() })
-            }
-            Phase::Closing(_) | Phase::Closed | Phase::Abandoned(_) => Some(Error::Closed),
-        }
+        self.lifecycle.error()
     }
 
     /// What is written out of order is refused by the checker; what is accepted and announces is noted here.

@@ -10,7 +10,7 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, CopyNumber, RequestId};
 
 use super::context::Caller;
-use super::engine::{Engine, Phase};
+use super::engine::Engine;
 use super::wakers::Waiter;
 use crate::error::Error;
 
@@ -31,7 +31,7 @@ impl Engine {
                 return None;
             }
         }
-        if self.forget_reply(id, copy) || !matches!(self.phase, Phase::Open) {
+        if self.forget_reply(id, copy) || !self.lifecycle.is_open() {
             return None;
         }
         self.debts.push(id);

@@ -12,7 +12,7 @@ use mcp_protocol_machine::{About, Awaiting, CopyNumber, RequestId, Step, StepKin
 use super::alternatives::applies;
 use super::arrivals::{Arrived, Body, LinearInput};
 use super::context::{Accepted, Caller, Inbound};
-use super::engine::{Engine, Owed, Phase};
+use super::engine::{Engine, Owed};
 use super::faces::Told;
 use super::names::{Names, id_at, to_be_read};
 use super::order::Held;
@@ -52,7 +52,7 @@ impl Engine {
     }
 
     pub(super) fn line(&mut self, inbound: Inbound, line: Line<'_>) -> Received {
-        if !matches!(self.phase, Phase::Open) {
+        if !self.lifecycle.is_open() {
             // A session that is closed accepts everything and drops it.
             return Received::default();
         }

@@ -10,7 +10,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, Edge, Origin as Author};
 use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
 
 use super::context::{Caller, Inbound};
-use super::engine::{Engine, Phase};
+use super::engine::Engine;
 use crate::driver::{Extension, MessageKind, Outgoing, Outlet, Place, Received, RequestTag};
 use crate::jsonrpc::{Line, Scanner};
 
@@ -196,7 +196,7 @@ impl Engine {
     /// Whether a request of this side still waits for its reply.
     pub(crate) fn awaits(&self, id: i64) -> bool {
         let id = RequestId::Number(id);
-        matches!(self.phase, Phase::Open)
+        self.lifecycle.is_open()
             && matches!(self.checker.awaiting(Direction::Receive, &id), Awaiting::Request(_))
     }
 }

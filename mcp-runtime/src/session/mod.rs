@@ -25,7 +25,7 @@
 //! - `faces.rs`: what sessions without types are told of, in the order in which it came.
 //! - `questions.rs`: what may be sent.
 //! - `negotiation.rs`: announcements that the program cannot work with; `unhandled.rs`: those that its handlers do not keep.
-//! - `ending.rs`: closing, abandoning, ends of the transport, time.
+//! - `lifecycle.rs`: how far the session has come to its end; `ending.rs`: closing, abandoning, ends of the transport, time.
 //! - `resume.rs`: sessions that began elsewhere; `reconnect.rs`: sessions that the peer has lost.
 //! - `messages.rs`: messages one by one, for transports that carry no stream.
 //! - `names.rs`: from methods to messages; `wakers.rs`: what is done outside of the lock.
@@ -42,6 +42,7 @@ mod exchanges;
 mod faces;
 mod incoming;
 mod late;
+mod lifecycle;
 mod link;
 mod messages;
 mod names;

@@ -18,7 +18,7 @@ use mcp_protocol_machine::protocol::Direction;
 use tokio::task::Id;
 
 use super::arrivals::Arrived;
-use super::engine::{Engine, Phase};
+use super::engine::Engine;
 use super::faces::FaceKey;
 use super::wakers::{Listener, Waiter};
 use crate::report::Report;
@@ -321,7 +321,7 @@ impl Engine {
                 }
             }
         }
-        if !matches!(self.phase, Phase::Open) && !self.is_handing_out() {
+        if !self.lifecycle.is_open() && !self.is_handing_out() {
             self.closing_waiting.wake(&mut self.effects);
             self.wake_driver();
         }
@@ -349,7 +349,7 @@ impl Engine {
     /// When dispatchers are no longer waited for.
     pub(crate) fn order_deadline(&mut self) -> Option<Instant> {
         let held = !self.order.held.is_empty() || !self.order.heard.is_empty();
-        if !held && (matches!(self.phase, Phase::Open) || !self.is_handing_out()) {
+        if !held && (self.lifecycle.is_open() || !self.is_handing_out()) {
             self.order.since = None;
             return None;
         }

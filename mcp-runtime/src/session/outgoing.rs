@@ -12,7 +12,7 @@ use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token}
 use super::alternatives::applies;
 use super::batches::ReplyTo;
 use super::context::{Accepted, Caller};
-use super::engine::{Engine, Pending, Phase};
+use super::engine::{Engine, Pending};
 use super::late::is_written;
 use super::names::{Names, on_the_wire};
 use super::order::{Held, Turns};
@@ -134,7 +134,7 @@ impl Engine {
         written: &str,
         about: About<'_>,
     ) -> Result<bool, Error> {
-        let half_closed = matches!(self.phase, Phase::HalfClosed(_)) && !self.messages.one_by_one();
+        let half_closed = self.lifecycle.is_answering() && !self.messages.one_by_one();
         if half_closed && !self.is_lost(caller) {
             // Nobody may read it any more, and some peers stumble over it. Replies are still owed.
             let message = self.name(message);
@@ -155,13 +155,10 @@ impl Engine {
     ) -> Result<Step, Error> {
         // Once this side has said everything, replies may still be owed to the peer, and so may be reports on them.
         // Where the input alone has ended, the peer still reads what it has asked for.
-        let answering = match self.phase {
-            Phase::HalfClosed(_) => self.messages.one_by_one(),
-            Phase::Closing(_) => matches!(about, About::Token(_)),
-            _ => false,
-        };
+        let answering = (self.lifecycle.is_answering() && self.messages.one_by_one())
+            || (self.lifecycle.is_closing() && matches!(about, About::Token(_)));
         if let Some(error) = self.closed(caller)
-            && (self.finished || !answering || self.is_lost(caller))
+            && (self.lifecycle.is_written() || !answering || self.is_lost(caller))
         {
             return Err(error);
         }
@@ -446,13 +443,12 @@ impl Engine {
             }
         }
         // It may have been the last thing that kept a session open in which nothing else is said any more.
-        if matches!(self.phase, Phase::HalfClosed(_) | Phase::Closing(_)) {
+        if self.lifecycle.is_answering() || self.lifecycle.is_closing() {
             self.closing_waiting.wake(&mut self.effects);
             self.wake_driver();
         }
-        match &self.phase {
-            Phase::Open | Phase::HalfClosed(_) | Phase::Closing(_) => {}
-            _ => return self.ended().map_or(Ok(None), Err),
+        if self.lifecycle.is_over() {
+            return self.lifecycle.error().map_or(Ok(None), Err);
         }
         match self.checker.awaiting(Direction::Send, id) {
             Awaiting::Request(request) => Ok(Some(request)),

@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::{Direction, Kind, Message, MessageIndex};
 use mcp_protocol_machine::{Capabilities, Violation};
 
 use super::alternatives::applies;
-use super::engine::{Engine, Phase};
+use super::engine::Engine;
 use super::names::on_the_wire;
 
 impl Engine {
@@ -50,11 +50,8 @@ impl Engine {
     /// Whether anything can be sent any more. Answers can for a while after the peer has said everything.
     pub(crate) fn not_over(&self, message: MessageIndex) -> Result<(), Violation> {
         let answers = |table: &Message| matches!(table.kind, Kind::Reply { .. } | Kind::Refusal { .. });
-        match self.phase {
-            Phase::Open => Ok(()),
-            Phase::HalfClosed(_) | Phase::Closing(_) if self.message(message).is_some_and(answers) => Ok(()),
-            _ => Err(self.checker.over(message)),
-        }
+        let may_answer = || !self.lifecycle.is_over() && self.message(message).is_some_and(answers);
+        if self.lifecycle.is_open() || may_answer() { Ok(()) } else { Err(self.checker.over(message)) }
     }
 
     /// Whether a message may be sent with no more than these capabilities. Whatever else it may need is judged when it

@@ -44,7 +44,7 @@ impl Engine {
 
     /// The peer has lost the session, and its beginning was said once more: this request, which got this result.
     pub(crate) fn renewed(&mut self, request: &[u8], result: &[u8]) {
-        if self.ended().is_some() {
+        if self.lifecycle.error().is_some() {
             return;
         }
         // A request beside the linear channels can be made once more if somebody waits for its first reply. Whatever a

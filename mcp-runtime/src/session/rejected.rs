@@ -8,7 +8,7 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
 
 use super::arrivals::Body;
-use super::engine::{Engine, Phase};
+use super::engine::Engine;
 use super::trace::Outcome;
 use crate::error::{Error, InvalidReply, Reason, ReplyProblem};
 use crate::jsonrpc::{Fault, RpcError};
@@ -50,7 +50,7 @@ impl Engine {
     pub(crate) fn request_failed(&mut self, id: i64, error: Error) {
         let id = RequestId::Number(id);
         if let Awaiting::Request(request) = self.checker.awaiting(Direction::Receive, &id)
-            && matches!(self.phase, Phase::Open)
+            && self.lifecycle.is_open()
         {
             self.exchange_failed(&id, request, error);
         }

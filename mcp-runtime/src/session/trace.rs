@@ -97,7 +97,7 @@ impl Engine {
     /// The session has come to its end, or closer to it.
     pub(super) fn trace_end(&mut self, last: bool) {
         if is_heard() {
-            let reason = self.ended().unwrap_or(Error::Closed).to_string();
+            let reason = self.lifecycle.error().unwrap_or(Error::Closed).to_string();
             self.traces.push(Trace::Ended { reason, last });
         }
     }

@@ -3,7 +3,7 @@
 use mcp_protocol_machine::protocol::Direction;
 
 use super::arrivals::{Arrived, Body, LinearInput};
-use super::engine::{Engine, Phase};
+use super::engine::Engine;
 use crate::budget::Permit;
 use crate::report::{Cause, Report};
 
@@ -57,7 +57,7 @@ impl Engine {
         let is_notification =
             input.id.is_none() && input.answers.is_none() && matches!(input.body, Body::Payload(_));
         is_notification
-            && matches!(self.phase, Phase::Open)
+            && self.lifecycle.is_open()
             && self.checker.is_replicated(Direction::Receive, input.message)
             && !self.checker.opens_copy(Direction::Receive, input.message)
     }
