@@ -93,9 +93,14 @@ pub trait Endpoint: Send + Sync + 'static {
         let _ = report;
     }
 
-    /// The version of the protocol that was agreed on in a session which was begun elsewhere. In any other it is agreed on
-    /// by what the transport carries.
+    /// The version of the protocol that was agreed on, once it was; in a session that began elsewhere, from the start.
     fn agreed_version(&self) -> Option<String> {
+        None
+    }
+
+    /// The version of the protocol that a reply of the peer announces, if it announces one.
+    fn announced_version(&self, reply: &[u8]) -> Option<String> {
+        let _ = reply;
         None
     }
 

@@ -102,8 +102,12 @@ pub struct Options {
     /// How long a call may take in all, whatever is reported on it, where nothing else is said by
     /// [`Call::max_timeout`](crate::typed::Call::max_timeout). Default: without end.
     pub max_timeout: Option<Duration>,
-    /// Whether the notification that takes an overdue request back says why, in a member `reason`. Default: yes.
-    pub cancel_reason: bool,
+    /// The member in which the notification that cancels an overdue request says why; `None`: it does not. Default:
+    /// `reason`.
+    pub cancel_reason: Option<&'static str>,
+    /// The member of a progress notification whose number must grow from one to the next on the same request; `None`:
+    /// there is no such member. Default: `progress`.
+    pub progress_field: Option<&'static str>,
     /// Whether the error that answers a request whose handler panicked carries the text of the panic, which may hold
     /// what is not meant for the peer. Default: no.
     pub reveal_panics: bool,
@@ -141,7 +145,8 @@ impl Default for Options {
             answer_grace: Duration::from_secs(300),
             timeout: None,
             max_timeout: None,
-            cancel_reason: true,
+            cancel_reason: Some("reason"),
+            progress_field: Some("progress"),
             reveal_panics: false,
             required: Vec::new(),
             tolerated: Vec::new(),
@@ -380,8 +385,15 @@ impl Options {
 
     /// Sets [`cancel_reason`](Self::cancel_reason).
     #[must_use]
-    pub fn cancel_reason(mut self, tell: bool) -> Options {
-        self.cancel_reason = tell;
+    pub fn cancel_reason(mut self, field: Option<&'static str>) -> Options {
+        self.cancel_reason = field;
+        self
+    }
+
+    /// Sets [`progress_field`](Self::progress_field).
+    #[must_use]
+    pub fn progress_field(mut self, field: Option<&'static str>) -> Options {
+        self.progress_field = field;
         self
     }
 
@@ -442,6 +454,7 @@ impl fmt::Debug for Options {
             .field("timeout", &self.timeout)
             .field("max_timeout", &self.max_timeout)
             .field("cancel_reason", &self.cancel_reason)
+            .field("progress_field", &self.progress_field)
             .field("reveal_panics", &self.reveal_panics)
             .field("required", &self.required)
             .field("tolerated", &self.tolerated)

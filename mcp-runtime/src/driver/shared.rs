@@ -52,6 +52,10 @@ impl<E: Endpoint + ?Sized> Endpoint for Arc<E> {
         (**self).agreed_version()
     }
 
+    fn announced_version(&self, reply: &[u8]) -> Option<String> {
+        (**self).announced_version(reply)
+    }
+
     fn renewed(&self, request: &[u8], result: &[u8]) {
         (**self).renewed(request, result);
     }

@@ -104,7 +104,7 @@ pub(crate) struct Engine {
     pub(super) unhandled: Unhandled,
     /// The version that this side has asked for, if it has announced one.
     pub(super) requested: Option<Box<str>>,
-    /// The version of a session that was begun elsewhere.
+    /// The version that was agreed on.
     pub(super) agreed: Option<Text>,
     /// How many session values there are.
     pub(super) values: usize,

@@ -238,6 +238,10 @@ impl Endpoint for Link {
         self.with(|engine| engine.agreed_version()).map(Into::into)
     }
 
+    fn announced_version(&self, reply: &[u8]) -> Option<String> {
+        self.with(|engine| engine.announced_version(reply))
+    }
+
     fn renewed(&self, request: &[u8], result: &[u8]) {
         self.with(|engine| engine.renewed(request, result));
     }

@@ -11,6 +11,7 @@ use super::engine::Engine;
 use super::names::Names;
 use crate::error::{AnnouncedVersion, Error, Mismatch};
 use crate::jsonrpc::path::{find, holds};
+use crate::jsonrpc::{Envelope, parse};
 use crate::report::Report;
 
 impl Engine {
@@ -71,9 +72,22 @@ impl Engine {
             negotiation = self.look_at_version(version.clone(), requested.map(String::from));
         }
         if let Some(version) = version.as_deref() {
+            self.agreed = Some(Text::Owned(version.to_owned()));
             self.govern(version);
         }
         negotiation
+    }
+
+    /// The version that was agreed on; in a session that began elsewhere, from the start.
+    pub(crate) fn agreed_version(&self) -> Option<Text> {
+        self.agreed.clone()
+    }
+
+    /// The version that a reply of the peer announces, if it announces one.
+    pub(crate) fn announced_version(&self, reply: &[u8]) -> Option<String> {
+        let Ok(Envelope::Result { result, .. }) = parse(reply, self.options.max_depth) else { return None };
+        let field = self.protocol.version_field.as_ref()?;
+        version_at(field, Some(result)).as_deref().map(str::to_owned)
     }
 
     /// The peer has announced a version, or none: whether this side speaks it.

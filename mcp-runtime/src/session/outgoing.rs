@@ -181,8 +181,8 @@ impl Engine {
         Ok(step)
     }
 
-    /// Reports on a request of the peer that carried a token. A report that says how far the work is, in a number
-    /// `progress`, must say more than the one before it.
+    /// Reports on a request of the peer that carried a token. A report that says how far the work is, in the
+    /// number of [`Options::progress_field`](crate::Options::progress_field), must say more than the one before it.
     pub(crate) fn report_on(
         &mut self,
         caller: Caller,
@@ -199,8 +199,8 @@ impl Engine {
         if self.is_lost(caller) {
             return Err(Error::SessionRenewed);
         }
-        let now =
-            path::find(written, &[Text::Borrowed("progress")]).and_then(|text| text.parse::<f64>().ok());
+        let field = self.options.progress_field;
+        let now = field.and_then(|field| path::find(written, &[Text::Borrowed(field)])?.parse::<f64>().ok());
         if let (Some(now), Some(before)) = (now, id.and_then(|id| self.reported_on(id))) {
             if let Some(before) = before.filter(|before| now <= *before) {
                 let problem = Mismatch::NotMore { before, now };

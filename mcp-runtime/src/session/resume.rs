@@ -59,9 +59,4 @@ impl Engine {
         }
         self.agreed = agreed.map(Text::Owned).or_else(|| self.protocol.version.clone());
     }
-
-    /// The version of a session that was begun elsewhere.
-    pub(crate) fn agreed_version(&self) -> Option<Text> {
-        self.agreed.clone()
-    }
 }

@@ -227,10 +227,10 @@ impl Engine {
 
     /// What the notification that takes a request back says besides its id.
     pub(crate) fn reason(&self, error: &Error) -> Option<String> {
+        let field = self.options.cancel_reason?;
         let (_, place) = self.names.cancels(&self.protocol)?;
         // The id may stand at the place that the reason would have.
-        let free = place.first().is_some_and(|first| &**first != "reason");
-        (free && self.options.cancel_reason)
-            .then(|| serde_json::json!({ "reason": error.to_string() }).to_string())
+        let free = place.first().is_some_and(|first| **first != *field);
+        free.then(|| serde_json::json!({ field: error.to_string() }).to_string())
     }
 }

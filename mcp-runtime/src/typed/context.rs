@@ -48,7 +48,8 @@ impl Context {
     }
 
     /// Reports on the request, under the token that it carried; nothing is sent if it carried none, or is over. A
-    /// report with a number `progress` that is not more than the one before is refused.
+    /// report whose number in [`Options::progress_field`](crate::Options::progress_field) is not more than the one before is
+    /// refused.
     pub async fn report<P: Serialize + ?Sized>(
         &self,
         message: MessageIndex,

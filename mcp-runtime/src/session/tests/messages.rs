@@ -5,10 +5,10 @@ use std::task::Waker;
 use std::time::Duration;
 
 use mcp_protocol_machine::About;
-use mcp_protocol_machine::protocol::Side;
+use mcp_protocol_machine::protocol::{Field, Side, Text};
 use serde_json::{Value, json};
 
-use super::desk::messages::{APPROVE, ASK, CHANGED, HELLO};
+use super::desk::messages::{APPROVE, ASK, CHANGED, HELLO, WELCOME};
 use super::pair::End;
 use super::watching;
 use super::watching::messages::{SUBSCRIBE, UNSUBSCRIBE};
@@ -110,6 +110,25 @@ fn what_was_written_before_the_transport_had_its_say_is_not_lost() {
     assert_eq!(said[0].0["method"], "hello");
     assert_eq!(said[0].1, MessageKind::Request { id: 0, place: Place::OnlyStep });
     assert!(client.said().is_empty(), "it does not come as bytes, too");
+}
+
+#[test]
+fn the_version_that_was_agreed_on_is_read_where_the_protocol_says() {
+    let mut protocol = super::desk::PROTOCOL.clone();
+    protocol.version_field = Some(Field {
+        message: WELCOME,
+        path: vec![Text::Borrowed("speaks"), Text::Borrowed("version")].into(),
+    });
+    let client = End::over(protocol, Side::Client, Options::default().accept_any_version());
+    let hello = r#"{"capabilities":{}}"#;
+    client.link.speak(|engine, caller| engine.request(caller, HELLO, hello, false, false)).unwrap();
+    let welcome = json!({
+        "jsonrpc": "2.0", "id": 0, "result": { "protocolVersion": "1", "speaks": { "version": "2" } }
+    });
+    assert_eq!(client.link.announced_version(welcome.to_string().as_bytes()).as_deref(), Some("2"));
+    assert_eq!(client.link.agreed_version(), None, "it was only looked at");
+    client.feed(&welcome.to_string());
+    assert_eq!(client.link.agreed_version().as_deref(), Some("2"));
 }
 
 #[test]

@@ -209,11 +209,15 @@ fn the_end_of_the_session_stops_every_clock() {
 }
 
 #[test]
-fn the_reason_can_be_left_out() {
-    let mut client = End::ready_client(Options::default().cancel_reason(false));
-    let id = call(&client, within(5));
-    client.later(SECOND * 5);
-    assert_eq!(client.said()[0]["params"], json!({ "requestId": id }));
+fn the_reason_stands_where_the_options_say_or_nowhere() {
+    for (field, members) in [(None, 1), (Some("why"), 2), (Some("requestId"), 1)] {
+        let mut client = End::ready_client(Options::default().cancel_reason(field));
+        let id = call(&client, within(5));
+        client.later(SECOND * 5);
+        let params = client.said()[0]["params"].clone();
+        assert_eq!((&params["requestId"], params.as_object().unwrap().len()), (&json!(id), members));
+        assert_eq!(params["why"].is_string(), members == 2);
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use super::renewal::renew;
 use super::running::{Over, Running};
 use super::sending::{LONG, Sending, Taken};
 use crate::error::{Error, Reason, Renewal};
-use crate::jsonrpc::{Envelope, parse, path};
+use crate::jsonrpc::{Envelope, parse};
 use crate::transport::http::pieces::Pieces;
 use crate::transport::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, SESSION_ID};
 
@@ -195,24 +195,17 @@ async fn answered(
 
 /// Hands a message of the server over, after a look at it if it may open the session.
 fn hand_over(conversation: &Conversation, message: &Message, identity: &Identity, came: &[u8]) {
-    if message.is_step() && conversation.provider.is_none() {
+    let opens = message.is_step() && conversation.provider.is_none() && !conversation.state().agreed;
+    if opens && matches!(parse(came, usize::MAX), Ok(Envelope::Result { .. })) {
+        // The endpoint is never asked under the lock, for it calls back.
+        let version = conversation.endpoint.announced_version(came);
         let mut state = conversation.state();
-        if !state.agreed
-            && let Ok(Envelope::Result { result, .. }) = parse(came, usize::MAX)
-        {
-            state.agreed = true;
-            let version = version(result);
-            state.beginning.note_version(version.clone());
-            let version = version.and_then(|text| text.parse().ok());
-            state.identity.version = version.or(state.identity.version.take());
-        }
+        state.agreed = true;
+        state.beginning.note_version(version.clone());
+        let version = version.and_then(|text| text.parse().ok());
+        state.identity.version = version.or(state.identity.version.take());
     }
     conversation.receive(came, identity.epoch);
-}
-
-/// The version that the result of the first request names.
-pub(super) fn version(result: &str) -> Option<String> {
-    path::find(result, &["protocolVersion".into()]).and_then(|text| serde_json::from_str(text).ok())
 }
 
 /// Keeps the id that the server has given the session.

@@ -15,7 +15,7 @@ use super::conversation::{Conversation, Identity, not_delivered, secret};
 use super::error::{Failure, HttpError};
 use super::events::Events;
 use super::message::Message;
-use super::posting::{beginning, form, has_form, version, whole};
+use super::posting::{beginning, form, has_form, whole};
 use crate::driver::{Epoch, MessageKind, Place};
 use crate::error::{Error, Reason, Renewal};
 use crate::jsonrpc::{Envelope, parse};
@@ -132,12 +132,14 @@ async fn begin(
             conversation.state().begun = Some(identity.clone());
         }
         let reply = reply(conversation, &identity, id, response).await.map_err(undelivered)?;
-        let result = match parse(&reply, usize::MAX) {
-            Ok(Envelope::Result { result, .. }) => result,
+        match parse(&reply, usize::MAX) {
+            Ok(Envelope::Result { .. }) => {}
             Ok(Envelope::Error { error, .. }) => return Err(Renewal::Refused(error)),
             _ => return Err(undelivered(HttpError::NoReply)),
-        };
-        if let Some(now) = version(result).filter(|_| renewed.is_none()) {
+        }
+        if renewed.is_none()
+            && let Some(now) = conversation.endpoint.announced_version(&reply)
+        {
             if let Some(before) = agreed.as_ref().filter(|before| **before != now) {
                 return Err(Renewal::OtherVersion { before: before.clone(), now });
             }

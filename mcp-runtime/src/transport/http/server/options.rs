@@ -90,6 +90,9 @@ pub struct ServerOptions {
     /// The versions that the header `MCP-Protocol-Version` may name besides the one that was agreed on; any other is
     /// refused with 400. Default: the revisions that have this transport.
     pub versions: Vec<String>,
+    /// The first version of the protocol whose clients expect a stream to start with an event that carries only its id, so
+    /// that they can resume it from the start. Versions compare as text; `None`: no client does. Default: `2025-11-25`.
+    pub primed_since: Option<String>,
     /// Which names the header `Host` may carry; another is refused with 403. Default: those of the loopback, which
     /// keeps out a page whose name was made to point here.
     pub hosts: Allowed,
@@ -123,6 +126,7 @@ impl Default for ServerOptions {
             opening_within: Duration::from_secs(60),
             opens_with: "initialize".to_owned(),
             versions: ["2025-03-26", "2025-06-18", "2025-11-25"].map(str::to_owned).to_vec(),
+            primed_since: Some("2025-11-25".to_owned()),
             hosts: Allowed::Loopback,
             origins: Allowed::Loopback,
         }
@@ -168,6 +172,7 @@ impl ServerOptions {
         write_within: Duration,
         idle_after: Duration,
         opening_within: Duration,
+        primed_since: Option<String>,
     }
 
     /// Names the principal that makes a request, from what the layers in front of this server have put into its

@@ -42,9 +42,6 @@ const SERVER_ERROR: i64 = -32000;
 /// The same where the session is not there.
 const NO_SESSION: i64 = -32001;
 
-/// From this version on, clients expect a stream to begin with an event that carries nothing but its id.
-const PRIMED_SINCE: &str = "2025-11-25";
-
 /// How an error begins that answers something whose id could not be read.
 const UNREAD: &[u8] = br#"{"jsonrpc":"2.0","id":null,"#;
 
@@ -97,6 +94,13 @@ impl Server {
             }
             None => {}
         }
+    }
+
+    /// Whether the client expects streams to start with an event that carries nothing but its id.
+    fn primes(&self, session: &Shared, headers: &HeaderMap) -> bool {
+        let Some(since) = self.options.primed_since.as_deref() else { return false };
+        // What was agreed on, and what the request says of itself: a client that lags in one of them still knows it.
+        session.version().into_iter().chain(text(headers, &VERSION)).any(|version| version >= since)
     }
 
     /// The session that a request names.
@@ -197,7 +201,7 @@ impl Server {
         (message, permit): (Bytes, Permit),
         head: &Arc<RequestHead>,
     ) -> Result<(Response, bool), Refused> {
-        let primed = primed(session, head.headers());
+        let primed = self.primes(session, head.headers());
         let opens = session.streams().came == 0;
         let number = session.streams().post(primed, head);
         let number = number.ok_or_else(|| too_many(session).about(&message))?;
@@ -252,7 +256,7 @@ impl Server {
     fn get(&self, parts: &Parts, identity: &Identity) -> Result<Response, Refused> {
         check_accepts_stream(&parts.headers)?;
         let session = self.named(&parts.headers, identity)?.ok_or_else(nameless)?;
-        let primed = primed(&session, &parts.headers);
+        let primed = self.primes(&session, &parts.headers);
         let last = match only(&parts.headers, &LAST_EVENT)? {
             None => None,
             Some(last) => Some(last.to_str().ok().and_then(event_id).ok_or_else(|| {
@@ -356,12 +360,6 @@ fn drain(mut body: Body, most: usize, within: Duration) {
             left = rest;
         }
     }));
-}
-
-/// Whether the client expects streams to begin with an event that carries nothing but its id.
-fn primed(session: &Shared, headers: &HeaderMap) -> bool {
-    // What was agreed on, and what the request says of itself: a client that lags in one of them still knows it.
-    session.version().into_iter().chain(text(headers, &VERSION)).any(|version| version >= PRIMED_SINCE)
 }
 
 fn is_result(kind: MessageKind) -> bool {

@@ -19,11 +19,9 @@ use super::options::ServerOptions;
 use super::quotas::SessionQuotas;
 use super::streams::{Ending, Streams};
 use crate::driver::{
-    Endpoint, Extension, Limits, MessageKind, Outcome, Outgoing, Outlet, Received, RequestTag, SharedLimits,
-    run,
+    Endpoint, Extension, Limits, Outcome, Outgoing, Outlet, Received, RequestTag, SharedLimits, run,
 };
 use crate::error::{Error, Reason};
-use crate::jsonrpc::path;
 use crate::transport::Transport;
 
 /// How long the end of a session waits for its client to take the last messages.
@@ -37,8 +35,8 @@ pub(super) const TICK: std::time::Duration = std::time::Duration::from_millis(1)
 pub(super) struct Shared {
     pub(super) id: String,
     pub(super) options: Arc<ServerOptions>,
-    /// The version of the protocol that was agreed on, if the answer to the first message names one.
-    version: OnceLock<Option<String>>,
+    /// The version of the protocol that was agreed on, once it was asked for.
+    version: OnceLock<String>,
     endpoint: OnceLock<Attached>,
     streams: Mutex<Streams>,
     /// Notifies the request that waits for the endpoint.
@@ -83,7 +81,13 @@ impl Shared {
 
     /// The version of the protocol that was agreed on, if one was.
     pub(super) fn version(&self) -> Option<&str> {
-        self.version.get()?.as_deref()
+        if self.version.get().is_none()
+            && let Some(Attached(endpoint)) = self.endpoint.get()
+            && let Some(agreed) = endpoint.agreed_version()
+        {
+            let _ = self.version.set(agreed);
+        }
+        self.version.get().map(String::as_str)
     }
 
     /// The streams. The lock is never held while the endpoint is called, which calls back.
@@ -248,10 +252,6 @@ struct Way(Arc<Shared>);
 
 impl Outlet for Way {
     fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
-        if matches!(outgoing.kind, MessageKind::Result { place } if place.is_step()) {
-            // Only the first of them answers the message that has opened the session.
-            self.0.version.get_or_init(|| version(outgoing.message));
-        }
         self.0.streams().say(outgoing)
     }
 
@@ -270,13 +270,6 @@ impl Outlet for Way {
     fn waiting(&self) -> usize {
         self.0.streams().waiting()
     }
-}
-
-/// The version of the protocol that a result names.
-fn version(message: &[u8]) -> Option<String> {
-    let place = ["result".into(), "protocolVersion".into()];
-    let version = path::find(std::str::from_utf8(message).ok()?, &place)?;
-    serde_json::from_str(version).ok()
 }
 
 /// An input without bytes: messages come with requests. It ends when the session is to end, and tells the time of
