@@ -17,15 +17,14 @@ mod shared;
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::process::ExitStatus;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::error::{Error, Reason};
 use crate::report::Report;
 
 pub use crate::epoch::Epoch;
+pub use crate::error::{End, Means, Outcome};
 pub use input::Input;
 pub use limits::SharedLimits;
 pub use outlet::{Extension, MessageKind, Outgoing, Outlet, Place, Received, RequestTag};
@@ -183,86 +182,6 @@ pub enum Output {
     Finished,
     /// Nobody wants what is left to be written or may still come: let go of both directions at once.
     Abandoned,
-}
-
-/// Why the incoming stream ended.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum End {
-    /// The peer closed its side in order.
-    Eof,
-    /// Reading failed.
-    Failed(io::Error),
-    /// The peer is a child process, and it has exited.
-    Exited(ExitStatus),
-    /// The transport stopped waiting for the peer to close its side after this session had closed its own.
-    GaveUp,
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            End::Eof => formatter.write_str("the peer closed the connection"),
-            End::Failed(error) => write!(formatter, "reading from the peer failed: {error}"),
-            End::Exited(status) => write!(formatter, "the peer's process has ended ({status})"),
-            End::GaveUp => formatter.write_str("the peer did not close the connection in time"),
-        }
-    }
-}
-
-/// How a transport came to its end, once both directions are closed.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// Everything was written, and the streams were closed in order or abandoned on request.
-    Closed,
-    /// The future of the transport was dropped before its end, perhaps with the tokio runtime that it ran on.
-    Dropped,
-    /// The end took longer than [`Options::close_timeout`](crate::Options::close_timeout), here in full, and the transport
-    /// was dropped.
-    TimedOut(Duration),
-    /// A stream failed; the first error.
-    Failed(Arc<io::Error>),
-    /// The child process has exited and was waited for.
-    Exited {
-        /// Its exit status.
-        status: ExitStatus,
-        /// The strongest means that it took to make it exit.
-        after: Means,
-    },
-}
-
-/// What it took to make a child process exit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Means {
-    /// Nothing: it exited before this side had closed the session.
-    Nothing,
-    /// Closing its standard input.
-    EndOfInput,
-    /// Asking it to terminate (`SIGTERM`).
-    Terminate,
-    /// Killing it (`SIGKILL`).
-    Kill,
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Outcome::Closed => formatter.write_str("closed"),
-            Outcome::Dropped => formatter.write_str("the transport was dropped before the session had ended"),
-            Outcome::TimedOut(limit) => write!(formatter, "closing took longer than {limit:?}"),
-            Outcome::Failed(error) => write!(formatter, "the transport failed: {error}"),
-            Outcome::Exited { status, after } => {
-                write!(formatter, "the peer's process has ended ({status})")?;
-                match after {
-                    Means::Nothing => formatter.write_str(" of its own accord"),
-                    Means::EndOfInput => formatter.write_str(" after its input was closed"),
-                    Means::Terminate => formatter.write_str(" after it was asked to terminate"),
-                    Means::Kill => formatter.write_str(" after it was killed"),
-                }
-            }
-        }
-    }
 }
 
 /// What carries a session.

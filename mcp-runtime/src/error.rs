@@ -3,6 +3,7 @@
 //! In: refusals of the checker, errors of the peer, ends of the transport. Out: one [`Error`], whose variants are to
 //! be matched on. Refuses to hide anything in text: each cause is a variant with its data.
 
+mod end;
 mod mismatch;
 mod reason;
 mod reply;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use mcp_protocol_machine::protocol::{Side, Text};
 use mcp_protocol_machine::{Excerpt, RequestId, Violation};
 
+pub use self::end::{End, Means, Outcome};
 pub use self::mismatch::Mismatch;
 pub use self::reason::{Reason, Renewal};
 pub use self::reply::{InvalidReply, ReplyProblem};

@@ -12,6 +12,7 @@
 
 mod budget;
 pub mod checked;
+mod clock;
 pub mod driver;
 mod epoch;
 mod error;
@@ -19,7 +20,10 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod jsonrpc;
+#[cfg(test)]
+mod layers;
 mod options;
+mod panics;
 mod report;
 mod revisions;
 mod session;
@@ -34,9 +38,9 @@ pub use error::{
 };
 pub use jsonrpc::RpcError;
 pub use mcp_protocol_machine::{Capabilities, Capability, RequestId, Token, Violation, ViolationKind};
-pub use options::{Options, Rate, answer_version};
+pub use options::{Options, Rate, Resumed, answer_version};
 pub use report::{Cause, Report};
-pub use typed::{Resumed, batch};
+pub use typed::batch;
 
 #[doc(hidden)]
 pub use mcp_protocol_macro as macros;

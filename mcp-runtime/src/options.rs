@@ -4,6 +4,8 @@
 //! that makes no sense is the application's to see.
 
 mod rate;
+mod resumed;
+mod timeouts;
 mod versions;
 
 use std::fmt;
@@ -13,12 +15,14 @@ use std::time::Duration;
 use mcp_protocol_machine::protocol::Text;
 
 pub use self::rate::Rate;
+pub(crate) use self::resumed::Announced;
+pub use self::resumed::Resumed;
+pub(crate) use self::timeouts::CallTimeouts;
 use self::versions::Accepted;
 pub use self::versions::answer_version;
+use crate::panics::contained;
 use crate::report::Report;
 use crate::revisions::Revision;
-use crate::session::Patience;
-use crate::typed::contained;
 
 /// What is called with every report.
 type OnReport = Arc<dyn Fn(&Report) + Send + Sync>;
@@ -405,8 +409,8 @@ impl Options {
     }
 
     /// How long a call may take where nothing else is said.
-    pub(crate) fn patience(&self) -> Patience {
-        Patience { timeout: self.timeout, most: self.max_timeout, renewed: false }
+    pub(crate) fn call_timeouts(&self) -> CallTimeouts {
+        CallTimeouts { timeout: self.timeout, most: self.max_timeout, renewed: false }
     }
 
     pub(crate) fn report(&self, report: &Report) {

@@ -13,10 +13,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{CheckedSession, Name};
+use crate::clock::now;
 use crate::error::{Error, Mismatch, Overdue};
 use crate::jsonrpc::{RpcError, write};
 use crate::session::{Caller, Engine, Moved, id_at};
-use crate::typed::{Call, Patient, Uncancellable, Wanted, copies, now, permits, room};
+use crate::typed::{Call, Patient, Uncancellable, Wanted, copies, permits, room};
 
 /// Where a message goes.
 enum Way {
@@ -49,12 +50,12 @@ impl CheckedSession {
         let Some(key) = self.seat.as_ref().map(|seat| seat.key) else { return Err(self.not_here(message)) };
         let started = now();
         room(&self.link, message).await?;
-        let (patience, within) = (self.link.options().patience(), self.within.as_deref());
+        let (timeouts, within) = (self.link.options().call_timeouts(), self.within.as_deref());
         let id = self.link.speak(|engine, caller| {
             engine.check_within(message, &written, within)?;
             let id = engine.request(caller, message, &written, false, true)?;
             engine.asked_by(id, key);
-            engine.limit_call(id, started, patience);
+            engine.limit_call(id, started, timeouts);
             Ok::<_, Error>(id)
         })?;
         Ok(RequestId::Number(id))

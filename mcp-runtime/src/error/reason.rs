@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use mcp_protocol_machine::TableError;
 
+use super::end::{End, Outcome};
 use super::{Error, InvalidReply};
-use crate::driver::{End, Outcome};
 use crate::jsonrpc::RpcError;
 
 /// What ended a session that this side did not close.

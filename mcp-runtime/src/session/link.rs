@@ -19,6 +19,7 @@ use super::context::Caller;
 use super::engine::Engine;
 use super::trace::Tracer;
 use super::wakers::Waiter;
+use crate::clock::now;
 use crate::driver::{
     DirectOutput, End, Endpoint, Outcome, Outlet, Output, Received, RequestTag, SharedLimits,
 };
@@ -26,7 +27,6 @@ use crate::epoch::Epoch;
 use crate::error::{Error, Reason};
 use crate::options::Options;
 use crate::report::Report;
-use crate::typed::now;
 
 /// One session, shared by its values, calls, handlers and its transport.
 #[derive(Clone)]

@@ -73,6 +73,6 @@ pub(crate) use order::DispatcherKey;
 pub(crate) use outgoing::{Answer, Sent};
 #[cfg(feature = "http-server")]
 pub(crate) use rate::Bucket;
-pub(crate) use timers::{AlarmKey, Patience};
+pub(crate) use timers::AlarmKey;
 pub(crate) use uncorrelated::CopyLeft;
 pub(crate) use wakers::{OnProgress, Waiter};

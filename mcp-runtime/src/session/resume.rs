@@ -7,7 +7,7 @@ use super::engine::{Engine, limits};
 use super::names::announced;
 use super::negotiation::version_at;
 use crate::error::AnnouncedVersion;
-use crate::typed::{Announced, Resumed};
+use crate::options::{Announced, Resumed};
 
 impl Engine {
     /// The session was begun elsewhere, and is in this state.

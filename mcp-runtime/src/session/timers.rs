@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::Direction;
@@ -14,49 +14,13 @@ use super::context::Caller;
 use super::engine::Engine;
 use super::trace::Outcome;
 use super::wakers::keep;
-use crate::error::{Error, Overdue};
-
-/// How long a call may take.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Patience {
-    /// From when it was made, or from the last report on it if reports renew the time.
-    pub(crate) timeout: Option<Duration>,
-    /// From when it was made, whatever is reported.
-    pub(crate) most: Option<Duration>,
-    /// Whether a report starts `timeout` again.
-    pub(crate) renewed: bool,
-}
-
-impl Patience {
-    /// Whether there is an end to it.
-    pub(crate) fn is_limited(&self) -> bool {
-        self.timeout.is_some() || self.most.is_some()
-    }
-
-    /// When it ends, if the call was made at one instant and last heard of at another.
-    pub(crate) fn deadline(&self, started: Instant, heard: Instant) -> Option<Instant> {
-        let silent = self.timeout.and_then(|timeout| heard.checked_add(timeout));
-        let whole = self.most.and_then(|most| started.checked_add(most));
-        silent.into_iter().chain(whole).min()
-    }
-
-    /// The limit that was reached when the deadline passed, and which one it was.
-    pub(crate) fn reached(&self, started: Instant, heard: Instant) -> (Duration, Overdue) {
-        let silent = self.timeout.and_then(|timeout| heard.checked_add(timeout));
-        let whole = self.most.and_then(|most| started.checked_add(most));
-        let (timeout, most) = (self.timeout.unwrap_or_default(), self.most.unwrap_or_default());
-        match (silent, whole) {
-            (Some(silent), Some(whole)) if silent > whole => (most, Overdue::InAll),
-            (Some(_), _) => (timeout, Overdue::Reply),
-            (None, _) => (most, Overdue::InAll),
-        }
-    }
-}
+use crate::error::Error;
+use crate::options::CallTimeouts;
 
 /// The time of a running call.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    patience: Patience,
+    timeouts: CallTimeouts,
     started: Instant,
     heard: Instant,
     alarm: AlarmKey,
@@ -163,12 +127,12 @@ impl Engine {
     }
 
     /// A call that was just written may take so long, counted from when it was made.
-    pub(crate) fn limit_call(&mut self, id: i64, started: Instant, patience: Patience) {
-        let Some(deadline) = patience.deadline(started, started) else { return };
+    pub(crate) fn limit_call(&mut self, id: i64, started: Instant, timeouts: CallTimeouts) {
+        let Some(deadline) = timeouts.deadline(started, started) else { return };
         let alarm = self.set(deadline, Alarm::Call(id));
         match self.calls.get_mut(&id) {
             Some(pending) if pending.result.is_none() => {
-                pending.clock = Some(Box::new(Clock { patience, started, heard: started, alarm }));
+                pending.clock = Some(Box::new(Clock { timeouts, started, heard: started, alarm }));
             }
             _ => {
                 self.timers.alarms.remove(&alarm);
@@ -182,12 +146,12 @@ impl Engine {
         let Some(clock) = self.calls.get_mut(&id).and_then(|pending| pending.clock.as_deref_mut()) else {
             return;
         };
-        if !clock.patience.renewed {
+        if !clock.timeouts.renewed {
             return;
         }
         // What is heard late in a burst does not count less than what was heard before.
         clock.heard = clock.heard.max(now);
-        if let Some(deadline) = clock.patience.deadline(clock.started, clock.heard)
+        if let Some(deadline) = clock.timeouts.deadline(clock.started, clock.heard)
             && self.timers.alarms.remove(&clock.alarm).is_some()
         {
             clock.alarm = self.timers.set(deadline, Alarm::Call(id));
@@ -213,7 +177,7 @@ impl Engine {
         let Some(pending) = self.calls.get_mut(&id) else { return };
         let (message, clock) = (pending.message, pending.clock.take());
         let Some(clock) = clock else { return };
-        let (after, what) = clock.patience.reached(clock.started, clock.heard);
+        let (after, what) = clock.timeouts.reached(clock.started, clock.heard);
         let error = Error::Timeout { message: self.name(message), method: self.method(message), after, what };
         if self.message(message).is_some_and(|message| message.cancellable) {
             let reason = self.reason(&error);

@@ -13,8 +13,8 @@ use tracing::Span;
 
 use super::order::Turns;
 use crate::options::Options;
+use crate::panics::contained;
 use crate::report::Report;
-use crate::typed::contained;
 
 /// One waiting future, shared by the future and the lists that it stands in.
 #[derive(Debug, Default)]

@@ -21,11 +21,12 @@ use super::pending::Sending;
 use super::reply::{ReadReply, Reply};
 use super::session::Session;
 use super::step::InState;
-use super::timer::now;
+use crate::clock::now;
 use crate::error::{Error, Overdue};
 use crate::jsonrpc::write;
+use crate::options::CallTimeouts;
 use crate::report::Report;
-use crate::session::{AlarmKey, Answer, Caller, Engine, Link, OnProgress, Patience, Sent, Waiter};
+use crate::session::{AlarmKey, Answer, Caller, Engine, Link, OnProgress, Sent, Waiter};
 
 /// Marks calls that the protocol allows to be taken back.
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +53,8 @@ pub struct Call<'a, T, C, G> {
     /// Reports are asked for, perhaps to renew the time only.
     progress: bool,
     on_progress: Option<OnProgress>,
-    patience: Patience,
-    /// When the call was first polled, and what wakes it while it waits for room, if there is an end to its patience.
+    timeouts: CallTimeouts,
+    /// When the call was first polled, and what wakes it while it waits for room, if there is an end to its timeouts.
     waiting: Option<Waiting>,
     waiter: Waiter,
     cancelling: Option<Arc<Mutex<Cancelling>>>,
@@ -157,7 +158,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         opens: Opens,
         read: Read<T>,
     ) -> Self {
-        let patience = link.options().patience();
+        let timeouts = link.options().call_timeouts();
         Call {
             link,
             message,
@@ -165,7 +166,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
             stage: Stage::New(written),
             progress: false,
             on_progress: None,
-            patience,
+            timeouts,
             waiting: None,
             waiter: Waiter::default(),
             cancelling: None,
@@ -187,14 +188,14 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
     ///
     /// The time runs in the session: it ends the call whether or not anything polls it.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.patience.timeout = Some(timeout);
+        self.timeouts.timeout = Some(timeout);
         self
     }
 
     /// The same, with an end that reports do not put off. In place of the
     /// [`Options::max_timeout`](crate::Options::max_timeout) of the session.
     pub fn max_timeout(mut self, most: Duration) -> Self {
-        self.patience.most = Some(most);
+        self.timeouts.most = Some(most);
         self
     }
 
@@ -202,7 +203,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
     /// up to the peer, so give it an end with [`max_timeout`](Self::max_timeout), too.
     pub fn reset_on_progress(mut self) -> Self {
         self.progress = true;
-        self.patience.renewed = true;
+        self.timeouts.renewed = true;
         self
     }
 
@@ -253,10 +254,10 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
             }
             Stage::Over => return Poll::Ready(Err(Error::Closed)),
         };
-        if self.waiting.is_none() && self.patience.is_limited() {
+        if self.waiting.is_none() && self.timeouts.is_limited() {
             self.waiting = Some(Waiting { started: now(), alarm: None });
         }
-        let (message, progress, patience) = (self.message, self.progress, self.patience);
+        let (message, progress, timeouts) = (self.message, self.progress, self.timeouts);
         let cancelling = self.cancelling.as_deref();
         let (waiting, waiter) = (&mut self.waiting, &mut self.waiter);
         let (within, opens) = (self.within.as_deref(), &mut self.opens);
@@ -268,14 +269,14 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
             }
             if engine.poll_room(context, waiter).is_pending() {
                 let Some(waiting) = waiting else { return Poll::Pending };
-                let Some(at) = patience.deadline(waiting.started, waiting.started) else {
+                let Some(at) = timeouts.deadline(waiting.started, waiting.started) else {
                     return Poll::Pending;
                 };
                 let alarm = *waiting.alarm.get_or_insert_with(|| engine.set_alarm(at));
                 return match engine.poll_alarm(context, alarm) {
                     Poll::Pending => Poll::Pending,
                     Poll::Ready(()) => {
-                        let (after, _) = patience.reached(waiting.started, waiting.started);
+                        let (after, _) = timeouts.reached(waiting.started, waiting.started);
                         let (message, method) = (engine.name(message), engine.method(message));
                         Poll::Ready(Err(Error::Timeout { message, method, after, what: Overdue::Room }))
                     }
@@ -284,7 +285,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
             engine.check_within(message, written, within)?;
             let id = opens.ask(engine, caller, message, written, progress)?;
             if let Some(waiting) = waiting {
-                engine.limit_call(id, waiting.started, patience);
+                engine.limit_call(id, waiting.started, timeouts);
             }
             if let Some(cancelling) = &mut cancelling {
                 **cancelling = Cancelling::Sent(id);
@@ -322,9 +323,9 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
                 .and_then(|()| self.opens.ask(engine, caller, self.message, written, self.progress)),
         };
         if let Ok(id) = asked {
-            if self.patience.is_limited() {
+            if self.timeouts.is_limited() {
                 let waiting = self.waiting.get_or_insert_with(|| Waiting { started: now(), alarm: None });
-                engine.limit_call(id, waiting.started, self.patience);
+                engine.limit_call(id, waiting.started, self.timeouts);
             }
             if let Some(cancelling) = &mut cancelling {
                 **cancelling = Cancelling::Sent(id);

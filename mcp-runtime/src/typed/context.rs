@@ -11,8 +11,8 @@ use mcp_protocol_machine::protocol::MessageIndex;
 use mcp_protocol_machine::{RequestId, Token};
 use serde::Serialize;
 
-use super::Handle;
 use super::call::{Within, written};
+use super::handle::Handle;
 use super::timer::room;
 use crate::driver::Extension;
 use crate::error::Error;

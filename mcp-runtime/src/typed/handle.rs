@@ -10,9 +10,11 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Capabilities, Violation};
 use serde::Serialize;
 
-use super::call::Within;
+use super::call::{Call, Within};
+use super::notify::Notify;
+use super::reply::ReadReply;
+use super::session::Session;
 use super::step::InState;
-use super::{Call, Notify, ReadReply, Session};
 use crate::error::Error;
 use crate::session::Link;
 

@@ -14,11 +14,15 @@ use tokio::task::JoinSet;
 use tracing::{Instrument, Span};
 
 use super::call::Within;
+use super::context::Context;
 use super::inputs::Unread;
-use super::panics::{caught, contained};
-use super::{Context, Responder, Session, WriteReply};
+use super::panics::caught;
+use super::reply::WriteReply;
+use super::responder::Responder;
+use super::session::Session;
 use crate::budget::Permit;
 use crate::jsonrpc::{RpcError, undecodable};
+use crate::panics::contained;
 use crate::report::{Cause, Report};
 use crate::session::{Arrived, DispatcherKey, Engine, Link, Waiter, to_be_read};
 

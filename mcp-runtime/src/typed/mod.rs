@@ -11,7 +11,7 @@
 //!   `pages.rs`: calls whose result comes in pages;
 //!   `pending.rs`: calls that are written and not answered. `timer.rs`: limits of time.
 //! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides;
-//!   `panics.rs`: handlers and other code of the program that panics.
+//!   `panics.rs`: handlers that panic.
 //! - `resume.rs`: sessions that were begun elsewhere.
 //! - `copies.rs`: values of copies with a life of their own.
 //! - `reply.rs`: replies as Rust types, where a request has several. `closing.rs`: the end.
@@ -49,6 +49,7 @@ pub use serde_json::{Error as JsonError, Value};
 
 pub use crate::error::{Error, StepError};
 pub use crate::jsonrpc::RpcError;
+pub use crate::options::Resumed;
 pub use batch::{InBatch, batch};
 pub use call::{Call, Cancellable, Canceller, Uncancellable};
 pub use closing::Closing;
@@ -60,14 +61,11 @@ pub(crate) use inputs::Wanted;
 pub use inputs::{Input, Unread};
 pub use notify::Notify;
 pub use pages::Pages;
-pub(crate) use panics::contained;
 pub use pending::{Pending, Sending};
 pub use reply::{ReadReply, Reply, WriteReply, Written};
 pub use responder::Responder;
-pub(crate) use resume::Announced;
-pub use resume::Resumed;
 pub use session::Session;
 pub(crate) use session::{checker_at, permits, permitted};
 pub use step::{InRole, InState, NotTaken, Step, Typed};
-pub(crate) use timer::{Patient, now, room};
+pub(crate) use timer::{Patient, room};
 pub use unhandled::{Unhandled, is_unhandled};

@@ -20,7 +20,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::call::{Call, Uncancellable, Within, written};
-use super::{Handle, Session};
+use super::handle::Handle;
+use super::session::Session;
 use crate::error::{Endless, Error};
 use crate::jsonrpc::path;
 use crate::session::Link;

@@ -1,9 +1,8 @@
-//! Handlers that panic, and whatever else of the program is called.
+//! Handlers that panic.
 //!
-//! In: the future of a handler, or a call. Out: what it gives, or that it panicked, which is reported. Refuses to let a
-//! panic end more than the message that was worked on. Nothing can be caught where the program is built to abort on a panic.
+//! In: the future of a handler. Out: its output, or that it panicked, which is reported. Refuses to let a panic end more
+//! than the message that was worked on. Nothing can be caught where the program is built to abort on a panic.
 
-use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -12,6 +11,7 @@ use std::task::Poll;
 use mcp_protocol_machine::protocol::MessageIndex;
 
 use crate::jsonrpc::RpcError;
+use crate::panics::text;
 use crate::report::Report;
 use crate::session::Link;
 
@@ -44,16 +44,4 @@ pub(super) async fn caught<T>(
         link.report(&Report::Panicked { message: name, text });
         RpcError::internal_error(error)
     })
-}
-
-/// Calls code of the program; if that panics, gives what the panic said. What the code shares with others is its own
-/// to keep whole.
-pub(crate) fn contained<T>(call: impl FnOnce() -> T) -> Result<T, Option<String>> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| text(&*panic))
-}
-
-/// What a panic said.
-fn text(panic: &(dyn Any + Send)) -> Option<String> {
-    let fixed = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    fixed.or_else(|| panic.downcast_ref::<String>().cloned())
 }

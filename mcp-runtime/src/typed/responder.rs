@@ -10,8 +10,8 @@ use mcp_protocol_machine::protocol::MessageIndex;
 use mcp_protocol_machine::{RequestId, Token};
 
 use super::call::Within;
-use super::reply::Written;
-use super::{Context, WriteReply};
+use super::context::Context;
+use super::reply::{WriteReply, Written};
 use crate::budget::Permit;
 use crate::driver::Extension;
 use crate::error::Error;

@@ -15,8 +15,12 @@ use mcp_protocol_machine::{
 };
 use serde::Serialize;
 
-use super::call::Within;
-use super::{Call, Closing, Handle, IncomingQueue, Notify, ReadReply};
+use super::call::{Call, Within};
+use super::closing::Closing;
+use super::handle::Handle;
+use super::incoming::IncomingQueue;
+use super::notify::Notify;
+use super::reply::ReadReply;
 use crate::checked::CheckedSession;
 use crate::driver::{Endpoint, Outcome, Transport};
 use crate::error::{Error, Reason};

@@ -6,17 +6,13 @@
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mcp_protocol_machine::protocol::MessageIndex;
 
+use crate::clock::now;
 use crate::error::{Error, Overdue};
 use crate::session::{AlarmKey, Link, Waiter};
-
-/// Now, as the transports count: time that is held still by a test stands still here, too.
-pub(crate) fn now() -> Instant {
-    tokio::time::Instant::now().into_std()
-}
 
 /// A limit of time, from when it is first polled.
 #[derive(Debug)]
@@ -73,8 +69,8 @@ impl Drop for Timer {
 /// The time that the settings give to a call, and to whatever else waits: of the two limits the shorter one, for steps
 /// have no reports.
 pub(crate) fn limit_of(link: &Link) -> Option<Duration> {
-    let patience = link.options().patience();
-    patience.timeout.into_iter().chain(patience.most).min()
+    let timeouts = link.options().call_timeouts();
+    timeouts.timeout.into_iter().chain(timeouts.most).min()
 }
 
 /// The time that something may take which seldom waits: there is a timer once it does.

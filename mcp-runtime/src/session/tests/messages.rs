@@ -14,8 +14,8 @@ use super::watching;
 use super::watching::messages::{SUBSCRIBE, UNSUBSCRIBE};
 use crate::driver::{Endpoint, Epoch, MessageKind, Outgoing, Outlet, Place, RequestTag};
 use crate::error::{Error, Reason};
-use crate::options::Options;
-use crate::session::{Patience, Waiter};
+use crate::options::{CallTimeouts, Options};
+use crate::session::Waiter;
 
 /// Keeps what it is given.
 #[derive(Clone, Debug, Default)]
@@ -262,8 +262,8 @@ fn the_transport_hears_when_nobody_waits_for_a_reply_any_more() {
     client.link.speak(|engine, caller| engine.let_go(caller, calls[3]));
     assert_eq!(heard(), [calls[3]]);
     let now = client.now;
-    let patience = Patience { timeout: Some(Duration::from_secs(1)), ..Patience::default() };
-    client.link.with(|engine| engine.limit_call(calls[4], now, patience));
+    let timeouts = CallTimeouts { timeout: Some(Duration::from_secs(1)), ..CallTimeouts::default() };
+    client.link.with(|engine| engine.limit_call(calls[4], now, timeouts));
     client.later(Duration::from_secs(2));
     assert_eq!(heard(), [calls[4]]);
     client.link.request_failed(calls[5], Error::SessionInvalid);

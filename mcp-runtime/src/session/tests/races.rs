@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::desk::messages::{ASK, PROGRESS};
 use super::pair::{End, settle};
-use crate::options::Options;
-use crate::session::{Arrived, Patience};
+use crate::options::{CallTimeouts, Options};
+use crate::session::Arrived;
 
 /// What happens, in some order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +38,8 @@ fn pair() -> (End, End) {
 fn play(how: How, order: &[Event]) {
     let (mut client, server) = pair();
     let id = client.link.speak(|engine, caller| engine.request(caller, ASK, "{}", true, true)).unwrap();
-    let patience = Patience { timeout: Some(Duration::from_secs(1)), ..Patience::default() };
-    client.link.with(|engine| engine.limit_call(id, client.now, patience));
+    let timeouts = CallTimeouts { timeout: Some(Duration::from_secs(1)), ..CallTimeouts::default() };
+    client.link.with(|engine| engine.limit_call(id, client.now, timeouts));
     let mut taken: Option<Arrived> = None;
     let mut answered = false;
     let mut gone = false;

@@ -9,19 +9,19 @@ use super::desk::messages::{ASK, COUNT, LOOK};
 use super::pair::End;
 use crate::driver::Endpoint;
 use crate::error::{Error, Overdue};
-use crate::options::Options;
-use crate::session::{Patience, Sent, Waiter};
+use crate::options::{CallTimeouts, Options};
+use crate::session::{Sent, Waiter};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn within(seconds: u32) -> Patience {
-    Patience { timeout: Some(SECOND * seconds), ..Patience::default() }
+fn within(seconds: u32) -> CallTimeouts {
+    CallTimeouts { timeout: Some(SECOND * seconds), ..CallTimeouts::default() }
 }
 
 /// A call that asks for reports and may take so long.
-fn call(client: &End, patience: Patience) -> i64 {
+fn call(client: &End, timeouts: CallTimeouts) -> i64 {
     let id = client.link.speak(|engine, caller| engine.request(caller, ASK, "{}", true, true)).unwrap();
-    client.link.with(|engine| engine.limit_call(id, client.now, patience));
+    client.link.with(|engine| engine.limit_call(id, client.now, timeouts));
     client.said();
     id
 }
@@ -147,7 +147,8 @@ fn what_may_not_be_taken_back_ends_too_and_its_reply_is_dropped() {
 #[test]
 fn reports_renew_the_time_only_where_they_are_asked_to() {
     let mut client = End::ready_client(Options::default());
-    let (plain, renewed) = (call(&client, within(5)), call(&client, Patience { renewed: true, ..within(5) }));
+    let (plain, renewed) =
+        (call(&client, within(5)), call(&client, CallTimeouts { renewed: true, ..within(5) }));
     client.later(SECOND * 4);
     progress(&client, plain);
     progress(&client, renewed);
@@ -172,7 +173,7 @@ fn reports_renew_the_time_only_where_they_are_asked_to() {
 #[test]
 fn the_most_that_a_call_may_take_is_not_put_off() {
     let mut client = End::ready_client(Options::default());
-    let id = call(&client, Patience { timeout: Some(SECOND * 2), most: Some(SECOND * 5), renewed: true });
+    let id = call(&client, CallTimeouts { timeout: Some(SECOND * 2), most: Some(SECOND * 5), renewed: true });
     for _ in 0..4 {
         client.later(SECOND);
         progress(&client, id);
