@@ -6,6 +6,8 @@
 //!
 //! Every list is a [`Cow`], so that a `static` in generated code borrows and a protocol loaded from a file owns.
 
+mod build;
+pub mod edges;
 mod level;
 mod message;
 mod role;
@@ -29,6 +31,7 @@ pub type Path = List<Text>;
 
 /// A whole protocol: its messages and the state machine of each role.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Protocol {
     /// The name after `protocol`, for instance `Mcp`.
     pub name: Text,
@@ -152,6 +155,7 @@ pub struct KeyIndex(pub u16);
 
 /// Where a side announces its capabilities.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Announcement {
     /// Who announces.
     pub side: Side,
@@ -163,6 +167,7 @@ pub struct Announcement {
 
 /// A place in the payload of one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Field {
     /// The message.
     pub message: MessageIndex,

@@ -38,30 +38,29 @@ const ASKED: StateIndex = StateIndex(4);
 const END: StateIndex = StateIndex(5);
 
 /// What the server must have announced for a call and for a log line.
-static NEEDS: [Requirement; 1] =
-    [Requirement { holder: Holder::Side(Side::Server), gate: GateIndex(0), condition: None, unless: false }];
-static GATES: [Gate; 1] = [Gate { path: Cow::Borrowed(&[Cow::Borrowed("tools")]) }];
+static NEEDS: [Requirement; 1] = [Requirement::new(Holder::Side(Side::Server), GateIndex(0))];
+static GATES: [Gate; 1] = [Gate::at(&[Cow::Borrowed("tools")])];
 static REQUEST_ID: [Text; 1] = [Cow::Borrowed("requestId")];
 static TOKEN: [Text; 1] = [Cow::Borrowed("progressToken")];
 
 /// A client's session: linear steps back and forth, and calls both ways and log lines beside them.
 fn protocol() -> Protocol {
     const NOTHING: Payload = Payload::None;
-    let mut messages = vec![
-        Message::request("Greet", "greet", NOTHING),
-        Message::reply("Greeted", GREET, "greet", NOTHING),
-        Message::refusal("GreetError", GREET, "greet"),
-        Message::request("Call", "call", NOTHING),
-        Message::reply("Result", CALL, "call", NOTHING),
-        Message::refusal("CallError", CALL, "call"),
-        Message::request("Ask", "ask", NOTHING),
-        Message::reply("Answer", ASK, "ask", NOTHING),
-        Message::refusal("AskError", ASK, "ask"),
-        Message::notification("Turn", "turn", NOTHING),
-        Message::notification("Log", "log", NOTHING),
-        Message::notification("Cancelled", "cancelled", NOTHING),
-        Message::notification("Progress", "progress", NOTHING),
-    ];
+    let mut messages = Message::with_methods([
+        Message::request("Greet", "greet").payload(NOTHING),
+        Message::reply("Greeted", GREET).payload(NOTHING),
+        Message::refusal("GreetError", GREET),
+        Message::request("Call", "call").payload(NOTHING),
+        Message::reply("Result", CALL).payload(NOTHING),
+        Message::refusal("CallError", CALL),
+        Message::request("Ask", "ask").payload(NOTHING),
+        Message::reply("Answer", ASK).payload(NOTHING),
+        Message::refusal("AskError", ASK),
+        Message::notification("Turn", "turn").payload(NOTHING),
+        Message::notification("Log", "log").payload(NOTHING),
+        Message::notification("Cancelled", "cancelled").payload(NOTHING),
+        Message::notification("Progress", "progress").payload(NOTHING),
+    ]);
     for message in &mut messages {
         match &*message.name {
             "Call" => {
@@ -71,10 +70,8 @@ fn protocol() -> Protocol {
             "Log" => message.requires = Cow::Borrowed(&NEEDS),
             "Cancelled" => message.cancels = Some(Cow::Borrowed(&REQUEST_ID)),
             "Progress" => {
-                message.reports = Some(Reports {
-                    token: Cow::Borrowed(&TOKEN),
-                    of: vec![Cow::Borrowed(&TOKEN[..])].into(),
-                });
+                let of = vec![Cow::Borrowed(&TOKEN[..])].into();
+                message.reports = Some(Reports::new(Cow::Borrowed(&TOKEN), of));
             }
             _ => {}
         }
@@ -87,18 +84,9 @@ fn protocol() -> Protocol {
         state("Asked", StateKind::Linear, vec![send(ANSWER, END), send(ASK_ERROR, END)]),
         state("End", StateKind::End, vec![]),
     ];
-    Protocol {
-        name: "Small".into(),
-        version: None,
-        batch: false,
-        messages: messages.into(),
-        gates: Cow::Borrowed(&GATES),
-        keys: Cow::Borrowed(&[]),
-        announcements: Cow::Borrowed(&[]),
-        version_field: None,
-        client: Some(Role { name: "Client".into(), states: states.into() }),
-        server: None,
-    }
+    let mut protocol = Protocol::new("Small".into(), messages.to_vec().into()).gates(&GATES);
+    protocol.client = Some(Role::new("Client".into(), states.into()));
+    protocol
 }
 
 fn send(message: MessageIndex, to: StateIndex) -> Edge {
@@ -111,7 +99,7 @@ fn receive(message: MessageIndex, to: StateIndex) -> Edge {
 
 fn state(name: &'static str, kind: StateKind, mut edges: Vec<Edge>) -> State {
     edges.sort_by_key(|edge| (edge.direction, edge.message));
-    State { edges: edges.into(), ..State::plain(name, kind, &[]) }
+    State::new(name.into(), kind, edges.into())
 }
 
 /// A state of the linear channel, with calls, questions and log lines beside it.

@@ -1,6 +1,6 @@
 //! The stages in order, and the automaton as later stages see it.
 
-use mcp_protocol_machine::protocol::{Action, Kind, Level, StateIndex, StateKind, Strictness};
+use mcp_protocol_machine::protocol::{Action, Kind, Level, StateIndex, StateKind};
 
 use super::names::name;
 use super::raw::{Raw, RawEdge, RawState};
@@ -87,7 +87,7 @@ fn finish(raw: &Raw, resolution: &Resolution, role: &Role) -> Automaton {
     let names = name(raw, resolution);
     let reaches_end = reaches_end(raw);
     let index = |state: usize| StateIndex(u32::try_from(state).unwrap_or(u32::MAX));
-    let default = || Level { strictness: Strictness::Must, rule: None, error: None };
+    let default = || Level::MUST;
     let states = raw
         .states
         .iter()

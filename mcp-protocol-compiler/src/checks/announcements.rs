@@ -175,5 +175,5 @@ fn likely(compiled: &Compiled, holder: Side) -> Option<&str> {
 
 /// A path as it is written.
 pub(super) fn dotted(path: &Path) -> String {
-    Gate { path: path.clone() }.to_string()
+    Gate::new(path.clone()).to_string()
 }

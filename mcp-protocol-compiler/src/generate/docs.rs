@@ -3,10 +3,11 @@
 //! In: the plan and the texts. Out: `#[doc]` attributes. Refuses to invent: what the author wrote comes first, as it
 //! was written.
 
-use mcp_protocol_machine::protocol::{Holder, Kind, Message, MessageIndex, Payload, Side, StateIndex};
+use mcp_protocol_machine::protocol::{Holder, Kind, Message, MessageIndex, Side, StateIndex};
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use super::handle::capital;
 use super::names::ident;
 use super::plan::{Plan, Role, What};
 use super::types::Scope;
@@ -18,14 +19,17 @@ const LONGEST_FRAGMENT: usize = 24;
 /// Writes documentation.
 pub(crate) struct Docs<'a> {
     pub(crate) sources: &'a SourceMap,
+    /// Places have line numbers, which move with every edit above them.
+    pub(crate) numbered: bool,
 }
 
 impl Docs<'_> {
-    /// `line 31 of `mcp.session``; nothing for what stands in no file.
+    /// `line 31 of `mcp.session``, or the file alone.
     pub(crate) fn place(&self, span: Span) -> String {
         let line = self.sources.line_number(span.file, span.start);
         match self.sources.path(span.file).file_name() {
-            Some(name) => format!("line {line} of `{}`", name.to_string_lossy()),
+            Some(name) if self.numbered => format!("line {line} of `{}`", name.to_string_lossy()),
+            Some(name) => format!("`{}`", name.to_string_lossy()),
             None => format!("line {line}"),
         }
     }
@@ -70,7 +74,8 @@ pub(crate) fn attributes<S: AsRef<str>>(lines: &[S]) -> TokenStream {
 /// The author's documentation, if any, and then what the generator has to say.
 pub(crate) fn after(written: &[String], own: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut lines = written.to_vec();
-    if !lines.is_empty() {
+    let mut own = own.into_iter().peekable();
+    if !lines.is_empty() && own.peek().is_some() {
         lines.push(String::new());
     }
     lines.extend(own);
@@ -211,21 +216,9 @@ fn received(plan: &Plan<'_>, replies: &[MessageIndex], then: &str) -> String {
 pub(crate) fn message_lines(plan: &Plan<'_>, docs: &Docs<'_>, index: MessageIndex) -> Vec<String> {
     let Some(message) = plan.message(index) else { return Vec::new() };
     let table = &message.table;
-    let place = docs.place(message.span);
-    let what = match table.kind {
-        Kind::Request => format!("The request `{}`", table.method),
-        Kind::Notification => format!("The notification `{}`", table.method),
-        Kind::Reply { request } => format!("A result of `{}`", plan.message_name(request)),
-        Kind::Refusal { request } => {
-            format!("An error in place of a result of `{}`", plan.message_name(request))
-        }
-    };
-    let payload = match table.payload {
-        Payload::Optional => ", its payload optional",
-        _ => "",
-    };
     let written: &[String] =
         if matches!(table.kind, Kind::Refusal { .. }) { &[] } else { &message.documentation };
-    let when = condition(table);
-    after(written, [format!("{what}{when}{payload}; {place}.")])
+    // The row itself says the rest, and is part of the documentation.
+    let place = docs.numbered.then(|| capital(&format!("{}.", docs.place(message.span))));
+    after(written, place)
 }

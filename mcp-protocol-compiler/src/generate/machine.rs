@@ -13,18 +13,19 @@ use crate::automaton::Automaton;
 /// The tables of a compiled protocol.
 pub fn machine(compiled: &Compiled) -> Protocol {
     let declarations = &compiled.declarations;
-    Protocol {
-        name: declarations.name.as_ref().map(|name| name.text.clone()).unwrap_or_default().into(),
-        version: declarations.version.clone().map(Cow::Owned),
-        batch: declarations.batch,
-        messages: declarations.messages.iter().map(|message| message.table.clone()).collect(),
-        gates: declarations.gates.clone().into(),
-        keys: declarations.keys.iter().map(|key| key.table.clone()).collect(),
-        announcements: declarations.announcements.iter().map(|announced| announced.table.clone()).collect(),
-        version_field: declarations.version_field.clone(),
-        client: compiled.client.as_ref().map(role),
-        server: compiled.server.as_ref().map(role),
-    }
+    let name = declarations.name.as_ref().map(|name| name.text.clone()).unwrap_or_default();
+    let messages = declarations.messages.iter().map(|message| message.table.clone());
+    let mut protocol = Protocol::new(name.into(), messages.collect());
+    protocol.version = declarations.version.clone().map(Cow::Owned);
+    protocol.batch = declarations.batch;
+    protocol.gates = declarations.gates.clone().into();
+    protocol.keys = declarations.keys.iter().map(|key| key.table.clone()).collect();
+    protocol.announcements =
+        declarations.announcements.iter().map(|announced| announced.table.clone()).collect();
+    protocol.version_field = declarations.version_field.clone();
+    protocol.client = compiled.client.as_ref().map(role);
+    protocol.server = compiled.server.as_ref().map(role);
+    protocol
 }
 
 /// The tables of one role.
@@ -36,12 +37,7 @@ fn role(automaton: &Automaton) -> Role {
             .edges
             .iter()
             .filter(|_| !fork)
-            .map(|edge| Edge {
-                direction: edge.direction,
-                message: edge.message,
-                action: edge.action,
-                origin: edge.origin,
-            })
+            .map(|edge| Edge::new(edge.direction, edge.message, edge.action, edge.origin))
             .collect();
         edges.sort_by_key(|edge| (edge.direction, edge.message));
         let mut advice: Vec<Advice> = state
@@ -49,23 +45,20 @@ fn role(automaton: &Automaton) -> Role {
             .iter()
             .filter_map(|edge| {
                 let level = edge.level.as_deref()?.clone();
-                Some(Advice { direction: edge.direction, message: edge.message, level })
+                Some(Advice::new(edge.direction, edge.message, level))
             })
             .collect();
         advice.sort_by_key(|advice| (advice.direction, advice.message));
-        State {
-            name: state.name.clone().into(),
-            kind: state.kind,
-            edges: edges.into(),
-            parts: state.parts.clone().into(),
-            may_close: state.may_close,
-            peer_may_close: state.peer_may_close,
-            reaches_end: state.reaches_end,
-            only: state.only,
-            outward: state.outward.clone(),
-            inward: state.inward.clone(),
-            advice: advice.into(),
-        }
+        let mut table = State::new(state.name.clone().into(), state.kind, edges.into());
+        table.parts = state.parts.clone().into();
+        table.may_close = state.may_close;
+        table.peer_may_close = state.peer_may_close;
+        table.reaches_end = state.reaches_end;
+        table.only = state.only;
+        table.outward = state.outward.clone();
+        table.inward = state.inward.clone();
+        table.advice = advice.into();
+        table
     });
-    Role { name: automaton.name.clone().into(), states: states.collect() }
+    Role::new(automaton.name.clone().into(), states.collect())
 }

@@ -47,21 +47,33 @@ pub fn import(runtime: &TokenStream) -> TokenStream {
     quote!(use #runtime as runtime;)
 }
 
-/// The generated items, without the import of the runtime.
+/// The generated items, without the import of the runtime, as the macro expands to them: places have line numbers.
 pub fn items(compiled: &Compiled, sources: &SourceMap) -> TokenStream {
-    Generator::new(compiled, sources).items(compiled)
+    Generator::new(compiled, sources, Form::Macro).items(compiled)
+}
+
+/// Where the generated code stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// In the place of a macro; made anew with every build.
+    Macro,
+    /// In a file that is read and checked in: it changes only where the machine or its documentation does.
+    File,
 }
 
 /// The tables of the protocol, with the names of its messages, and nothing else: for who follows it without its types.
 pub fn tables_alone(compiled: &Compiled, sources: &SourceMap) -> TokenStream {
-    let generator = Generator::new(compiled, sources);
-    let (protocol, messages) = (protocol(compiled, &generator.docs), generator.messages());
-    let tables = tables::module(&machine(compiled));
+    let generator = Generator::new(compiled, sources, Form::Macro);
+    let machine = machine(compiled);
+    let protocol = protocol(compiled, &generator.docs);
+    let (messages, capabilities) = (generator.messages(&machine), generator.capabilities(&machine));
+    let tables = tables::module(&machine);
     let allow = &generator.allow;
     quote! {
         use runtime::typed;
 
         #messages
+        #capabilities
 
         #protocol
         #allow
@@ -87,7 +99,7 @@ fn protocol(compiled: &Compiled, docs: &docs::Docs<'_>) -> TokenStream {
 /// If a payload type is no Rust type.
 pub fn expand(compiled: &Compiled, sources: &SourceMap) -> Result<String, syn::Error> {
     let import = import(&quote!(::mcp_runtime));
-    let items = items(compiled, sources);
+    let items = Generator::new(compiled, sources, Form::File).items(compiled);
     pretty(quote!(#import #items))
 }
 
@@ -108,7 +120,7 @@ struct Generator<'a> {
 }
 
 impl<'a> Generator<'a> {
-    fn new(compiled: &'a Compiled, sources: &'a SourceMap) -> Self {
+    fn new(compiled: &'a Compiled, sources: &'a SourceMap, form: Form) -> Self {
         let plan = plan::Plan::new(compiled);
         let error = names::ident(&plan.error_name());
         let allow = allow(&plan);
@@ -118,7 +130,7 @@ impl<'a> Generator<'a> {
         Generator {
             error,
             plan,
-            docs: docs::Docs { sources },
+            docs: docs::Docs { sources, numbered: form == Form::Macro },
             constants: messages
                 .iter()
                 .map(|message| names::ident(&names::constant(&message.table.name)))
@@ -136,9 +148,10 @@ impl<'a> Generator<'a> {
         let error = &self.error;
         let allow = &self.allow;
         let markers = self.markers();
-        let messages = self.messages();
+        let machine = machine(compiled);
+        let messages = self.messages(&machine);
         let roles: TokenStream = self.plan.roles.iter().map(|role| self.role(role)).collect();
-        let tables = tables::module(&machine(compiled));
+        let tables = tables::module(&machine);
         let protocol = protocol(compiled, &self.docs);
         let mut items = quote! {
             use runtime::typed;
@@ -150,7 +163,7 @@ impl<'a> Generator<'a> {
         };
         // Put one behind the other, not into one another: what is put into other code is copied.
         items.extend([markers, roles, messages]);
-        items.extend(self.capabilities());
+        items.extend(self.capabilities(&machine));
         items.extend(quote! {
             #protocol
             #allow

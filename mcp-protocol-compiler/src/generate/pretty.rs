@@ -2,15 +2,68 @@
 //!
 //! In: tokens. Out: Rust as a reviewer wants to read it. Refuses to change the code: only white space is added.
 
+mod rows;
+
 use proc_macro2::TokenStream;
+use syn::visit_mut::VisitMut;
 
 /// The code, formatted, with a blank line between items and between methods.
 ///
 /// # Errors
 /// If the tokens are no Rust file, which no generated code is.
 pub fn pretty(code: TokenStream) -> Result<String, syn::Error> {
-    let file: syn::File = syn::parse2(code)?;
-    Ok(spaced(&prettyplease::unparse(&file)))
+    let mut file: syn::File = syn::parse2(code)?;
+    let mut macros = Macros::default();
+    macros.visit_file_mut(&mut file);
+    Ok(spaced(&macros.put_back(&prettyplease::unparse(&file))))
+}
+
+/// The macros of the file, which are laid out here, each by the constant that stands in its place.
+#[derive(Default)]
+struct Macros {
+    found: Vec<syn::ItemMacro>,
+}
+
+/// What the constants in the places of macros are called.
+const PLACE: &str = "__MACRO_";
+
+impl VisitMut for Macros {
+    fn visit_item_mut(&mut self, item: &mut syn::Item) {
+        if let syn::Item::Macro(found) = item
+            && found.ident.is_none()
+        {
+            let name = quote::format_ident!("{PLACE}{}", self.found.len());
+            let place = syn::parse_quote!(const #name: () = (););
+            if let syn::Item::Macro(found) = std::mem::replace(item, place) {
+                self.found.push(found);
+            }
+            return;
+        }
+        syn::visit_mut::visit_item_mut(self, item);
+    }
+}
+
+impl Macros {
+    fn put_back(&self, code: &str) -> String {
+        let mut out = String::with_capacity(code.len() * 2);
+        for line in code.lines() {
+            match self.in_place(line) {
+                Some((indent, found)) => rows::print(found, indent, &mut out),
+                None => {
+                    out.push_str(line);
+                    out.push('\n');
+                }
+            }
+        }
+        out
+    }
+
+    /// The macro in whose place a line stands, and its indentation.
+    fn in_place(&self, line: &str) -> Option<(usize, &syn::ItemMacro)> {
+        let name = line.trim_start().strip_prefix("const ")?.strip_prefix(PLACE)?;
+        let number: usize = name.split(':').next()?.parse().ok()?;
+        Some((line.len() - line.trim_start().len(), self.found.get(number)?))
+    }
 }
 
 /// A blank line wherever an item ends and something with documentation, an attribute or a body begins.
@@ -30,7 +83,10 @@ fn spaced(code: &str) -> String {
                 && now.ends_with(';')
                 && before.ends_with(';')
                 && !before.starts_with("use ");
-        if same_depth && ended && begins && !one_of_a_list && !before.starts_with("let ") {
+        let stands_apart = now.ends_with("! {") || now.starts_with("pub(super) mod");
+        let apart = stands_apart && !before.is_empty() && !before.ends_with(['{', ']']);
+        let next = same_depth && ended && begins && !one_of_a_list && !before.starts_with("let ");
+        if apart || next {
             out.push('\n');
         }
         out.push_str(line);

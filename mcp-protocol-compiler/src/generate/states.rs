@@ -4,15 +4,16 @@
 //! state permits stands in the roles.
 
 use mcp_protocol_machine::protocol::{
-    Action, Direction, Gate, GateIndex, Only, Origin, StateIndex, StateKind, Text,
+    Action, Direction, Gate, GateIndex, Only, Origin, Protocol, StateIndex, StateKind,
 };
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::Generator;
 use super::docs::{after, attributes, links, message_lines};
-use super::names::{constant, ident, snake};
-use super::plan::{Marker, Place, indices, role_module, state as state_at};
+use super::names::ident;
+use super::plan::{Marker, Place, role_module, state as state_at};
+use super::tables;
 use super::types::Scope;
 use crate::automaton::{Automaton, State};
 
@@ -115,44 +116,18 @@ impl Generator<'_> {
     }
 
     /// The constants that name capabilities; nothing where no message requires any.
-    pub(super) fn capabilities(&self) -> Option<TokenStream> {
-        let gates = &self.plan.declarations.gates;
-        if gates.is_empty() {
-            return None;
-        }
-        let allow = &self.allow;
-        let mut names: Vec<String> = Vec::new();
-        let constants = (0..=u16::MAX).zip(gates.iter()).map(|(index, gate)| {
-            let (mut name, path) = capability(gate);
-            // Paths that differ only in what a name cannot have get a number, in order of appearance.
-            while names.contains(&name) {
-                name.push_str("_2");
-            }
-            names.push(name.clone());
-            let (name, number) = (ident(&name), Literal::u16_unsuffixed(index));
-            let mut lines = vec![format!("`{path}`, as it is announced.")];
-            lines.extend(self.default_of(GateIndex(index), gate));
-            let documentation = attributes(&lines);
-            quote! {
-                #documentation
-                pub const #name: Capability = Capability { gate: GateIndex(#number), path: #path };
-            }
-        });
-        let constants: Vec<TokenStream> = constants.collect();
-        Some(quote! {
-            /// What a side can announce that it can do, and messages may require.
-            #allow
-            pub mod capabilities {
-                use super::typed::{Capability, GateIndex};
-                #(#constants)*
-            }
+    pub(super) fn capabilities(&self, machine: &Protocol) -> Option<TokenStream> {
+        tables::capabilities(machine, &self.allow, |index| {
+            let gate = machine.gate(index);
+            let lines: Vec<String> = gate.and_then(|gate| self.default_of(index, gate)).into_iter().collect();
+            attributes(&lines)
         })
     }
 
     /// Who announces a capability without a word about it.
     fn default_of(&self, index: GateIndex, gate: &Gate) -> Option<String> {
         let (_, around) = gate.path.split_last()?;
-        let around = Gate { path: around.to_vec().into() };
+        let around = Gate::new(around.to_vec().into());
         let all = self.plan.declarations.announcements.iter().map(|announced| &announced.table);
         let sides = all.filter(|announcement| announcement.defaults.contains(&index));
         let sides: Vec<&str> = sides.map(|announcement| role_module(announcement.side)).collect();
@@ -161,34 +136,11 @@ impl Generator<'_> {
     }
 
     /// The constants that name messages.
-    pub(super) fn messages(&self) -> TokenStream {
-        let allow = &self.allow;
-        let constants = indices(self.plan.declarations).map(|(index, message)| {
-            let name = ident(&constant(&message.table.name));
-            let documentation = attributes(&message_lines(&self.plan, &self.docs, index));
-            let number = Literal::u16_unsuffixed(index.0);
-            quote! {
-                #documentation
-                pub const #name: MessageIndex = MessageIndex(#number);
-            }
-        });
-        quote! {
-            /// The messages, by the names that tables and reports have for them.
-            #allow
-            pub mod messages {
-                use super::typed::MessageIndex;
-                #(#constants)*
-            }
-        }
+    pub(super) fn messages(&self, machine: &Protocol) -> TokenStream {
+        tables::messages(machine, &self.allow, |index| {
+            attributes(&message_lines(&self.plan, &self.docs, index))
+        })
     }
-}
-
-/// The name of a capability's constant, `RESOURCES_SUBSCRIBE`, and its path as it is written.
-fn capability(gate: &Gate) -> (String, String) {
-    let plain = |part: &Text| snake(part).replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
-    let name = gate.path.iter().map(plain).collect::<Vec<_>>().join("_").to_uppercase();
-    let name = if name.starts_with(|first: char| first.is_ascii_digit()) { format!("_{name}") } else { name };
-    (name, gate.to_string())
 }
 
 /// Links to the session types of the copies that can be in a state.

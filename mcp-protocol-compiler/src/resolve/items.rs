@@ -145,7 +145,8 @@ pub(super) fn announce(
                 };
                 let message = field.message.span;
                 if let Some(field) = message_field(field, resolution, diagnostics) {
-                    let table = machine::Announcement { side, field, defaults: defaults.into() };
+                    let mut table = machine::Announcement::new(side, field);
+                    table.defaults = defaults.into();
                     resolution.declarations.announcements.push(Announced { table, message });
                 }
             }
@@ -163,9 +164,7 @@ pub(super) fn message_field(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<machine::Field> {
     match resolution.names.get(&field.message.text) {
-        Some(Meaning::Message(message)) => {
-            Some(machine::Field { message: *message, path: path(&field.path) })
-        }
+        Some(Meaning::Message(message)) => Some(machine::Field::new(*message, path(&field.path))),
         _ => {
             diagnostics.push(check::undefined_message(&field.message, resolution));
             None

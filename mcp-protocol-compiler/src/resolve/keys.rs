@@ -21,7 +21,7 @@ pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
         };
         let key = machine::KeyIndex(index);
         resolution.declarations.keys.push(Key {
-            table: machine::Key { name: name.text.clone().into(), open: open.is_some() },
+            table: machine::Key::new(name.text.clone().into(), open.is_some()),
             span: open.unwrap_or(name.span),
         });
         for field in fields {
@@ -39,7 +39,7 @@ pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
             if let Some((message, place)) = found
                 && let Some(message) = resolution.declarations.messages.get_mut(usize::from(message.0))
             {
-                message.table.keys.to_mut().push(machine::MessageKey { key, place });
+                message.table.keys.to_mut().push(machine::MessageKey::new(key, place));
             }
         }
     }

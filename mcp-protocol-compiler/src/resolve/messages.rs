@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{
     self as machine, Condition, Gate, GateIndex, Holder, Kind, Level, MessageIndex, Reports, Requirement,
-    Strictness,
 };
 
 use super::items::{Placed, Sides};
@@ -161,7 +160,7 @@ impl Declare<'_> {
                 Modifier::Reports { token, of, span } => {
                     only_for(!request, *span, "reports", "notification");
                     let of: Vec<_> = of.iter().map(path).collect();
-                    message.table.reports = Some(Reports { token: path(token), of: Cow::Owned(of) });
+                    message.table.reports = Some(Reports::new(path(token), Cow::Owned(of)));
                 }
                 Modifier::Pages { cursor, next, span } => {
                     only_for(request, *span, "pages", "request");
@@ -170,8 +169,10 @@ impl Declare<'_> {
                 Modifier::Levels(levels) => message.table.level = levels.first().map(level),
                 Modifier::Requires { holder, path: field, condition: when, unless, span } => {
                     if let Some((holder, gate)) = self.gate(holder, field) {
-                        let condition = when.as_ref().map(condition);
-                        requires.push(Requirement { holder, gate, condition, unless: *unless });
+                        let mut requirement = Requirement::new(holder, gate);
+                        requirement.condition = when.as_ref().map(condition);
+                        requirement.unless = *unless;
+                        requires.push(requirement);
                         message.requires.push(*span);
                     }
                 }
@@ -206,7 +207,7 @@ impl Declare<'_> {
                     }
                     return None;
                 };
-                gates.push(Gate { path: path.clone() });
+                gates.push(Gate::new(path.clone()));
                 self.gates.insert(path, GateIndex(number));
                 GateIndex(number)
             }
@@ -247,17 +248,14 @@ pub(crate) fn path(path: &JsonPath) -> machine::Path {
 }
 
 fn condition(condition: &ast::Condition) -> Condition {
-    Condition {
-        path: path(&condition.path),
-        literal: condition.literal.as_ref().map(|literal| Cow::Owned(literal.text.clone())),
-    }
+    let literal = condition.literal.as_ref().map(|literal| Cow::Owned(literal.text.clone()));
+    Condition::new(path(&condition.path), literal)
 }
 
 /// The level as the tables have it.
 pub fn level(level: &ast::Level) -> Level {
-    Level {
-        strictness: if level.must { Strictness::Must } else { Strictness::Should },
-        rule: level.rule.as_ref().map(|rule| Cow::Owned(rule.text.clone())),
-        error: level.error,
-    }
+    let mut found = if level.must { Level::MUST } else { Level::SHOULD };
+    found.rule = level.rule.as_ref().map(|rule| Cow::Owned(rule.text.clone()));
+    found.error = level.error;
+    found
 }

@@ -151,20 +151,12 @@ impl Message {
     /// A message of which nothing is known but its name, kind and method.
     fn plain(name: &Name, kind: machine::Kind, method: &str) -> Self {
         Message {
-            table: machine::Message {
-                name: Cow::Owned(name.text.clone()),
+            table: machine::Message::new(
+                Cow::Owned(name.text.clone()),
                 kind,
-                method: Cow::Owned(method.to_owned()),
-                payload: machine::Payload::None,
-                condition: None,
-                requires: Cow::Owned(Vec::new()),
-                answered: false,
-                cancellable: false,
-                cancels: None,
-                reports: None,
-                keys: Cow::Owned(Vec::new()),
-                level: None,
-            },
+                Cow::Owned(method.to_owned()),
+                machine::Payload::None,
+            ),
             span: name.span,
             requires: Vec::new(),
             documentation: Vec::new(),

@@ -17,6 +17,7 @@ pub enum Strictness {
 
 /// The level of a rule and where it is written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Level {
     /// Must or should.
     pub strictness: Strictness,
@@ -28,7 +29,10 @@ pub struct Level {
 
 impl Level {
     /// What is refused is an error, by no rule in particular.
-    pub const MUST: Level = Level { strictness: Strictness::Must, rule: None, error: None };
+    pub const MUST: Level = Level::new(Strictness::Must);
+
+    /// What is refused is advice unheeded, by no rule in particular.
+    pub const SHOULD: Level = Level::new(Strictness::Should);
 
     /// A rule whose breach is an error.
     pub const fn must(rule: &'static str) -> Level {

@@ -3,12 +3,11 @@
 //! In: a declaration of the `.session` file. Out: its name, its method, what it carries, and what ties it to others: the
 //! capabilities it needs, the request it answers, cancels or reports on, the keys of its copy.
 
-use std::borrow::Cow;
-
 use super::{GateIndex, KeyIndex, Level, List, MessageIndex, Path, Side, Text};
 
 /// One message and all that binds it to the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Message {
     /// The name in the `.session` file; a refusal is named after its request, `InitializeError`.
     pub name: Text,
@@ -34,51 +33,6 @@ pub struct Message {
     pub keys: List<MessageKey>,
     /// How bad it is to send this message where it is refused, if the declaration says so.
     pub level: Option<Level>,
-}
-
-impl Message {
-    /// A request without modifiers.
-    pub const fn request(name: &'static str, method: &'static str, payload: Payload) -> Message {
-        Message::plain(name, Kind::Request, method, payload)
-    }
-
-    /// A notification without modifiers.
-    pub const fn notification(name: &'static str, method: &'static str, payload: Payload) -> Message {
-        Message::plain(name, Kind::Notification, method, payload)
-    }
-
-    /// A reply without modifiers.
-    pub const fn reply(
-        name: &'static str,
-        request: MessageIndex,
-        method: &'static str,
-        payload: Payload,
-    ) -> Message {
-        Message::plain(name, Kind::Reply { request }, method, payload)
-    }
-
-    /// A refusal without modifiers.
-    pub const fn refusal(name: &'static str, request: MessageIndex, method: &'static str) -> Message {
-        Message::plain(name, Kind::Refusal { request }, method, Payload::None)
-    }
-
-    /// A message without modifiers. Constants in generated code are shorter for it.
-    const fn plain(name: &'static str, kind: Kind, method: &'static str, payload: Payload) -> Message {
-        Message {
-            name: Cow::Borrowed(name),
-            kind,
-            method: Cow::Borrowed(method),
-            payload,
-            condition: None,
-            requires: Cow::Borrowed(&[]),
-            answered: false,
-            cancellable: false,
-            cancels: None,
-            reports: None,
-            keys: Cow::Borrowed(&[]),
-            level: None,
-        }
-    }
 }
 
 /// What a message is on the wire.
@@ -115,6 +69,7 @@ pub enum Payload {
 
 /// `if PATH` or `if PATH = "literal"`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Condition {
     /// Where to look in the payload.
     pub path: Path,
@@ -124,6 +79,7 @@ pub struct Condition {
 
 /// One capability that a message needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Requirement {
     /// Whose announcement is asked.
     pub holder: Holder,
@@ -162,6 +118,7 @@ pub enum Holder {
 /// A capability: granted iff the path exists in the announcement and is neither `false` nor `null`, or if it is a
 /// [default](super::Announcement::defaults).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Gate {
     /// The path in the announced capabilities.
     pub path: Path,
@@ -169,6 +126,7 @@ pub struct Gate {
 
 /// A value by which later messages of a copy find it: `key uri = Subscribe.uri | Updated.uri`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Key {
     /// The name after `key`.
     pub name: Text,
@@ -178,6 +136,7 @@ pub struct Key {
 
 /// Where one message carries a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MessageKey {
     /// Which key.
     pub key: KeyIndex,
@@ -196,6 +155,7 @@ pub enum KeyPlace {
 
 /// `reports F of P | Q`: the notification belongs to the request that carries at `P` or `Q` the value at `F`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Reports {
     /// Where the notification carries the token.
     pub token: Path,

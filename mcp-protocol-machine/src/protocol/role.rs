@@ -3,12 +3,11 @@
 //! In: a session type, made into a minimal automaton. Out: states with sorted edges, so that a message is found by
 //! bisection.
 
-use std::borrow::Cow;
-
 use super::{Direction, Level, List, MessageIndex, StateIndex, Text};
 
 /// The machine of one role, in its own point of view.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Role {
     /// The role's name, `McpClient`.
     pub name: Text,
@@ -39,6 +38,7 @@ impl Role {
 /// One state: the place of one linear channel, or of one running copy of a `*` body, together with what runs
 /// beside it from here on.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct State {
     /// The name in reports and in generated code.
     pub name: Text,
@@ -65,23 +65,6 @@ pub struct State {
 }
 
 impl State {
-    /// A state of a channel that reaches its end, where nobody may close yet and every refusal is an error.
-    pub const fn plain(name: &'static str, kind: StateKind, edges: &'static [Edge]) -> State {
-        State {
-            name: Cow::Borrowed(name),
-            kind,
-            edges: Cow::Borrowed(edges),
-            parts: Cow::Borrowed(&[]),
-            may_close: false,
-            peer_may_close: false,
-            reaches_end: true,
-            only: Only::NONE,
-            outward: Level::MUST,
-            inward: Level::MUST,
-            advice: Cow::Borrowed(&[]),
-        }
-    }
-
     /// What a message does here, if it may happen here. Relies on the edges being sorted.
     pub fn edge(&self, direction: Direction, message: MessageIndex) -> Option<&Edge> {
         let place =
@@ -136,6 +119,7 @@ impl Only {
 
 /// A level written after an action: the action is accepted, and reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Advice {
     /// Which way the message goes.
     pub direction: Direction,
@@ -161,6 +145,7 @@ pub enum StateKind {
 
 /// One thing that may happen in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Edge {
     /// Which way the message goes.
     pub direction: Direction,
@@ -170,18 +155,6 @@ pub struct Edge {
     pub action: Action,
     /// Who wrote the edge.
     pub origin: Origin,
-}
-
-impl Edge {
-    /// An edge of an output.
-    pub const fn send(message: MessageIndex, action: Action, origin: Origin) -> Edge {
-        Edge { direction: Direction::Send, message, action, origin }
-    }
-
-    /// An edge of an input.
-    pub const fn receive(message: MessageIndex, action: Action, origin: Origin) -> Edge {
-        Edge { direction: Direction::Receive, message, action, origin }
-    }
 }
 
 /// What taking an edge does.

@@ -3,14 +3,13 @@
 //! In: a protocol, a side, and settings. Out: an [`Engine`] in the start state. Refuses nothing by itself; what is
 //! refused is decided by the checker, and by the limits.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use mcp_protocol_machine::protocol::{
-    Direction, Gate, GateIndex, Message, MessageIndex, Protocol, Role, Side, State, StateKind, Text,
+    Direction, Gate, GateIndex, Message, MessageIndex, Protocol, Role, Side, State, Text,
 };
 use mcp_protocol_machine::{
     Awaiting, Capabilities, Checker, CopyNumber, Expected, IdTable, Limits, ProtocolRef, RequestId, Step,
@@ -520,21 +519,10 @@ impl Engine {
 }
 
 /// A protocol in which nothing is ever said.
-static IDLE: Protocol = Protocol {
-    name: Cow::Borrowed("idle"),
-    version: None,
-    batch: false,
-    messages: Cow::Borrowed(&[]),
-    gates: Cow::Borrowed(&[]),
-    announcements: Cow::Borrowed(&[]),
-    keys: Cow::Borrowed(&[]),
-    version_field: None,
-    client: Some(IDLE_ROLE),
-    server: Some(IDLE_ROLE),
-};
-
-const IDLE_ROLE: Role = Role { name: Cow::Borrowed("idle"), states: Cow::Borrowed(&[IDLE_STATE]) };
-const IDLE_STATE: State = State::plain("End", StateKind::End, &[]);
+static IDLE: Protocol = Protocol::table("idle", &[])
+    .client(Role::table("idle", IDLE_STATES))
+    .server(Role::table("idle", IDLE_STATES));
+const IDLE_STATES: &[State] = &[State::end("End", &[])];
 
 /// The error that tells a peer of a refused request: the sentence, and the same as data.
 pub(super) fn refusal(violation: &Violation) -> RpcError {

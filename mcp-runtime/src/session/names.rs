@@ -200,7 +200,7 @@ impl Names {
     ) -> Vec<(KeyIndex, KeyValue)> {
         let Some(table) = protocol.message(message) else { return Vec::new() };
         let mut values: Vec<(KeyIndex, KeyValue)> = Vec::new();
-        for MessageKey { key, place } in table.keys.iter() {
+        for MessageKey { key, place, .. } in table.keys.iter() {
             let value = match place {
                 KeyPlace::Path(path) => id_at(payload, path),
                 KeyPlace::Id => id.cloned(),

@@ -38,6 +38,8 @@ mod resume;
 mod session;
 mod step;
 mod steps;
+#[doc(hidden)]
+pub mod tables;
 mod timer;
 mod unhandled;
 

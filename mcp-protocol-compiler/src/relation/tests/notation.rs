@@ -43,21 +43,11 @@ pub(in crate::relation) fn messages(text: &str) -> Vec<Message> {
 }
 
 fn message(name: &str, method: &str, kind: Kind, cancellable: bool) -> Message {
+    let mut table =
+        machine::Message::new(name.to_owned().into(), kind, method.to_owned().into(), Payload::None);
+    table.cancellable = cancellable;
     Message {
-        table: machine::Message {
-            name: Cow::Owned(name.to_owned()),
-            kind,
-            method: Cow::Owned(method.to_owned()),
-            payload: Payload::None,
-            condition: None,
-            requires: Cow::Borrowed(&[]),
-            answered: false,
-            cancellable,
-            cancels: None,
-            reports: None,
-            keys: Vec::new().into(),
-            level: None,
-        },
+        table,
         span: Span::default(),
         requires: Vec::new(),
         documentation: Vec::new(),
@@ -70,7 +60,7 @@ fn message(name: &str, method: &str, kind: Kind, cancellable: bool) -> Message {
 
 /// A state without edges.
 pub(in crate::relation) fn state(index: usize) -> State {
-    let level = Level { strictness: Strictness::Must, rule: None, error: None };
+    let level = Level::MUST;
     State {
         name: format!("S{index}"),
         named: true,

@@ -52,7 +52,7 @@ pub(in crate::relation::tests) fn vocabulary() -> Vec<Message> {
     for (place, literal) in [(0, "one"), (1, "two"), (12, "three"), (13, "four")] {
         let path = vec![Cow::Borrowed("kind")].into();
         list[place].table.method = Cow::Borrowed("told");
-        list[place].table.condition = Some(Condition { path, literal: Some(Cow::Borrowed(literal)) });
+        list[place].table.condition = Some(Condition::new(path, Some(Cow::Borrowed(literal))));
     }
     list
 }

@@ -1,0 +1,185 @@
+//! The rows of a table, and other lists that a macro of the runtime takes.
+//!
+//! In: a macro with entries that end with `;`. Out: its text, an entry a line where that fits, else broken as rustfmt
+//! breaks calls. Refuses to know what the entries mean.
+
+use std::fmt::Write;
+
+use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
+use quote::ToTokens;
+
+/// Lines are not longer than this, where they can be broken.
+const WIDTH: usize = 100;
+
+/// Prints a macro with its entries.
+pub(super) fn print(item: &syn::ItemMacro, indent: usize, out: &mut String) {
+    let _ = writeln!(out, "{:indent$}{}! {{", "", flat(item.mac.path.to_token_stream()));
+    for (place, entry) in entries(item.mac.tokens.clone()).iter().enumerate() {
+        let mut tokens = entry.as_slice();
+        if place > 0 && tokens.first().is_some_and(|first| is_punct(first, '#')) {
+            out.push('\n');
+        }
+        while let [TokenTree::Punct(_), TokenTree::Group(attribute), rest @ ..] = tokens {
+            if attribute.delimiter() != Delimiter::Bracket {
+                break;
+            }
+            let line = match documentation(attribute) {
+                Some(line) => format!("///{line}"),
+                None => format!("#[{}]", flat(attribute.stream())),
+            };
+            let _ = writeln!(out, "{:width$}{line}", "", width = indent + 4);
+            tokens = rest;
+        }
+        let text = broken(tokens, indent + 4, 1);
+        let _ = writeln!(out, "{:width$}{text};", "", width = indent + 4);
+    }
+    let _ = writeln!(out, "{:indent$}}}", "");
+}
+
+/// The tokens up to each `;`.
+fn entries(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
+    let mut entries = vec![Vec::new()];
+    for tree in tokens {
+        if matches!(&tree, TokenTree::Punct(punct) if punct.as_char() == ';') {
+            entries.push(Vec::new());
+        } else if let Some(entry) = entries.last_mut() {
+            entry.push(tree);
+        }
+    }
+    entries.retain(|entry| !entry.is_empty());
+    entries
+}
+
+/// The text of `#[doc = "…"]`.
+fn documentation(attribute: &Group) -> Option<String> {
+    let mut tokens = attribute.stream().into_iter();
+    let (name, _, text) = (tokens.next()?, tokens.next()?, tokens.next()?);
+    if name.to_string() != "doc" {
+        return None;
+    }
+    syn::parse2::<syn::LitStr>(text.into()).ok().map(|text| text.value())
+}
+
+/// The tokens, on one line if they fit behind `indent` and before `behind` more characters.
+fn broken(tokens: &[TokenTree], indent: usize, behind: usize) -> String {
+    if let Some(line) = fitted(tokens, indent, behind) {
+        return line;
+    }
+    let links = links(tokens);
+    let [first, further @ ..] = links.as_slice() else { return String::new() };
+    // The first call stays on its line if it fits there, and the methods follow, each on a line of its own.
+    let (mut text, width) = match fitted(first, indent, 0) {
+        Some(text) if !further.is_empty() => (text, indent + 4),
+        _ => (opened(first, indent), indent),
+    };
+    for link in further {
+        let link = fitted(link, width, behind).unwrap_or_else(|| opened(link, width));
+        text.push_str(&format!("\n{:width$}{link}", ""));
+    }
+    text
+}
+
+/// The tokens on one line, if they fit there.
+fn fitted(tokens: &[TokenTree], indent: usize, behind: usize) -> Option<String> {
+    let line = flat(tokens.iter().cloned());
+    (indent + line.chars().count() + behind <= WIDTH).then_some(line)
+}
+
+/// The parts of a chain of methods; each but the first starts with a dot.
+fn links(tokens: &[TokenTree]) -> Vec<&[TokenTree]> {
+    let dots = tokens.iter().enumerate().filter(|(_, tree)| is_punct(tree, '.')).map(|(place, _)| place);
+    let starts: Vec<usize> = std::iter::once(0).chain(dots).collect();
+    let ends = starts.iter().skip(1).copied().chain([tokens.len()]);
+    starts.iter().zip(ends).filter_map(|(start, end)| tokens.get(*start..end)).collect()
+}
+
+/// A call with its last argument broken if that is a list, else with an argument a line.
+fn opened(tokens: &[TokenTree], indent: usize) -> String {
+    let [before @ .., TokenTree::Group(group)] = tokens else { return flat(tokens.iter().cloned()) };
+    let before = flat(before.iter().cloned());
+    let (open, close) = match group.delimiter() {
+        Delimiter::Parenthesis => ("(", ")"),
+        Delimiter::Bracket => ("[", "]"),
+        Delimiter::Brace => (" { ", " }"),
+        Delimiter::None => ("", ""),
+    };
+    let arguments = arguments(group);
+    let is_list = |last: &[TokenTree]| matches!(last.last(), Some(TokenTree::Group(list)) if list.delimiter() != Delimiter::Parenthesis);
+    match arguments.as_slice() {
+        [] => format!("{before}{}{}", open.trim_end(), close.trim_start()),
+        [first @ .., last] if group.delimiter() != Delimiter::Bracket && is_list(last) => {
+            let first: String = first.iter().map(|tokens| flat(tokens.iter().cloned()) + ", ").collect();
+            format!("{before}{open}{first}{}{close}", opened(last, indent))
+        }
+        all => {
+            let width = indent + 4;
+            let items = all.iter().map(|tokens| format!("\n{:width$}{},", "", broken(tokens, width, 1)));
+            format!("{before}{open}{}\n{:indent$}{close}", items.collect::<String>(), "")
+        }
+    }
+}
+
+/// What stands between the commas.
+fn arguments(group: &Group) -> Vec<Vec<TokenTree>> {
+    let mut arguments = vec![Vec::new()];
+    for tree in group.stream() {
+        if is_punct(&tree, ',') {
+            arguments.push(Vec::new());
+        } else if let Some(argument) = arguments.last_mut() {
+            argument.push(tree);
+        }
+    }
+    arguments.retain(|argument| !argument.is_empty());
+    arguments
+}
+
+fn is_punct(tree: &TokenTree, sign: char) -> bool {
+    matches!(tree, TokenTree::Punct(punct) if punct.as_char() == sign)
+}
+
+/// The tokens on one line.
+fn flat(tokens: impl IntoIterator<Item = TokenTree>) -> String {
+    let mut text = String::new();
+    let mut glued = true;
+    for tree in tokens {
+        match tree {
+            TokenTree::Group(group) => {
+                let inner = flat(group.stream());
+                if text.ends_with([',', '=']) {
+                    text.push(' ');
+                }
+                match group.delimiter() {
+                    Delimiter::Brace => {
+                        let space = if text.is_empty() || text.ends_with(' ') { "" } else { " " };
+                        let _ = write!(text, "{space}{{ {inner} }}");
+                    }
+                    Delimiter::Parenthesis => text.push_str(&format!("({inner})")),
+                    Delimiter::Bracket => text.push_str(&format!("[{inner}]")),
+                    Delimiter::None => text.push_str(&inner),
+                }
+                glued = false;
+            }
+            TokenTree::Punct(punct) => {
+                let sign = punct.as_char();
+                let before = matches!(sign, '=' | '&' | '-' | '>') && !glued;
+                if before {
+                    text.push(' ');
+                }
+                text.push(sign);
+                glued = matches!(sign, ':' | '.' | '&' | '!' | '-' | '#' | '<' | '\'')
+                    || punct.spacing() == Spacing::Joint;
+                if sign == ':' && punct.spacing() == Spacing::Alone && !text.ends_with("::") {
+                    glued = false;
+                }
+            }
+            other => {
+                if !glued && !text.is_empty() {
+                    text.push(' ');
+                }
+                let _ = write!(text, "{other}");
+                glued = false;
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,126 @@
+//! Constructors of the tables.
+//!
+//! In: what the compiler found. Out: values of the table types, which have a constructor with what every value needs and
+//! a method for each thing that few values have. So a new field breaks no code that was generated before. All of them
+//! are `const`, for the constants in generated code. Refuses owned values in methods: a constant cannot drop, so what
+//! they replace is forgotten. A program that reads a protocol at run time sets the fields instead.
+
+mod message;
+mod role;
+
+use std::borrow::Cow;
+use std::mem;
+
+use super::{
+    Announcement, Field, Gate, GateIndex, Key, List, Message, MessageIndex, Path, Protocol, Role, Side, Text,
+};
+
+/// Puts a value in the place of one that owns nothing.
+const fn put<T>(place: &mut T, value: T) {
+    mem::forget(mem::replace(place, value));
+}
+
+impl Protocol {
+    /// A protocol of these messages, without roles.
+    pub const fn new(name: Text, messages: List<Message>) -> Protocol {
+        Protocol {
+            name,
+            version: None,
+            batch: false,
+            messages,
+            gates: Cow::Borrowed(&[]),
+            keys: Cow::Borrowed(&[]),
+            announcements: Cow::Borrowed(&[]),
+            version_field: None,
+            client: None,
+            server: None,
+        }
+    }
+
+    /// Sets the name and the messages of a constant.
+    pub const fn table(name: &'static str, messages: &'static [Message]) -> Protocol {
+        Protocol::new(Cow::Borrowed(name), Cow::Borrowed(messages))
+    }
+
+    /// Sets the revision.
+    #[must_use]
+    pub const fn version(mut self, version: &'static str) -> Protocol {
+        put(&mut self.version, Some(Cow::Borrowed(version)));
+        self
+    }
+
+    /// Allows batches.
+    #[must_use]
+    pub const fn batch(mut self) -> Protocol {
+        self.batch = true;
+        self
+    }
+
+    /// Sets the capabilities that messages need.
+    #[must_use]
+    pub const fn gates(mut self, gates: &'static [Gate]) -> Protocol {
+        put(&mut self.gates, Cow::Borrowed(gates));
+        self
+    }
+
+    /// Sets the correlation keys.
+    #[must_use]
+    pub const fn keys(mut self, keys: &'static [Key]) -> Protocol {
+        put(&mut self.keys, Cow::Borrowed(keys));
+        self
+    }
+
+    /// Sets where each role announces what it can do.
+    #[must_use]
+    pub const fn announcements(mut self, announcements: &'static [Announcement]) -> Protocol {
+        put(&mut self.announcements, Cow::Borrowed(announcements));
+        self
+    }
+
+    /// Sets where the revision is announced that governs the session.
+    #[must_use]
+    pub const fn version_field(mut self, field: Field) -> Protocol {
+        put(&mut self.version_field, Some(field));
+        self
+    }
+
+    /// Sets the machine of the client.
+    #[must_use]
+    pub const fn client(mut self, role: Role) -> Protocol {
+        put(&mut self.client, Some(role));
+        self
+    }
+
+    /// Sets the machine of the server.
+    #[must_use]
+    pub const fn server(mut self, role: Role) -> Protocol {
+        put(&mut self.server, Some(role));
+        self
+    }
+}
+
+impl Announcement {
+    /// A side announces its capabilities in a field.
+    pub const fn new(side: Side, field: Field) -> Announcement {
+        Announcement { side, field, defaults: Cow::Borrowed(&[]) }
+    }
+
+    /// Sets what is announced as well by a capability with nothing in it.
+    #[must_use]
+    pub const fn defaults(mut self, defaults: &'static [GateIndex]) -> Announcement {
+        put(&mut self.defaults, Cow::Borrowed(defaults));
+        self
+    }
+}
+
+impl Field {
+    /// A place in the payload of a message.
+    pub const fn new(message: MessageIndex, path: Path) -> Field {
+        Field { message, path }
+    }
+
+    /// A constant place in the payload of a message.
+    pub const fn of(message: MessageIndex, path: &'static [Text]) -> Field {
+        Field::new(message, Cow::Borrowed(path))
+    }
+}

@@ -1,0 +1,140 @@
+//! What the tables in generated code are written with.
+//!
+//! In: lists of rows, each with the name of its constant. Out: the constants and the tables. Refuses numbers: a row's
+//! index is its place in the list, so that a new row changes no other one.
+
+#[doc(hidden)]
+pub use mcp_protocol_machine::Capability;
+#[doc(hidden)]
+pub use mcp_protocol_machine::protocol::edges::{cancel, cancelled, receive, refuse, refused, send};
+#[doc(hidden)]
+pub use mcp_protocol_machine::protocol::{
+    Advice, Announcement, Condition, Direction, Field, Gate, GateIndex, Key, KeyIndex, Level, Message,
+    MessageIndex, MessageKey, Payload, Protocol, Requirement, Role, Side, State, StateIndex,
+};
+
+#[doc(hidden)]
+pub use crate::{
+    __capabilities as capabilities, __keys as keys, __messages as messages, __numbered as numbered,
+    __path as path, __paths as paths, __protocol as protocol, __states as states,
+};
+
+/// The messages of a table.
+#[doc(hidden)]
+pub const fn messages_of<const N: usize>(rows: [Message; N]) -> [Message; N] {
+    Message::with_methods(rows)
+}
+
+/// The rows of a table that are whole by themselves.
+#[doc(hidden)]
+pub const fn rows_of<T, const N: usize>(rows: [T; N]) -> [T; N] {
+    rows
+}
+
+/// The protocol: `PROTOCOL = Protocol::table("Mcp", m::rows);`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __protocol {
+    ($name:ident = $table:expr;) => {
+        #[allow(unused_imports)]
+        use $crate::typed::tables::{Announcement, Field, Protocol, Role, Side, path};
+        pub(super) const $name: Protocol = $table;
+    };
+}
+
+/// The rows of a table as `rows`, and each index as a constant.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __numbered {
+    ($rows:vis rows of $row:ident by $made:ident, $index:ident as $number:ident: $($(#[$meta:meta])* $name:ident = $entry:expr;)*) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, dead_code)]
+        enum Place { $($name),* }
+        $(
+            $(#[$meta])*
+            #[allow(dead_code, unreachable_pub)]
+            pub const $name: $crate::typed::tables::$index =
+                $crate::typed::tables::$index(Place::$name as $number);
+        )*
+        #[allow(non_upper_case_globals, unreachable_pub)]
+        $rows const rows: &[$crate::typed::tables::$row] =
+            &$crate::typed::tables::$made([$($entry),*]);
+    };
+}
+
+/// The messages of a protocol: `PING = Message::request("Ping", "ping").payload(Payload::None);`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __messages {
+    ($($(#[$meta:meta])* $name:ident = $entry:expr;)*) => {
+        #[allow(unused_imports)]
+        use $crate::typed::tables::{
+            Condition, Level, Message, MessageKey, Payload, Requirement, path, paths,
+        };
+        $crate::typed::tables::numbered! { pub(super) rows of Message by messages_of, MessageIndex as u16: $(
+            $(#[$meta])*
+            #[doc = concat!("\n\n```text\n", stringify!($entry), "\n```")]
+            $name = $entry;
+        )* }
+    };
+}
+
+/// The states of a role: `ACTIVE = State::replicated("Active", &[send(m::PING, AWAITING_PONG).spawn()]);`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __states {
+    ($($name:ident = $entry:expr;)*) => {
+        #[allow(unused_imports)]
+        use $crate::typed::tables::{
+            Advice, Direction, Level, State, cancel, cancelled, receive, refuse, refused, send,
+        };
+        $crate::typed::tables::numbered! { pub rows of State by rows_of, StateIndex as u32: $($name = $entry;)* }
+    };
+}
+
+/// The correlation keys: `URI = Key::named("uri");`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __keys {
+    ($($name:ident = $entry:expr;)*) => {
+        use $crate::typed::tables::Key;
+        $crate::typed::tables::numbered! { pub rows of Key by rows_of, KeyIndex as u16: $($name = $entry;)* }
+    };
+}
+
+/// The capabilities that messages need: `RESOURCES_SUBSCRIBE = "resources.subscribe", ["resources", "subscribe"];`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __capabilities {
+    ($($(#[$meta:meta])* $name:ident = $shown:literal, [$($part:literal),*];)*) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, dead_code)]
+        enum Place { $($name),* }
+        $(
+            #[doc = concat!("`", $shown, "`, as it is announced.\n\n")]
+            $(#[$meta])*
+            pub const $name: $crate::typed::tables::Capability = $crate::typed::tables::Capability::new(
+                $crate::typed::tables::GateIndex(Place::$name as u16),
+                $shown,
+            );
+        )*
+        #[allow(non_upper_case_globals)]
+        pub(super) const rows: &[$crate::typed::tables::Gate] = &[
+            $($crate::typed::tables::Gate::at($crate::typed::tables::path![$($part),*])),*
+        ];
+    };
+}
+
+/// A path in JSON: `path!["params", "uri"]`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __path {
+    ($($part:literal),* $(,)?) => { &[$(::std::borrow::Cow::Borrowed($part)),*] };
+}
+
+/// Several paths in JSON: `paths![["uri"], ["params", "uri"]]`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __paths {
+    ($([$($part:literal),* $(,)?]),* $(,)?) => {
+        &[$(::std::borrow::Cow::Borrowed($crate::typed::tables::path![$($part),*])),*]
+    };
+}

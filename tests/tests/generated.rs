@@ -1,0 +1,44 @@
+//! What is generated, held against what it was generated from.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use mcp_protocol_compiler::{compile, generate};
+use mcp_protocol_machine::Protocol;
+
+mod cellar {
+    mcp_runtime::protocol!("../mcp-runtime/tests/sessions/cellar.session", tables);
+}
+mod garden {
+    mcp_runtime::protocol!("../mcp-runtime/tests/sessions/garden.session", tables);
+}
+mod halls {
+    mcp_runtime::protocol!("../mcp-runtime/tests/sessions/halls.session", tables);
+}
+mod tavern {
+    mcp_runtime::protocol!("../mcp-runtime/tests/sessions/tavern.session", tables);
+}
+mod workshop {
+    mcp_runtime::protocol!("../mcp-runtime/tests/sessions/workshop.session", tables);
+}
+
+/// The tables of a file as the compiler has them.
+fn machine(file: &str) -> Protocol {
+    let compilation = compile(Path::new(file), &mut |path| std::fs::read(path)).unwrap();
+    generate::machine(compilation.protocol.as_ref().unwrap())
+}
+
+#[test]
+fn constant_tables_are_those_of_the_file() {
+    for (tables, file) in [
+        (&cellar::PROTOCOL, "../mcp-runtime/tests/sessions/cellar.session"),
+        (&garden::PROTOCOL, "../mcp-runtime/tests/sessions/garden.session"),
+        (&halls::PROTOCOL, "../mcp-runtime/tests/sessions/halls.session"),
+        (&tavern::PROTOCOL, "../mcp-runtime/tests/sessions/tavern.session"),
+        (&workshop::PROTOCOL, "../mcp-runtime/tests/sessions/workshop.session"),
+        (&mcp_protocols::mcp_2025_03_26::PROTOCOL, "../protocols/mcp-2025-03-26.session"),
+    ] {
+        assert_eq!(*tables, machine(file), "{file}");
+    }
+}
