@@ -1,8 +1,8 @@
 //! What each state is called.
 //!
 //! In: a finished automaton in order of appearance. Out: a name per state, unique within the role. The first
-//! definition to reach a state names it; an unnamed state is named after what it waits for, what it sends, or what
-//! came before it.
+//! definition to reach a state names it; an end is `End`; another unnamed state is named after what it waits for, what it
+//! sends, or what came before it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -88,6 +88,9 @@ fn made_up(place: &RawState, before: Option<&str>, resolution: &Resolution) -> S
     if place.definitions.iter().any(|index| is_role(*index, resolution)) && place.body.is_none() {
         return "Start".to_owned();
     }
+    if place.kind == StateKind::End {
+        return "End".to_owned();
+    }
     let written = |direction: Direction| {
         place
             .edges
@@ -100,7 +103,6 @@ fn made_up(place: &RawState, before: Option<&str>, resolution: &Resolution) -> S
         ((Some(only), None), (None, _), _) => format!("Awaiting{only}"),
         ((None, _), (Some(only), None), _) => format!("Before{only}"),
         (_, _, Some(before)) => format!("After{before}"),
-        _ if place.kind == StateKind::End => "End".to_owned(),
         _ => "Start".to_owned(),
     }
 }

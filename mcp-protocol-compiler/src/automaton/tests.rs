@@ -157,8 +157,8 @@ fn every_sender_waits_in_a_state_of_its_own() {
                 C = !N . !A . Wait ⊕ !A . Wait\nWait = ?R . End";
     assert_eq!(
         client(text),
-        "Start\n  !N → BeforeA\n  !A → Wait2\nBeforeA\n  !A → Wait\nWait\n  ?R → AfterR\n  ?AError → BeforeA \
-         (refusal)\nAfterR end\nWait2\n  ?R → AfterR\n  ?AError → Start (refusal)\n"
+        "Start\n  !N → BeforeA\n  !A → Wait2\nBeforeA\n  !A → Wait\nWait\n  ?R → End\n  ?AError → BeforeA \
+         (refusal)\nEnd end\nWait2\n  ?R → End\n  ?AError → Start (refusal)\n"
     );
 }
 
@@ -194,13 +194,13 @@ Stopping = ?Bye . End
 fn copies_start_as_long_as_their_choice_stands() {
     let text = client(SERVING);
     assert!(
-        text.starts_with("Serving\n  !Stop → Stopping\n  !Ask * [AwaitingAnswer]\n  ?Log * [AfterLog]\n"),
+        text.starts_with("Serving\n  !Stop → Stopping\n  !Ask * [AwaitingAnswer]\n  ?Log * [End]\n"),
         "{text}"
     );
     let stopping = text.split("\nStopping\n").nth(1).unwrap();
     assert!(!stopping.contains("!Ask"), "no new copies after `Stop`: {text}");
     // What was on its way when `Stop` was said still arrives.
-    assert!(stopping.contains("?Log * [AfterLog] (closure)"), "{text}");
+    assert!(stopping.contains("?Log * [End] (closure)"), "{text}");
 }
 
 #[test]
@@ -214,6 +214,19 @@ fn the_dual_turns_the_direction_of_levels_round() {
     };
     assert_eq!(levels(compiled.client), (Some(-32002), None));
     assert_eq!(levels(compiled.server), (None, Some(-32002)));
+}
+
+#[test]
+fn an_end_is_called_end_however_it_is_reached() {
+    let text = "request Ask \"ask\" -> Answer\nnotification Log \"log\"\nnotification Bye \"bye\"\n\
+                notification Quit \"quit\"\nclient C\nserver S = dual C\n\
+                C = (Talk, *( ?Log . End ), *( !Ask . ?reply . End ))\nTalk = !Bye . End ⊕ !Quit . End";
+    let compiled = compile_text(text).protocol.unwrap();
+    for automaton in [compiled.client.unwrap(), compiled.server.unwrap()] {
+        let ends = automaton.states.iter().filter(|state| state.kind == StateKind::End);
+        let names: Vec<(&str, bool)> = ends.map(|state| (state.name.as_str(), state.body)).collect();
+        assert_eq!(names, [("End", false), ("End", true)]);
+    }
 }
 
 /// Copies rest in the direction of what leads to the mark, in the text of the definition and not beyond it.
@@ -235,14 +248,14 @@ fn only_puts_to_rest_what_has_had_its_last_word() {
         ("Start", false, false),
         ("Stopping", true, false),
         ("AfterStopped", true, true),
-        ("AfterExit", true, true),
+        ("End", true, true),
     ]);
     assert_eq!(rests(compiled.client), client);
     let server = named([
         ("Start", false, false),
         ("Stopping", false, true),
         ("AfterStopped", true, true),
-        ("AfterExit", true, true),
+        ("End", true, true),
     ]);
     assert_eq!(rests(compiled.server), server);
 }

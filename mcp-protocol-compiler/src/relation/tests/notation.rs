@@ -6,13 +6,11 @@
 //! a refusal, `aError`, is one that every request has. Out: an [`Automaton`] and the messages in it. Refuses
 //! nothing: a mistake in a test panics.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_protocol_machine::protocol as machine;
 use mcp_protocol_machine::protocol::{
     Action, Direction, Kind, Level, MessageIndex, Only, Origin, Payload, Side, StateIndex, StateKind,
-    Strictness,
 };
 
 use crate::automaton::{Automaton, Edge, State};

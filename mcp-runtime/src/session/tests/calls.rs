@@ -84,7 +84,7 @@ fn a_broken_reply_ends_the_call_too() {
 fn a_step_whose_reply_is_none_that_there_is_ends_the_session() {
     let mut protocol = super::desk::PROTOCOL.clone();
     let welcome = &mut protocol.messages.to_mut()[usize::from(WELCOME.0)];
-    welcome.condition = Some(Condition { path: vec!["capabilities".into()].into(), literal: None });
+    welcome.condition = Some(Condition::new(vec!["capabilities".into()].into(), None));
     let client = End::over(protocol, Side::Client, Options::default());
     client.link.speak(|engine, caller| engine.request(caller, HELLO, "{}", false, false)).unwrap();
     client.feed(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
