@@ -115,10 +115,8 @@ fn what_was_written_before_the_transport_had_its_say_is_not_lost() {
 #[test]
 fn the_version_that_was_agreed_on_is_read_where_the_protocol_says() {
     let mut protocol = super::desk::PROTOCOL.clone();
-    protocol.version_field = Some(Field {
-        message: WELCOME,
-        path: vec![Text::Borrowed("speaks"), Text::Borrowed("version")].into(),
-    });
+    protocol.version_field =
+        Some(Field::new(WELCOME, vec![Text::Borrowed("speaks"), Text::Borrowed("version")].into()));
     let client = End::over(protocol, Side::Client, Options::default().accept_any_version());
     let hello = r#"{"capabilities":{}}"#;
     client.link.speak(|engine, caller| engine.request(caller, HELLO, hello, false, false)).unwrap();
