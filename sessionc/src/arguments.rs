@@ -1,4 +1,4 @@
-//! What can be typed behind `sessionc`.
+//! The command line of `sessionc`.
 
 use std::path::PathBuf;
 
@@ -18,25 +18,25 @@ pub(crate) enum Command {
     Check(Check),
     /// Prints the dual of a role or a definition, in the language
     Dual(Dual),
-    /// Lays files out in the canonical way, with their comments
+    /// Formats files, and keeps their comments
     Fmt(Fmt),
     /// Prints the Rust code that `protocol!` generates for a file
     Expand(Expand),
     /// Draws the state machine of a role
     Diagram(Diagram),
-    /// Says what a code means, with a wrong and a right example
+    /// Explains a code, with a wrong and a right example
     Explain(Explain),
 }
 
 #[derive(Args)]
 pub(crate) struct Check {
-    /// The files to check, each with what it imports
+    /// The files to check, each with its imports
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// How findings are printed
+    /// The output format of findings
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: FindingFormat,
-    /// Exit 1 also where the worst finding is a warning
+    /// Exit with 1 also if the worst finding is a warning
     #[arg(long)]
     pub(crate) deny_warnings: bool,
     /// Report every race of the text itself, instead of adding the edges that let its messages cross
@@ -44,12 +44,12 @@ pub(crate) struct Check {
     pub(crate) without_closure: bool,
 }
 
-/// How findings are printed.
+/// The output format of findings.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FindingFormat {
-    /// With the lines they speak of
+    /// Text, with the source lines of each finding
     Text,
-    /// One JSON object a line: code, severity, message, file, line, column, help
+    /// One JSON object per line: code, severity, message, file, line, column, help
     Json,
 }
 
@@ -58,34 +58,34 @@ pub(crate) struct Expand {
     /// The file to expand
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Write the code there instead of printing it
+    /// Write the code to this file instead of printing it
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// Compare the code with what OUT holds instead of writing it; exit 1 if they differ
+    /// Compare the code with the file OUT instead of writing it; exit with 1 if they differ
     #[arg(long, requires = "output")]
     pub(crate) check: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct Diagram {
-    /// The file whose machine is drawn
+    /// The file to draw
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Whose machine
+    /// The role to draw
     #[arg(long, value_enum, default_value = "client")]
     pub(crate) role: RoleChoice,
-    /// In which notation
+    /// The notation of the diagram
     #[arg(long, value_enum, default_value = "mermaid")]
     pub(crate) format: DiagramFormat,
-    /// Draw only what can be reached from the state of this definition
+    /// Draw only the states that can be reached from this definition
     #[arg(long, value_name = "NAME")]
     pub(crate) definition: Option<String>,
-    /// Leave out refusals and cancels that the file does not write
+    /// Leave out the refusals and cancels that the compiler adds
     #[arg(long)]
     pub(crate) without_refusals: bool,
 }
 
-/// Whose machine is drawn.
+/// The role to draw.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RoleChoice {
     /// The role declared with `client`
@@ -94,20 +94,20 @@ pub(crate) enum RoleChoice {
     Server,
 }
 
-/// In which notation a diagram is written.
+/// The notation of a diagram.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DiagramFormat {
     /// For Markdown pages
     Mermaid,
     /// For Graphviz
     Dot,
-    /// A picture as it is
+    /// A picture
     Svg,
 }
 
 #[derive(Args)]
 pub(crate) struct Explain {
-    /// The code of a finding, for instance S0301; without it, all codes are listed
+    /// The code of a finding, for instance S0301; without a code, lists all codes
     #[arg(value_name = "CODE")]
     pub(crate) code: Option<String>,
 }
@@ -124,10 +124,10 @@ pub(crate) struct Dual {
 
 #[derive(Args)]
 pub(crate) struct Fmt {
-    /// The files to lay out, each by itself
+    /// The files to format
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Write nothing; name the files that are laid out otherwise, and exit 1 if there are any
+    /// Write nothing; list the files that are not formatted, and exit with 1 if there are any
     #[arg(long)]
     pub(crate) check: bool,
 }

@@ -42,16 +42,16 @@ impl fmt::Display for Failure {
             Failure::Write(path, error) => write!(formatter, "cannot write `{}`: {error}", path.display()),
             Failure::NoRole(path, role) => write!(
                 formatter,
-                "`{}` declares no {role}: add `{role} Name`, or choose another `--role`",
+                "`{}` does not declare a {role}: add `{role} Name`, or choose another `--role`",
                 path.display()
             ),
             Failure::Code(path, error) => {
-                write!(formatter, "no code can be made from `{}`: {error}", path.display())
+                write!(formatter, "cannot generate code from `{}`: {error}", path.display())
             }
             Failure::NoDual(path, why) => match why {
                 Undefined::Nothing => write!(formatter, "`{}` has no session type", path.display()),
                 Undefined::Unknown(name, known) => {
-                    write!(formatter, "`{}` defines no `{name}`", path.display())?;
+                    write!(formatter, "`{}` does not define `{name}`", path.display())?;
                     match nearest(name, known.iter().map(String::as_str)) {
                         Some(near) => write!(formatter, "; did you mean `{near}`?"),
                         None => Ok(()),

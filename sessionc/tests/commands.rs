@@ -294,7 +294,7 @@ fn diagram_draws_in_three_notations() {
     folder.write("alone.session", "client C\nC = !A . End\n");
     let run = folder.run(&["diagram", "alone.session", "--role", "server"]);
     assert_eq!(run.code, 2);
-    assert!(run.err.contains("declares no server"), "{run:?}");
+    assert!(run.err.contains("does not declare a server"), "{run:?}");
     folder.write("bad.session", "client C\nC = !A . B\n");
     let run = folder.run(&["diagram", "bad.session"]);
     assert_eq!((run.code, run.out.as_str()), (1, ""));
@@ -346,7 +346,7 @@ fn fmt_lays_out_and_keeps_comments() {
     folder.write("one.session", text);
     let run = folder.run(&["fmt", "--check", "one.session"]);
     assert_eq!(run.code, 1);
-    assert_eq!(run.out, "`one.session` is laid out otherwise: run `sessionc fmt one.session`\n");
+    assert_eq!(run.out, "`one.session` is not formatted: run `sessionc fmt one.session`\n");
     assert_eq!(folder.read("one.session"), text, "checking writes nothing");
 
     let run = folder.run(&["fmt", "one.session"]);

@@ -45,7 +45,7 @@ fn lay_out(path: &Path, check: bool) -> Result<End, Failure> {
         return Ok(End::Clean);
     }
     if check {
-        println!("`{0}` is laid out otherwise: run `sessionc fmt {0}`", path.display());
+        println!("`{0}` is not formatted: run `sessionc fmt {0}`", path.display());
         return Ok(End::Findings);
     }
     fs::write(path, text).map_err(|error| Failure::Write(path.to_path_buf(), error))?;
