@@ -12,16 +12,16 @@ mod desk {
     mcp_runtime::protocol!("tests/sessions/desk.session");
 }
 
-mod halls {
-    mcp_runtime::protocol!("tests/sessions/halls.session");
+mod two_channels {
+    mcp_runtime::protocol!("tests/sessions/two_channels.session");
 }
 
 mod halves {
     mcp_runtime::protocol!("tests/sessions/halves.session");
 }
 
-mod tavern {
-    mcp_runtime::protocol!("tests/sessions/tavern.session");
+mod restaurant {
+    mcp_runtime::protocol!("tests/sessions/restaurant.session");
 }
 
 mod turns {

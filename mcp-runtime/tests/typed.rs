@@ -16,8 +16,8 @@ mod kitchen {
     mcp_runtime::protocol!("tests/sessions/kitchen.session");
 }
 
-mod tavern {
-    mcp_runtime::protocol!("tests/sessions/tavern.session");
+mod restaurant {
+    mcp_runtime::protocol!("tests/sessions/restaurant.session");
 }
 
 mod turns {
@@ -58,12 +58,12 @@ mod paging;
 mod raw;
 #[path = "typed/rejected.rs"]
 mod rejected;
-#[path = "typed/resting.rs"]
-mod resting;
 #[path = "typed/serving.rs"]
 mod serving;
 #[path = "typed/stepping.rs"]
 mod stepping;
+#[path = "typed/suspended.rs"]
+mod suspended;
 #[path = "typed/taking_back.rs"]
 mod taking_back;
 #[path = "typed/timing.rs"]

@@ -7,7 +7,7 @@ use mcp_runtime::{CheckedSession, Error, Event, Options, ViolationKind};
 use serde_json::json;
 
 use super::watching::{AfterSubscribed, AwaitingSubscribed, client};
-use super::{is_idle, next, notification, reply, request, tavern, watching};
+use super::{is_idle, next, notification, reply, request, restaurant, watching};
 
 async fn active() -> (CheckedSession, CheckedSession) {
     let (here, there) = duplex();
@@ -90,7 +90,7 @@ async fn a_copy_goes_from_face_to_face() {
 #[tokio::test]
 async fn where_copies_rest_permits_says_so() {
     let (here, there) = duplex();
-    let start = |end, side| CheckedSession::start(end, &tavern::PROTOCOL, side, Options::default());
+    let start = |end, side| CheckedSession::start(end, &restaurant::PROTOCOL, side, Options::default());
     let (mut guest, mut host) = (start(here, Side::Client), start(there, Side::Server));
     let pie = json!({ "dish": "pie" });
     let mut dish = guest.open("order", &pie).await.unwrap();

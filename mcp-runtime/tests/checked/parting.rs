@@ -6,13 +6,13 @@ use mcp_runtime::{CheckedSession, Error, Event, Options, RpcError, ViolationKind
 use serde_json::json;
 
 use super::desk::{Clerk, Open, server};
-use super::halls::{Guest, Host, Lefts, Rights};
-use super::{halls, halves, is_idle, next, notification, open, reply, request};
+use super::two_channels::{Guest, Host, Lefts, Rights};
+use super::{halves, is_idle, next, notification, open, reply, request, two_channels};
 
-/// A guest and a host in the two halls, both without types.
-async fn halls() -> (CheckedSession, CheckedSession) {
+/// A guest and a host with two linear channels, both without types.
+async fn two_channels() -> (CheckedSession, CheckedSession) {
     let (here, there) = duplex();
-    let start = |end, side| CheckedSession::start(end, &halls::PROTOCOL, side, Options::default());
+    let start = |end, side| CheckedSession::start(end, &two_channels::PROTOCOL, side, Options::default());
     let (mut guest, mut host) = (start(here, Side::Client), start(there, Side::Server));
     guest.request("begin", &()).await.unwrap();
     let (id, _) = request(&mut host).await;
@@ -23,7 +23,7 @@ async fn halls() -> (CheckedSession, CheckedSession) {
 
 #[tokio::test]
 async fn a_linear_request_that_is_taken_back_leaves_both_sides_where_they_were() {
-    let (mut guest, mut host) = halls().await;
+    let (mut guest, mut host) = two_channels().await;
     let asked = guest.request("wait", &json!({})).await.unwrap();
     assert!(guest.permits("left").is_err());
     let (id, _) = request(&mut host).await;
@@ -132,7 +132,9 @@ async fn what_was_taken_with_a_type_and_is_taken_back_is_told_without() {
     let (host_lefts, _host_rights) = host.split();
     let mut lefts = lefts.into_checked();
     let asked = lefts.request("wait", &json!({})).await.unwrap();
-    let halls::server::LeftsNext::Wait(_, waiting) = host_lefts.next().await.unwrap() else { panic!() };
+    let two_channels::server::LeftsNext::Wait(_, waiting) = host_lefts.next().await.unwrap() else {
+        panic!()
+    };
     let mut waiting = waiting.into_checked();
     lefts.cancel(&asked).unwrap();
     assert!(matches!(next(&mut waiting).await, Event::TakenBack { .. }));

@@ -1,4 +1,4 @@
-//! Copies that rest: what is refused at the sender, what is reported at the receiver, and what goes on.
+//! Suspended sub-sessions: what the sender refuses, what the receiver reports, and what continues.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,7 @@ use mcp_runtime::{Error, Options, Report, StepError};
 use serde_json::{Value, json};
 
 use super::raw::{Raw, raw};
-use super::tavern::{BeforeOrdered, Cooking, Dining, Guest, Host, client, server};
+use super::restaurant::{BeforeOrdered, Cooking, Dining, Guest, Host, client, server};
 
 type Reports = Arc<Mutex<Vec<String>>>;
 
