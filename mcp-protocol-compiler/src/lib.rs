@@ -1,6 +1,6 @@
 //! Compiles session types for two-party JSON-RPC protocols.
 //!
-//! The pipeline, one module a stage: text ([`source`]) → tokens (`lexer`) → tree ([`ast`], `parser`) → declarations
+//! The pipeline, one module for each stage: text ([`source`]) → tokens (`lexer`) → tree ([`ast`], `parser`) → declarations
 //! ([`resolve`]) → machine ([`automaton`], `checks`, `relation`) → code (`generate`, `diagram`).
 #![warn(missing_docs)]
 

@@ -1,18 +1,18 @@
 //! The state machine of a two-party JSON-RPC protocol as data, and the checker that runs it.
 //!
-//! In: tables that the compiler made ([`Protocol`]), and messages, one by one, as whoever reads the wire names them:
-//! a direction, a [`MessageIndex`](protocol::MessageIndex), an id. Out: a [`Step`], or a [`Violation`] that says what
-//! came, in which state, what is permitted there instead, and who is to blame. Refuses to do anything else: no JSON,
-//! no I/O, no clock, no dependencies.
+//! The compiler makes the tables ([`Protocol`]). The caller passes messages to a [`Checker`] one by one, as a
+//! direction, a [`MessageIndex`](protocol::MessageIndex) and an id. The checker returns a [`Step`], or a [`Violation`]
+//! that says which message arrived in which state, what is permitted there instead, and which side is to blame. The
+//! crate reads no JSON, does no I/O, and has no clock and no dependencies.
 //!
-//! The same [`Checker`] serves in two positions. An endpoint follows its own role: what it is about to write is
-//! [`Send`](protocol::Direction::Send), what it has read is [`Receive`](protocol::Direction::Receive). An observer in
-//! the middle, a log reader or a proxy, follows the server's role and feeds both streams in the order in which it
-//! sees them; directions are then the server's.
+//! The same [`Checker`] works in two positions. An endpoint follows its own role: a message that it is about to write
+//! is [`Send`](protocol::Direction::Send), a message that it has read is [`Receive`](protocol::Direction::Receive). An
+//! observer in the middle, such as a log reader or a proxy, follows the server's role and passes both streams in the
+//! order in which it sees them; directions are then those of the server.
 //!
-//! A state is one place per linear channel plus the table of running exchanges, which is keyed by who asked and by
-//! the id. Accepting a message takes time that does not depend on how many exchanges run. What is remembered of
-//! finished exchanges is bounded, whatever the peer sends; see [`Limits`].
+//! A state is one location for each linear channel, and the table of running exchanges, whose key is the side that sent
+//! the request and the id. The time to accept a message does not depend on the number of running exchanges. The memory
+//! of finished exchanges is bounded, whatever the peer sends; see [`Limits`].
 #![warn(missing_docs)]
 
 mod capability;

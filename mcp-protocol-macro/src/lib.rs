@@ -1,15 +1,15 @@
-//! The `protocol!` macro: a `.session` file becomes typed Rust.
+//! The `protocol!` macro: generates typed Rust from a `.session` file.
 //!
-//! In: the path of the runtime crate, the path of a file, and perhaps `debug`. Out: the generated code; or, if the
-//! file has errors, each of them as an error of rustc on the path, and stubs that keep rustc from saying more. Refuses
-//! to know the language: everything about it is in `mcp-protocol-compiler`.
+//! The macro takes the path of the runtime crate, the path of a file, and optionally `debug`. It returns the generated
+//! code. If the file has errors, it returns each of them as an error of rustc at the path, and stubs that prevent
+//! further errors. Everything about the language is in `mcp-protocol-compiler`.
 //!
-//! Users call `mcp_runtime::protocol!`, which says where the runtime is. What they may write, and where files are
-//! looked for, is documented there.
+//! Users call `mcp_runtime::protocol!`, which passes the path of the runtime. Its documentation describes the arguments
+//! and where files are looked up.
 //!
-//! Warnings of the compiler are shown as warnings of rustc, too. Stable Rust has no way for a macro to say so
-//! directly, so each becomes the note of a deprecated constant that is used once; `#[allow(deprecated)]` on the
-//! module silences them. Notes are shown by `sessionc check` only.
+//! Warnings of the compiler appear as warnings of rustc. On stable Rust a macro cannot emit a warning directly, so each
+//! becomes the note of a deprecated constant that is used once; `#[allow(deprecated)]` on the module silences them.
+//! Only `sessionc check` shows notes.
 #![warn(missing_docs)]
 
 mod arguments;

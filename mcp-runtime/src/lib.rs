@@ -1,13 +1,14 @@
-//! Sessions over transports: what the code generated from a `.session` file runs on.
+//! Runs JSON-RPC sessions over transports: the library that code generated from a `.session` file uses.
 //!
-//! In: a protocol's tables, a side, a transport. Out: session values, calls, handlers, whose every message is judged by
-//! the protocol before it is written or handed over. Refuses what the protocol does not permit, and lives on.
+//! A session is made from the tables of a protocol, a side and a transport. Every message is judged by the protocol
+//! before it is written or delivered. A message that the protocol does not permit is refused, and the session
+//! continues.
 //!
 //! - [`typed`]: what generated code calls. [`checked`]: the same sessions without types.
 //! - [`transport`]: in memory, own standard streams, a child process.
-//! - [`driver`]: between the engine and a transport, for those who write their own.
-//! - [`Error`], [`StepError`], [`RpcError`]: what can go wrong.
-//! - [`Options`], [`Report`]: the settings of a session, and what it notices beside its steps.
+//! - [`driver`]: connects the engine and a transport; use it to write a transport of your own.
+//! - [`Error`], [`StepError`], [`RpcError`]: the errors.
+//! - [`Options`], [`Report`]: the settings of a session, and what it reports to its owner.
 #![warn(missing_docs)]
 
 mod budget;
@@ -45,7 +46,7 @@ pub use typed::batch;
 #[doc(hidden)]
 pub use mcp_protocol_macro as macros;
 
-/// Turns a `.session` file into typed Rust, in the module that it stands in.
+/// Generates typed Rust from a `.session` file, in the module that contains the call.
 ///
 /// ```ignore
 /// mod mcp {
@@ -54,18 +55,18 @@ pub use mcp_protocol_macro as macros;
 /// use mcp::McpClient;
 /// ```
 ///
-/// The path is relative to the folder of `Cargo.toml`; one that starts with `./` is relative to the source file that
-/// names it, also inside rust-analyzer. An edit of the file, or of one that it imports, rebuilds. What is wrong in the file is an error at the
-/// path, with the file's own lines; warnings are shown as uses of a deprecated constant, which
-/// `#[allow(deprecated)]` on the module silences.
+/// The path is relative to the folder of `Cargo.toml`. A path that starts with `./` is relative to the source file that
+/// contains it, also inside rust-analyzer. If you edit the file, or a file that it imports, cargo rebuilds the crate. A
+/// mistake in the file is an error at the path, with the lines of the file. Warnings appear as uses of a deprecated
+/// constant, which `#[allow(deprecated)]` on the module silences.
 ///
-/// Give the generated items a module of their own: they speak of `Result` and `Option` as the prelude has them.
+/// Put the call into a module of its own: the generated items use `Result` and `Option` from the prelude.
 ///
-/// With `tables` behind the path, `protocol!("path", tables)`, there is nothing but the tables, `PROTOCOL`, and its `messages`: for
-/// [`Options::revisions`] and [`CheckedSession`].
+/// `protocol!("path", tables)` generates only the tables, `PROTOCOL`, and their `messages`, for [`Options::revisions`]
+/// and [`CheckedSession`].
 ///
-/// With `debug` behind the path, `protocol!("path", debug)`, the expansion is written to
-/// `target/mcp-protocol/` and included from there, so that rustc's messages point into code that can be read.
+/// `protocol!("path", debug)` writes the expansion to `target/mcp-protocol/` and includes it from there, so that
+/// rustc's messages point into code that you can read.
 #[macro_export]
 macro_rules! protocol {
     ($($arguments:tt)*) => {
