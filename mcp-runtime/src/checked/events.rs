@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::CheckedSession;
 use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
-use crate::session::{Arrived, Body, FaceKey, LinearInput, Sent, Told, Turn, Verdict, to_be_read};
+use crate::session::{Arrived, Body, LinearInput, MailboxId, Notice, Sent, Turn, Verdict, to_be_read};
 use crate::typed::{Session, Wanted, checker_at};
 
 /// Something that came.
@@ -149,7 +149,7 @@ impl CheckedSession {
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Event, Error>> {
         self.split_forks();
         for part in &mut self.parts {
-            ready!(part.poll_debt(context))?;
+            ready!(part.poll_abandoned(context))?;
         }
         loop {
             let Some(key) = self.seat.as_ref().map(|seat| seat.key) else {
@@ -173,7 +173,7 @@ impl CheckedSession {
                     let arrived = self.link.with(|engine| engine.next_incoming());
                     arrived.map(|arrived| Ok(self.arrived(arrived, key)))
                 }
-                Turn::Told => self.told(context, key).map(Ok),
+                Turn::Notice => self.told(context, key).map(Ok),
                 Turn::Over => match ready!(self.poll_part(context, 0)) {
                     Some(event) => Some(self.over(event)),
                     None => continue,
@@ -271,7 +271,7 @@ impl CheckedSession {
     }
 
     /// A replicated input.
-    fn arrived(&mut self, arrived: Arrived, key: FaceKey) -> Event {
+    fn arrived(&mut self, arrived: Arrived, key: MailboxId) -> Event {
         let Arrived { message, id, copy, payload, epoch, .. } = arrived;
         let params = self.payload(message, payload);
         if let Some((copy, state)) = copy {
@@ -296,9 +296,9 @@ impl CheckedSession {
     }
 
     /// What only this value is told.
-    fn told(&mut self, context: &Context<'_>, key: FaceKey) -> Option<Event> {
-        match self.link.with(|engine| engine.told(key))? {
-            Told::Answered(number) => {
+    fn told(&mut self, context: &Context<'_>, key: MailboxId) -> Option<Event> {
+        match self.link.with(|engine| engine.next_notice(key))? {
+            Notice::Answered(number) => {
                 let id = RequestId::Number(number);
                 // What was reported before was told before; what is left of it came in the same breath.
                 let sent = loop {
@@ -317,13 +317,15 @@ impl CheckedSession {
                     Err(error) => Event::Failed { id, error },
                 })
             }
-            Told::Progress(number) => match self.link.with(|engine| engine.poll_progress(context, number)) {
-                Poll::Ready(Some(params)) => {
-                    Some(Event::Progress { id: RequestId::Number(number), params: Payload(params) })
+            Notice::Progress(number) => {
+                match self.link.with(|engine| engine.poll_progress(context, number)) {
+                    Poll::Ready(Some(params)) => {
+                        Some(Event::Progress { id: RequestId::Number(number), params: Payload(params) })
+                    }
+                    _ => None,
                 }
-                _ => None,
-            },
-            Told::TakenBack(id) => {
+            }
+            Notice::Cancelled(id) => {
                 match self.linear_request(&id) {
                     // Nobody waits for the answer, but the state behind it is where the session goes on.
                     Some((place, request)) => {

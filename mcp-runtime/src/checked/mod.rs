@@ -22,7 +22,7 @@ use mcp_protocol_machine::{Capabilities, ProtocolRef, Violation};
 
 use crate::driver::Transport;
 use crate::options::Options;
-use crate::session::{FaceKey, Link};
+use crate::session::{Link, MailboxId};
 use crate::typed::{Closing, Session, StateKind, checker_at, permits, permitted};
 
 pub use convert::{NotTyped, WhyNot};
@@ -38,7 +38,7 @@ pub struct CheckedSession {
     parts: Vec<Session>,
     link: Link,
     /// What the engine keeps for this value; nothing for a copy.
-    seat: Option<FaceSeat>,
+    seat: Option<MailboxGuard>,
     /// What it is restricted to, which each of the parts is, too: they judge what they send themselves.
     within: Option<Arc<Capabilities>>,
     /// The linear requests of this value that have no reply yet, with their parts. None is open across a fork.
@@ -49,14 +49,14 @@ pub struct CheckedSession {
 
 /// What the engine keeps for a session without types, for as long as this lives.
 #[derive(Debug)]
-struct FaceSeat {
+struct MailboxGuard {
     link: Link,
-    key: FaceKey,
+    key: MailboxId,
 }
 
-impl Drop for FaceSeat {
+impl Drop for MailboxGuard {
     fn drop(&mut self) {
-        self.link.speak(|engine, caller| engine.face_left(caller, self.key));
+        self.link.speak(|engine, caller| engine.mailbox_closed(caller, self.key));
     }
 }
 
@@ -77,12 +77,12 @@ impl CheckedSession {
         let within = session.seat.within.clone();
         let seat = session.seat.copy.is_none().then(|| {
             let key = link.with(|engine| {
-                let key = engine.face_made();
+                let key = engine.mailbox_opened();
                 // What the value has taken before is this one's to answer, and to learn of if it is taken back.
                 session.open.iter().for_each(|(_, id)| engine.hold(id, key));
                 key
             });
-            FaceSeat { link: link.clone(), key }
+            MailboxGuard { link: link.clone(), key }
         });
         CheckedSession { parts: vec![session], link, seat, within, asked: Vec::new(), closed: false }
     }

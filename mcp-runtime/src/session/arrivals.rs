@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
-use mcp_protocol_machine::{CopyNumber, RequestId, Token};
+use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex, StateIndex};
+use mcp_protocol_machine::{CopyNumber, RequestId, StepKind, Token};
 
 use super::context::Caller;
 use super::engine::Engine;
@@ -20,6 +20,9 @@ use crate::epoch::Epoch;
 use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
 use crate::report::{Cause, Report};
+
+/// A step with a payload of up to this many bytes is taken also where no more may wait.
+const SMALL_STEP: usize = 16 * 1024;
 
 /// A replicated input.
 #[derive(Debug)]
@@ -338,5 +341,88 @@ impl Engine {
             None => self.closing_waiting.register(context, waiter, &mut self.effects),
         }
         Poll::Pending
+    }
+
+    /// A linear input was accepted.
+    pub(super) fn linear_came(&mut self, mut input: LinearInput, kind: StepKind) {
+        let room = self.admit_step(&mut input);
+        if self.linear.len() >= self.options.max_linear || !room {
+            let left_out = match &input.id {
+                Some(id) if self.is_undone_by_refusal(input.message, kind) => {
+                    let error = RpcError::busy("too many messages are waiting: try again later");
+                    self.reply_error(Caller::ANY, id, &error).is_ok()
+                }
+                Some(_) => false,
+                // The state is the same with the message and without it, so it can be dropped.
+                None => matches!(kind, StepKind::Linear { from, to } if from == to),
+            };
+            if left_out {
+                let message = self.name(input.message);
+                self.report(Report::Dropped { message, cause: Cause::QueueFull });
+            } else {
+                self.end(Reason::InputFull(self.linear.len()));
+            }
+            return;
+        }
+        if input.answers.is_none() {
+            self.peer_stepped();
+        }
+        self.linear.push_back(input);
+        if self.may_wake(Held::Linear) {
+            self.linear_waiting.wake(&mut self.effects);
+        }
+    }
+
+    /// Counts a step's bytes, whether or not there is room for them if they are few: most steps cannot be left out.
+    /// Whether it was counted.
+    pub(super) fn admit_step(&mut self, input: &mut LinearInput) -> bool {
+        let length = input.length();
+        match self.input.take(length) {
+            Ok(permit) => input.permit = permit,
+            Err(_) if length <= SMALL_STEP => input.permit = self.input.overdraw(length),
+            Err(_) => return false,
+        }
+        true
+    }
+
+    /// Whether a linear request that is refused leaves its channel where it was before. A refusal with a branch of its
+    /// own leads on, and the value that has not seen the request could not follow.
+    fn is_undone_by_refusal(&self, request: MessageIndex, kind: StepKind) -> bool {
+        let StepKind::Linear { from, to } = kind else { return false };
+        let refusal = self.names.refusal(&self.protocol, request);
+        let asked = self.role().and_then(|role| role.state(to));
+        let edge = refusal.zip(asked).and_then(|(refusal, asked)| asked.edge(Direction::Send, refusal));
+        edge.is_some_and(|edge| edge.action == Action::Step(from))
+    }
+
+    /// A replicated input was accepted.
+    pub(super) fn replicated_came(&mut self, mut arrived: Arrived) {
+        let cause = if self.unattended && self.attendants == 0 {
+            Some(Cause::Unattended)
+        } else if self.incoming.len() >= self.options.max_incoming {
+            Some(Cause::QueueFull)
+        } else if arrived.id.is_some() && self.owed.len() > self.options.max_requests.max(1) {
+            Some(Cause::TooMany)
+        } else {
+            None
+        };
+        if let Some(cause) = cause {
+            self.refuse_arrived(Caller::ANY, &arrived, cause);
+            return;
+        }
+        match self.input.take(arrived.payload.as_ref().map_or(0, |payload| payload.len())) {
+            Ok(permit) => arrived.permit = permit,
+            Err(exhausted) => {
+                return self.refuse_exhausted(Caller::ANY, &arrived, Cause::TooManyBytes, exhausted);
+            }
+        }
+        // What waited for a value that is gone may be older than what waits here.
+        let place = self.incoming.partition_point(|waiting| waiting.came <= arrived.came);
+        self.incoming.insert(place, arrived);
+        self.incoming_waiting.wake(&mut self.effects);
+        if self.attendants == 0 {
+            // The deadline for somebody to attend may be new.
+            self.wake_driver();
+        }
     }
 }

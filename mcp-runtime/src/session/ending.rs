@@ -13,10 +13,10 @@ use mcp_protocol_machine::RequestId;
 
 use super::arrivals::Arrived;
 use super::engine::Engine;
-use super::faces::Told;
 use super::lifecycle::{GracePeriods, SessionEnd, Tick};
-use super::wakers::{Waiter, keep};
-use crate::driver::{End, Outcome, Output};
+use super::mailboxes::Notice;
+use super::wakers::Waiter;
+use crate::driver::{End, Outcome};
 use crate::error::{Error, Reason};
 use crate::options::Options;
 
@@ -143,7 +143,7 @@ impl Engine {
         Poll::Ready(())
     }
 
-    fn over(&mut self, end: SessionEnd) {
+    pub(super) fn over(&mut self, end: SessionEnd) {
         self.lifecycle.end(end);
         self.early = Default::default();
         self.trace_end(true);
@@ -171,7 +171,7 @@ impl Engine {
     fn fail_calls(&mut self) {
         let error = self.lifecycle.error().unwrap_or(Error::Closed);
         self.timers.forget_calls();
-        self.debts.clear();
+        self.abandoned_replies.clear();
         self.none_awaited();
         let mut told = Vec::new();
         for (id, pending) in &mut self.calls {
@@ -181,12 +181,12 @@ impl Engine {
                 if let Some(waker) = pending.waker.take() {
                     self.effects.wake(waker);
                 }
-                told.extend(pending.face.map(|face| (*id, face)));
+                told.extend(pending.mailbox.map(|mailbox| (*id, mailbox)));
             }
         }
         told.sort_unstable();
-        for (id, face) in told {
-            self.tell_face(face, Told::Answered(id));
+        for (id, mailbox) in told {
+            self.notify_mailbox(mailbox, Notice::Answered(id));
         }
     }
 
@@ -234,19 +234,6 @@ impl Engine {
         self.wake_driver();
     }
 
-    /// Everything that was handed out has been written.
-    pub(crate) fn wrote(&mut self) {
-        self.unconfirmed = false;
-        if self.unwritten() <= self.options.output_high_water {
-            self.output_waiting.wake(&mut self.effects);
-        }
-        if self.lifecycle.is_abandoned() {
-            self.wake_driver();
-        } else if !self.lifecycle.is_open() {
-            self.closing_waiting.wake(&mut self.effects);
-        }
-    }
-
     /// The transport is gone.
     pub(crate) fn terminated(&mut self, outcome: Outcome) {
         // A transport that took too long is dropped, and says so after that was noted.
@@ -287,80 +274,6 @@ impl Engine {
             }
             outcome => Ok(outcome.clone()),
         })
-    }
-
-    /// Hands out bytes, or the word that there will be none.
-    pub(crate) fn poll_output(
-        &mut self,
-        context: &Context<'_>,
-        into: &mut Vec<u8>,
-        room: usize,
-    ) -> Poll<Output> {
-        if room > 0 {
-            self.messages.not_wanted();
-        }
-        let nothing_left = self.unwritten() == 0 && !self.unconfirmed;
-        if self.lifecycle.is_abandoned() && (nothing_left || self.lifecycle.is_written()) {
-            self.lifecycle.release();
-            return Poll::Ready(Output::Abandoned);
-        }
-        if self.lifecycle.is_closing() && self.owed.is_empty() && !self.is_handing_out() {
-            self.over(SessionEnd::Closed);
-        }
-        if self.lifecycle.is_written() {
-            self.keep_driver(context);
-            return Poll::Ready(Output::Finished);
-        }
-        if room > 0 && self.output_length() > 0 {
-            self.hand_out(into, room);
-            self.unconfirmed = true;
-            return Poll::Ready(Output::Bytes);
-        }
-        let answered = self.lifecycle.is_answering() && self.owed.is_empty();
-        let complete = answered || self.lifecycle.is_closed() || self.lifecycle.is_disconnected();
-        if complete && self.output_length() == 0 {
-            self.lifecycle.written();
-            self.keep_driver(context);
-            return Poll::Ready(Output::Finished);
-        }
-        self.direct_used = false;
-        self.keep_driver(context);
-        Poll::Pending
-    }
-
-    /// Keeps the transport's waker. One that has finished is woken, too: the session may still be let go of.
-    fn keep_driver(&mut self, context: &Context<'_>) {
-        keep(&mut self.driver, context, &mut self.effects);
-    }
-
-    /// Appends whole lines until `room` bytes or more have been added.
-    fn hand_out(&mut self, into: &mut Vec<u8>, room: usize) {
-        if self.output_length() <= room {
-            if into.is_empty() && self.output_start == 0 {
-                std::mem::swap(into, &mut self.output);
-            } else {
-                into.extend_from_slice(self.output.get(self.output_start..).unwrap_or_default());
-            }
-            self.output.clear();
-            self.output_start = 0;
-        } else {
-            let waiting = self.output.get(self.output_start..).unwrap_or_default();
-            let rest = waiting.get(room.saturating_sub(1)..).unwrap_or_default();
-            let line = memchr::memchr(b'\n', rest).map_or(waiting.len(), |end| room.max(1) + end);
-            into.extend_from_slice(waiting.get(..line).unwrap_or(waiting));
-            self.output_start = self.output_start.saturating_add(line).min(self.output.len());
-            if self.output_start >= self.output.len() {
-                self.output.clear();
-                self.output_start = 0;
-            } else if self.output_start > self.output.len() / 2 {
-                // Moving at most as much as was handed out keeps the cost of a byte constant.
-                self.output.drain(..self.output_start);
-                self.output_start = 0;
-            }
-        }
-        if self.output_length() <= self.options.output_high_water {
-            self.output_waiting.wake(&mut self.effects);
-        }
     }
 
     /// When the engine wants to know the time.

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::Waker;
 use std::time::Instant;
 
 use mcp_protocol_machine::protocol::{
@@ -19,30 +19,27 @@ use mcp_protocol_machine::{
 use super::alternatives::applies;
 use super::arrivals::{Arrived, LinearInput};
 use super::batches::{Batches, ReplyTo};
+use super::calls::Calls;
 use super::context::{Accepted, Caller, Inbound};
 use super::copies::CopySeats;
 use super::early::EarlyMessages;
-use super::faces::{FaceKey, Faces, Told};
 use super::lifecycle::Lifecycle;
+use super::mailboxes::{MailboxId, Mailboxes};
 use super::messages::Messages;
 use super::names::{Names, announced};
-use super::order::{Held, Order, Turns};
-use super::outgoing::Answer;
+use super::order::Order;
 use super::rate::Bucket;
-use super::timers::{Clock, Timers};
+use super::timers::Timers;
 use super::trace::Trace;
 use super::unhandled::Unhandled;
-use super::wakers::{Effects, Waiter, Waiting};
-use crate::budget::{Account, Budget, Holder, Permit};
-use crate::driver::{DirectOutput, MessageKind, Received, RequestTag, SharedLimits, WrittenNow};
+use super::wakers::{Effects, Waiting};
+use crate::budget::{Account, Budget, Holder};
+use crate::driver::{DirectOutput, MessageKind, Received, SharedLimits};
 use crate::epoch::Epoch;
-use crate::error::{Error, Reason};
+use crate::error::Error;
 use crate::jsonrpc::{Lines, RpcError};
 use crate::options::Options;
 use crate::report::Report;
-
-/// A buffer of up to this many bytes is kept while nothing is to be written.
-const KEPT_OUTPUT: usize = 4 * 1024;
 
 /// One session, as one side sees it.
 #[derive(Debug)]
@@ -67,8 +64,8 @@ pub(crate) struct Engine {
     pub(super) calls: Calls,
     /// What waits for a time.
     pub(super) timers: Timers,
-    /// The linear requests of this side whose replies nobody waits for any more.
-    pub(super) debts: Vec<i64>,
+    /// The linear requests of this side whose replies are abandoned.
+    pub(super) abandoned_replies: Vec<i64>,
     /// The requests of the peer that have not been answered.
     pub(super) owed: IdTable<RequestId, Owed>,
     /// What is left of the rate at which the peer may ask.
@@ -94,7 +91,7 @@ pub(crate) struct Engine {
     /// What waits for the values of copies.
     pub(super) copies: CopySeats,
     /// What waits for sessions without types beside the inputs.
-    pub(super) faces: Faces,
+    pub(super) mailboxes: Mailboxes,
     /// How many messages have come; says which of two that wait came first.
     pub(super) came: u64,
     /// Which of them have reached the program.
@@ -131,26 +128,6 @@ pub(crate) struct Engine {
     pub(super) closing_waiting: Waiting,
 }
 
-/// A call of this side.
-#[derive(Debug)]
-pub(crate) struct Pending {
-    pub(super) message: MessageIndex,
-    pub(super) waker: Option<Waker>,
-    pub(super) result: Option<Result<Answer, Error>>,
-    /// The number of the message that has brought the result; zero if it came from elsewhere.
-    pub(super) came: u64,
-    /// Progress that has come in and not been taken, if anyone wants it, with the numbers of the messages.
-    pub(super) progress: Option<VecDeque<(u64, Box<str>, Permit)>>,
-    /// How often it was polled while it was held back.
-    pub(super) turns: Turns,
-    /// How long it may take, if there is an end to that.
-    pub(super) clock: Option<Box<Clock>>,
-    /// The session without types that waits for it, if one does.
-    pub(super) face: Option<FaceKey>,
-    /// Whoever asked works on something of this session: in another one the call means nothing.
-    pub(super) bound: bool,
-}
-
 /// A request of the peer that this side has not answered.
 #[derive(Debug)]
 pub(crate) struct Owed {
@@ -165,11 +142,8 @@ pub(crate) struct Owed {
     /// Where its answer goes; nowhere once it is cancelled.
     pub(super) to: ReplyTo,
     /// The session without types that answers it, if one does.
-    pub(super) face: Option<FaceKey>,
+    pub(super) mailbox: Option<MailboxId>,
 }
-
-/// The calls by id.
-pub(crate) type Calls = IdTable<i64, Pending>;
 
 /// How much the checker keeps.
 pub(super) fn limits(options: &Options) -> Limits {
@@ -207,7 +181,7 @@ impl Engine {
             resumed: false,
             calls: Calls::default(),
             timers: Timers::default(),
-            debts: Vec::new(),
+            abandoned_replies: Vec::new(),
             owed: IdTable::default(),
             rate: Bucket::default(),
             batches: Batches::default(),
@@ -221,7 +195,7 @@ impl Engine {
             linear_waiting: Waiting::default(),
             early: EarlyMessages::default(),
             copies: CopySeats::default(),
-            faces: Faces::default(),
+            mailboxes: Mailboxes::default(),
             came: 0,
             order: Order::default(),
             unhandled: Unhandled::default(),
@@ -302,77 +276,6 @@ impl Engine {
 
     pub(crate) fn take_effects(&mut self) -> Option<Effects> {
         self.effects.take()
-    }
-
-    /// Something was appended to the output, or the session came closer to its end: the transport is woken.
-    pub(super) fn wake_driver(&mut self) {
-        if let Some(waker) = self.driver.take() {
-            self.effects.wake(waker);
-        }
-    }
-
-    /// A peer that does not read must not make this side grow without limit.
-    pub(super) fn held_back(&mut self) {
-        let waiting = self.unwritten().saturating_add(self.batches.bytes());
-        if waiting > self.options.output_limit {
-            self.end(Reason::OutputFull(waiting));
-        }
-    }
-
-    /// A line was appended to the output.
-    pub(super) fn appended(&mut self, kind: MessageKind, about: Option<RequestTag>) {
-        let gone = self.let_message_out(kind, about);
-        self.held_back();
-        if !gone && !self.write_directly() {
-            self.wake_driver();
-        }
-    }
-
-    pub(crate) fn direct_output_offered(&mut self, output: Box<dyn DirectOutput>) {
-        self.direct = Some(output);
-        self.messages.not_wanted();
-    }
-
-    /// Writes what waits without the transport's task, if that is possible; whether nothing is left.
-    fn write_directly(&mut self) -> bool {
-        let ready = self.lifecycle.is_open() && !self.unconfirmed;
-        if !ready || std::mem::replace(&mut self.direct_used, true) {
-            return false;
-        }
-        let Some(direct) = &mut self.direct else { return false };
-        let bytes = self.output.get(self.output_start..).unwrap_or_default();
-        let Ok(WrittenNow { length, reader }) = direct.write_now(bytes) else { return false };
-        if let Some(reader) = reader {
-            self.effects.wake(reader);
-        }
-        self.output_start = self.output_start.saturating_add(length);
-        let nothing_left = self.output_length() == 0;
-        if nothing_left {
-            self.output_start = 0;
-            if self.output.capacity() > KEPT_OUTPUT && self.output.len() < self.output.capacity() / 4 {
-                self.output = Vec::new();
-            }
-            self.output.clear();
-        }
-        nothing_left
-    }
-
-    pub(super) fn output_length(&self) -> usize {
-        self.output.len().saturating_sub(self.output_start)
-    }
-
-    /// The output, and what the transport holds back.
-    pub(super) fn unwritten(&self) -> usize {
-        self.output_length().saturating_add(self.messages.waiting())
-    }
-
-    /// Waits until there is room in the output.
-    pub(crate) fn poll_room(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
-        if self.lifecycle.is_live() && self.unwritten() > self.options.output_high_water {
-            self.output_waiting.register(context, waiter, &mut self.effects);
-            return Poll::Pending;
-        }
-        Poll::Ready(())
     }
 
     /// How many places the longest list of waiting futures has.
@@ -482,39 +385,6 @@ impl Engine {
         };
         self.report(Report::Violation(violation));
         received
-    }
-
-    /// Completes a call, unless it is complete.
-    pub(super) fn complete(&mut self, id: i64, result: Result<Answer, Error>) {
-        self.complete_at(id, 0, result);
-    }
-
-    /// The same with what the message at hand says, behind what came before it.
-    pub(super) fn complete_in_order(&mut self, id: i64, result: Result<Answer, Error>) {
-        self.complete_at(id, self.came, result);
-    }
-
-    fn complete_at(&mut self, id: i64, came: u64, result: Result<Answer, Error>) {
-        let Some(pending) = self.calls.get_mut(&id).filter(|pending| pending.result.is_none()) else {
-            return;
-        };
-        pending.result = Some(result);
-        pending.came = came;
-        self.timers.stop(pending.clock.take());
-        let face = pending.face;
-        if came == 0 || self.may_wake(Held::Call(id)) {
-            self.wake_call(id);
-        }
-        if let Some(face) = face {
-            self.tell_face(face, Told::Answered(id));
-        }
-    }
-
-    /// Wakes whoever waits for a call.
-    pub(super) fn wake_call(&mut self, id: i64) {
-        if let Some(waker) = self.calls.get_mut(&id).and_then(|pending| pending.waker.take()) {
-            self.effects.wake(waker);
-        }
     }
 }
 

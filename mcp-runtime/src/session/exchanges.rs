@@ -1,8 +1,8 @@
 //! Linear requests of this side whose reply leads back to where they were sent.
 //!
-//! In: such a request, when whoever sent it has let go of it or waits no longer. Out: a request that was taken back,
-//! or a debt: a reply that is thrown away when it comes. Refuses to let the next step be written before that: the peer
-//! would read it in a state where it does not belong.
+//! In: such a request, once no task waits for its reply. Out: a cancelled request, or an abandoned reply, which is dropped
+//! when it arrives. Refuses to write the next step before that: the peer would read it in a state where it does not
+//! belong.
 
 use std::task::{Context, Poll};
 
@@ -15,9 +15,9 @@ use super::wakers::Waiter;
 use crate::error::Error;
 
 impl Engine {
-    /// Nobody waits for the reply to a linear request any more. It is taken back if it may be; otherwise its reply is
-    /// a debt, whose number is given, unless it is here already.
-    pub(crate) fn leave_exchange(
+    /// No task waits for the reply to a linear request any more. The request is cancelled if it may be; otherwise its reply
+    /// is abandoned. Returns the id of the request then, unless the reply is here already.
+    pub(crate) fn abandon_exchange(
         &mut self,
         caller: Caller,
         request: MessageIndex,
@@ -34,11 +34,11 @@ impl Engine {
         if self.forget_reply(id, copy) || !self.lifecycle.is_open() {
             return None;
         }
-        self.debts.push(id);
+        self.abandoned_replies.push(id);
         Some(id)
     }
 
-    /// Takes a request back for which a value may wait; `false` if its reply has come already.
+    /// Cancels a request for which a value may wait; `false` if its reply has come already.
     pub(crate) fn cancel_awaited(
         &mut self,
         caller: Caller,
@@ -55,7 +55,7 @@ impl Engine {
         Ok(taken_back)
     }
 
-    /// Throws a reply away that waits to be taken.
+    /// Drops a reply that waits to be taken.
     fn forget_reply(&mut self, id: i64, copy: Option<CopyNumber>) -> bool {
         if let Some(copy) = copy {
             return self.forget_copy_reply(copy, id);
@@ -64,27 +64,29 @@ impl Engine {
         place.is_some_and(|place| self.linear.remove(place).is_some())
     }
 
-    /// A reply has come; if nobody waits for it, that is settled.
-    pub(super) fn debt_paid(&mut self, id: &RequestId) -> bool {
+    /// A reply has arrived: whether it was abandoned.
+    pub(super) fn abandoned_reply_came(&mut self, id: &RequestId) -> bool {
         let RequestId::Number(id) = id else { return false };
-        let Some(place) = self.debts.iter().position(|debt| debt == id) else { return false };
-        self.debts.swap_remove(place);
+        let Some(place) = self.abandoned_replies.iter().position(|abandoned| abandoned == id) else {
+            return false;
+        };
+        self.abandoned_replies.swap_remove(place);
         self.linear_waiting.wake(&mut self.effects);
         true
     }
 
     /// The peer has lost the session: what the checker does not wait for any more will not come.
-    pub(super) fn forget_debts(&mut self) {
+    pub(super) fn forget_abandoned(&mut self) {
         let checker = &self.checker;
-        self.debts.retain(|id| {
+        self.abandoned_replies.retain(|id| {
             let id = RequestId::Number(*id);
             matches!(checker.awaiting(Direction::Receive, &id), Awaiting::Request(_))
         });
         self.linear_waiting.wake(&mut self.effects);
     }
 
-    /// Waits until a debt is paid.
-    pub(crate) fn poll_debt(
+    /// Waits until an abandoned reply has arrived.
+    pub(crate) fn poll_abandoned(
         &mut self,
         caller: Caller,
         context: &Context<'_>,
@@ -94,7 +96,7 @@ impl Engine {
         if let Some(error) = self.closed(caller) {
             return Poll::Ready(Err(error));
         }
-        if !self.debts.contains(&id) {
+        if !self.abandoned_replies.contains(&id) {
             return Poll::Ready(Ok(()));
         }
         self.linear_waiting.register(context, waiter, &mut self.effects);

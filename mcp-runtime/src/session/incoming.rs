@@ -6,26 +6,22 @@
 
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex, Side, StateIndex};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side, StateIndex};
 use mcp_protocol_machine::{About, Awaiting, CopyNumber, RequestId, Step, StepKind, Ties};
 
 use super::alternatives::applies;
 use super::arrivals::{Arrived, Body, LinearInput};
 use super::context::{Accepted, Caller, Inbound};
 use super::engine::{Engine, Owed};
-use super::faces::Told;
-use super::names::{Names, id_at, to_be_read};
+use super::mailboxes::Notice;
+use super::names::{Names, id_at};
 use super::order::Held;
-use super::outgoing::Answer;
 use super::trace::Outcome;
 use crate::budget::Permit;
 use crate::driver::{MessageKind, Received};
-use crate::error::{Error, Reason, ReplyProblem};
+use crate::error::Error;
 use crate::jsonrpc::{Envelope, Line, Malformed, RpcError, Seems, is_batch, parse};
 use crate::report::{Cause, Report};
-
-/// A step with a payload of up to this many bytes is taken also where no more may wait.
-const SMALL_STEP: usize = 16 * 1024;
 
 impl Engine {
     /// Takes the next bytes.
@@ -188,7 +184,7 @@ impl Engine {
             cancelled: false,
             waiting: Default::default(),
             to: inbound.reply_to(),
-            face: None,
+            mailbox: None,
         };
         self.owed.insert(id.clone(), owed);
         self.trace_asked(Direction::Receive, &id, message);
@@ -326,91 +322,6 @@ impl Engine {
         Received::default()
     }
 
-    fn reply_came(&mut self, inbound: Inbound, id: &RequestId, outcome: Result<&str, RpcError>) -> Received {
-        let Awaiting::Request(request) = self.checker.awaiting(Direction::Receive, id) else {
-            // The copy of a call that was taken back may have got its key already.
-            let retired = self.checker.retired(Direction::Receive, id);
-            let message = retired
-                .zip(outcome.as_ref().ok())
-                .and_then(|(request, result)| self.names.reply(&self.protocol, request, result));
-            let keys = message.map_or_else(Vec::new, |message| {
-                Names::keys(&self.protocol, message, Some(id), outcome.as_ref().ok().copied())
-            });
-            return match self.checker.stray_reply_tied(Direction::Receive, id, Ties::keys(&keys)) {
-                Ok(_) => Received::default(),
-                Err(violation) => self.refused(inbound, None, violation),
-            };
-        };
-        let message = match &outcome {
-            Ok(result) => self.names.reply(&self.protocol, request, result),
-            Err(_) => self.names.refusal(&self.protocol, request),
-        };
-        let judged = match (message, self.names.any_reply(request)) {
-            (Some(message), _) => {
-                let keys = Names::keys(&self.protocol, message, Some(id), outcome.as_ref().ok().copied());
-                let ties = Ties::keys(&keys);
-                self.checker.reply_tied(Direction::Receive, id, message, ties).map(|step| (step, message))
-            }
-            (None, Some(reply)) if outcome.is_ok() => {
-                self.checker.fits_none(Direction::Receive, reply, Some(id)).map(|step| (step, request))
-            }
-            // A request without any reply is a flaw of the tables; the call must end all the same.
-            (None, _) => self.checker.stray_reply(Direction::Receive, id).map(|step| (step, request)),
-        };
-        let (step, message) = match judged {
-            Ok(judged) => judged,
-            Err(violation) => {
-                let received = self.refused(inbound, None, violation.clone());
-                self.reply_rejected(id, ReplyProblem::NotPermitted(violation));
-                return received;
-            }
-        };
-        let Accepted { step, negotiation } =
-            self.accepted(step, message, outcome.as_ref().ok().copied(), true);
-        let became = outcome.as_ref().map_or_else(|error| Outcome::Error(error.code), |_| Outcome::Result);
-        self.trace_over(Direction::Send, id, became);
-        self.not_awaited(id);
-        if step.kind.is_dropped() {
-            return Received::default();
-        }
-        if let RequestId::Number(number) = id
-            && self.calls.contains_key(number)
-        {
-            // A session without types shows what came; a type is read from what stands for it.
-            let is_typed = self.calls.get(number).is_some_and(|pending| pending.face.is_none());
-            let table = self.message(message).filter(|_| is_typed);
-            let read = outcome.map(|result| Answer {
-                message,
-                text: table.map_or(result, |table| to_be_read(table, Some(result))).into(),
-            });
-            let read = negotiation.map_or_else(|| read.map_err(Error::Refused), |error| Err(*error));
-            self.complete_in_order(*number, read);
-        } else if self.debt_paid(id) {
-            // The request leads back to where it was sent, so nobody misses the reply.
-        } else if matches!(step.kind, StepKind::Linear { .. }) {
-            let body = match outcome {
-                Ok(result) => Body::Payload(Some(result.into())),
-                Err(error) => Body::Refusal(error),
-            };
-            let input = self.input(message, None, number(id), body, negotiation);
-            self.linear_came(input, step.kind);
-        } else if let Some(copy) = step.copy {
-            let refused = outcome.as_ref().err().map(|error| Error::Refused(error.clone()));
-            let body = match outcome {
-                Ok(result) => Body::Payload(Some(result.into())),
-                Err(error) => Body::Refusal(error),
-            };
-            let input = self.input(message, None, number(id), body, negotiation);
-            self.hand_to_copy(&step, input);
-            if let (Some(error), StepKind::Copy { ended: true }) = (refused, step.kind) {
-                // The refusal may have come where its value waits for something else.
-                self.copy_ended(copy, error);
-            }
-        }
-        // Otherwise the call was dropped while it ran; nobody waits for its reply.
-        Received::default()
-    }
-
     /// A linear input, as it has just come.
     pub(super) fn input(
         &self,
@@ -424,7 +335,7 @@ impl Engine {
     }
 
     /// An input of a copy was accepted.
-    fn hand_to_copy(&mut self, step: &Step, input: LinearInput) {
+    pub(super) fn hand_to_copy(&mut self, step: &Step, input: LinearInput) {
         if let Some(copy) = step.copy {
             self.copy_came(copy, input);
         }
@@ -435,89 +346,6 @@ impl Engine {
         let (Some(copy), StepKind::Spawned { state }) = (step.copy, step.kind) else { return None };
         self.seat_copy(Caller::ANY, copy, None);
         Some((copy, state))
-    }
-
-    /// A linear input was accepted.
-    pub(super) fn linear_came(&mut self, mut input: LinearInput, kind: StepKind) {
-        let room = self.admit_step(&mut input);
-        if self.linear.len() >= self.options.max_linear || !room {
-            let left_out = match &input.id {
-                Some(id) if self.is_undone_by_refusal(input.message, kind) => {
-                    let error = RpcError::busy("too many messages are waiting: try again later");
-                    self.reply_error(Caller::ANY, id, &error).is_ok()
-                }
-                Some(_) => false,
-                // The state is the same with the message and without it, so it can be dropped.
-                None => matches!(kind, StepKind::Linear { from, to } if from == to),
-            };
-            if left_out {
-                let message = self.name(input.message);
-                self.report(Report::Dropped { message, cause: Cause::QueueFull });
-            } else {
-                self.end(Reason::InputFull(self.linear.len()));
-            }
-            return;
-        }
-        if input.answers.is_none() {
-            self.peer_stepped();
-        }
-        self.linear.push_back(input);
-        if self.may_wake(Held::Linear) {
-            self.linear_waiting.wake(&mut self.effects);
-        }
-    }
-
-    /// Counts a step's bytes, whether or not there is room for them if they are few: most steps cannot be left out.
-    /// Whether it was counted.
-    pub(super) fn admit_step(&mut self, input: &mut LinearInput) -> bool {
-        let length = input.length();
-        match self.input.take(length) {
-            Ok(permit) => input.permit = permit,
-            Err(_) if length <= SMALL_STEP => input.permit = self.input.overdraw(length),
-            Err(_) => return false,
-        }
-        true
-    }
-
-    /// Whether a linear request that is refused leaves its channel where it was before. A refusal with a branch of its
-    /// own leads on, and the value that has not seen the request could not follow.
-    fn is_undone_by_refusal(&self, request: MessageIndex, kind: StepKind) -> bool {
-        let StepKind::Linear { from, to } = kind else { return false };
-        let refusal = self.names.refusal(&self.protocol, request);
-        let asked = self.role().and_then(|role| role.state(to));
-        let edge = refusal.zip(asked).and_then(|(refusal, asked)| asked.edge(Direction::Send, refusal));
-        edge.is_some_and(|edge| edge.action == Action::Step(from))
-    }
-
-    /// A replicated input was accepted.
-    pub(super) fn replicated_came(&mut self, mut arrived: Arrived) {
-        let cause = if self.unattended && self.attendants == 0 {
-            Some(Cause::Unattended)
-        } else if self.incoming.len() >= self.options.max_incoming {
-            Some(Cause::QueueFull)
-        } else if arrived.id.is_some() && self.owed.len() > self.options.max_requests.max(1) {
-            Some(Cause::TooMany)
-        } else {
-            None
-        };
-        if let Some(cause) = cause {
-            self.refuse_arrived(Caller::ANY, &arrived, cause);
-            return;
-        }
-        match self.input.take(arrived.payload.as_ref().map_or(0, |payload| payload.len())) {
-            Ok(permit) => arrived.permit = permit,
-            Err(exhausted) => {
-                return self.refuse_exhausted(Caller::ANY, &arrived, Cause::TooManyBytes, exhausted);
-            }
-        }
-        // What waited for a value that is gone may be older than what waits here.
-        let place = self.incoming.partition_point(|waiting| waiting.came <= arrived.came);
-        self.incoming.insert(place, arrived);
-        self.incoming_waiting.wake(&mut self.effects);
-        if self.attendants == 0 {
-            // The deadline for somebody to attend may be new.
-            self.wake_driver();
-        }
     }
 
     /// The peer has taken a request back.
@@ -538,8 +366,8 @@ impl Engine {
         } else if let Some(owed) = self.owed.get_mut(id) {
             owed.cancelled = true;
             owed.waiting.wake(&mut self.effects);
-            if let Some(face) = owed.face {
-                self.tell_face(face, Told::TakenBack(id.clone()));
+            if let Some(mailbox) = owed.mailbox {
+                self.notify_mailbox(mailbox, Notice::Cancelled(id.clone()));
             }
             self.settle_tag(to.tag);
         }
@@ -562,21 +390,13 @@ impl Engine {
         let told = progress.len() >= most && progress.pop_front().is_some();
         let first = progress.is_empty();
         progress.push_back((self.came, params.unwrap_or("null").into(), permit));
-        let face = pending.face;
+        let mailbox = pending.mailbox;
         // Behind another report it is found with that.
         if first && self.may_wake(Held::Call(id)) {
             self.wake_call(id);
         }
-        if let Some(face) = face.filter(|_| !told) {
-            self.tell_face(face, Told::Progress(id));
+        if let Some(mailbox) = mailbox.filter(|_| !told) {
+            self.notify_mailbox(mailbox, Notice::Progress(id));
         }
-    }
-}
-
-/// The id of a request of this side.
-fn number(id: &RequestId) -> Option<i64> {
-    match id {
-        RequestId::Number(number) => Some(*number),
-        RequestId::Text(_) => None,
     }
 }

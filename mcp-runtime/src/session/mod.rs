@@ -8,13 +8,14 @@
 //! locks it, is judged, and appends its line to the output; whoever reads the transport locks it, and finished calls
 //! find their results in the table of calls.
 //!
-//! - `link.rs`: the lock, and the face towards transports.
+//! - `link.rs`: the lock, and what transports see of it.
 //! - `engine.rs`: the state, and what both directions share.
 //! - `context.rs`: who speaks, and where a message came from; what its acceptance brought.
 //! - `alternatives.rs`: what conditions tell apart is sent as what it is.
-//! - `outgoing.rs`: calls, notifications, replies, cancellations of this side.
+//! - `outgoing.rs`: requests, notifications, replies, cancellations of this side; `calls.rs`: what a call brings.
+//! - `output.rs`: what waits to be written, and how the transport takes it.
 //! - `incoming.rs`: lines of the peer; `batches.rs`: several messages on one; `arrivals.rs`: what they become.
-//! - `rejected.rs`: replies that this side cannot accept.
+//! - `replies.rs`: replies of the peer; `rejected.rs`: those that this side cannot accept.
 //! - `order.rs`: what has reached the program, and what waits for that.
 //! - `late.rs`: what comes late, and what a value has left behind.
 //! - `rate.rs`: how fast the peer may ask.
@@ -22,7 +23,7 @@
 //! - `timers.rs`: what waits for a time; `exchanges.rs`: linear requests that nobody waits for any more.
 //! - `early.rs`: messages that wait for a step of this side.
 //! - `copies.rs`: copies with a life of their own; `uncorrelated.rs`: what outlives their values.
-//! - `faces.rs`: what sessions without types are told of, in the order in which it came.
+//! - `mailboxes.rs`: what sessions without types are notified of, in the order in which it came.
 //! - `questions.rs`: what may be sent.
 //! - `negotiation.rs`: announcements that the program cannot work with; `unhandled.rs`: those that its handlers do not keep.
 //! - `lifecycle.rs`: how far the session has come to its end; `ending.rs`: closing, abandoning, ends of the transport, time.
@@ -33,26 +34,29 @@
 mod alternatives;
 mod arrivals;
 mod batches;
+mod calls;
 mod context;
 mod copies;
 mod early;
 mod ending;
 mod engine;
 mod exchanges;
-mod faces;
 mod incoming;
 mod late;
 mod lifecycle;
 mod link;
+mod mailboxes;
 mod messages;
 mod names;
 mod negotiation;
 mod order;
 mod outgoing;
+mod output;
 mod questions;
 mod rate;
 mod reconnect;
 mod rejected;
+mod replies;
 mod resume;
 #[cfg(test)]
 mod tests;
@@ -63,14 +67,14 @@ mod unhandled;
 mod wakers;
 
 pub(crate) use arrivals::{Arrived, Body, LinearInput, Verdict};
+pub(crate) use calls::{Answer, Sent};
 pub(crate) use context::Caller;
 pub(crate) use engine::Engine;
-pub(crate) use faces::{FaceKey, Told, Turn};
 pub(crate) use late::Moved;
 pub(crate) use link::Link;
+pub(crate) use mailboxes::{MailboxId, Notice, Turn};
 pub(crate) use names::{id_at, to_be_read};
 pub(crate) use order::DispatcherKey;
-pub(crate) use outgoing::{Answer, Sent};
 #[cfg(feature = "http-server")]
 pub(crate) use rate::Bucket;
 pub(crate) use timers::AlarmKey;

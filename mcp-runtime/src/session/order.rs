@@ -19,7 +19,7 @@ use tokio::task::Id;
 
 use super::arrivals::Arrived;
 use super::engine::Engine;
-use super::faces::FaceKey;
+use super::mailboxes::MailboxId;
 use super::wakers::{Listener, Waiter};
 use crate::report::Report;
 
@@ -96,7 +96,7 @@ pub(super) enum Held {
     /// The value of a sub-session.
     Copy(CopyNumber),
     /// A session without types.
-    Face(FaceKey),
+    Mailbox(MailboxId),
 }
 
 /// What has reached the program, and what has not.
@@ -332,7 +332,7 @@ impl Engine {
             Held::Call(id) => self.wake_call(id),
             Held::Linear => self.linear_waiting.wake(&mut self.effects),
             Held::Copy(copy) => self.wake_copy(copy),
-            Held::Face(key) => self.wake_face(key),
+            Held::Mailbox(key) => self.wake_mailbox(key),
         }
     }
 

@@ -4,41 +4,23 @@
 //! Refuses what the checker refuses, before a byte is written, and everything once the session is over.
 
 use std::collections::VecDeque;
-use std::task::{Context, Poll};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Text};
 use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token};
 
 use super::alternatives::applies;
 use super::batches::ReplyTo;
+use super::calls::Pending;
 use super::context::{Accepted, Caller};
-use super::engine::{Engine, Pending};
+use super::engine::Engine;
 use super::late::is_written;
 use super::names::{Names, on_the_wire};
-use super::order::{Held, Turns};
+use super::order::Turns;
 use super::trace::Outcome;
-use super::wakers::keep;
 use crate::driver::MessageKind;
 use crate::error::{Error, Mismatch};
 use crate::jsonrpc::{RpcError, path, write};
 use crate::report::{Cause, Report};
-
-/// The result of a call.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    /// Which of the replies it is.
-    pub(crate) message: MessageIndex,
-    pub(crate) text: Box<str>,
-}
-
-/// What became of a call so far.
-#[derive(Debug)]
-pub(crate) enum Sent {
-    /// It is complete.
-    Done(Result<Answer, Error>),
-    /// A report came in; there may be more.
-    Progress(Box<str>),
-}
 
 impl Engine {
     /// Writes a request and gives its id. With `progress`, reports are asked for: the id becomes the token.
@@ -106,7 +88,7 @@ impl Engine {
                     progress,
                     turns: Turns::default(),
                     clock: None,
-                    face: None,
+                    mailbox: None,
                     bound,
                 },
             );
@@ -219,63 +201,6 @@ impl Engine {
         self.copy_progress(id)
     }
 
-    /// Waits for the next report on a call; `None` once there is nothing but its result.
-    pub(crate) fn poll_progress(&mut self, context: &Context<'_>, id: i64) -> Poll<Option<Box<str>>> {
-        match self.next_of_call(context, id) {
-            Some(Sent::Progress(progress)) => Poll::Ready(Some(progress)),
-            Some(Sent::Done(result)) => {
-                if let Some(pending) = self.calls.get_mut(&id) {
-                    pending.result = Some(result);
-                }
-                Poll::Ready(None)
-            }
-            None if self.calls.contains_key(&id) => Poll::Pending,
-            None => Poll::Ready(None),
-        }
-    }
-
-    /// Waits for what a call brings.
-    pub(crate) fn poll_call(&mut self, caller: Caller, context: &Context<'_>, id: i64) -> Poll<Sent> {
-        match self.next_of_call(context, id) {
-            Some(sent) => {
-                if matches!(sent, Sent::Done(_)) {
-                    self.calls.remove(&id);
-                }
-                Poll::Ready(sent)
-            }
-            None if self.calls.contains_key(&id) => Poll::Pending,
-            None => Poll::Ready(Sent::Done(Err(self.closed(caller).unwrap_or(Error::Closed)))),
-        }
-    }
-
-    /// Takes what a call has brought, in the order in which it came. `None`: nothing so far, or nothing that is not
-    /// behind something else; the task at hand is woken later.
-    fn next_of_call(&mut self, context: &Context<'_>, id: i64) -> Option<Sent> {
-        let pending = self.calls.get(&id)?;
-        let reported = pending.progress.as_ref().and_then(|progress| progress.front());
-        let came = reported.map(|(came, ..)| *came).or(pending.result.as_ref().map(|_| pending.came));
-        // A session without types has seen to the order already.
-        let (mut turns, seen_to) = (pending.turns, pending.face.is_some());
-        let free = came.is_some_and(|came| {
-            seen_to || came == 0 || self.held_back_for(context, &mut turns, Some((came, Held::Call(id))))
-        });
-        let pending = self.calls.get_mut(&id)?;
-        pending.turns = turns;
-        if !free {
-            self.wait_for_call(context, id);
-            return None;
-        }
-        match pending.progress.as_mut().and_then(VecDeque::pop_front) {
-            Some((_, progress, _)) => Some(Sent::Progress(progress)),
-            None => pending.result.take().map(Sent::Done),
-        }
-    }
-
-    fn wait_for_call(&mut self, context: &Context<'_>, id: i64) {
-        let Some(pending) = self.calls.get_mut(&id) else { return };
-        keep(&mut pending.waker, context, &mut self.effects);
-    }
-
     /// Takes a request of this side back; `false` if its reply has come already. `extra` are further members of the
     /// notification.
     pub(crate) fn cancel(&mut self, caller: Caller, id: i64, extra: Option<&str>) -> Result<bool, Error> {
@@ -306,22 +231,6 @@ impl Engine {
             self.complete(id, Err(error));
         }
         Ok(written)
-    }
-
-    /// Whoever made a call has let go of it.
-    pub(crate) fn let_go(&mut self, caller: Caller, id: i64) {
-        let Some(pending) = self.calls.get(&id) else { return };
-        let running = pending.result.is_none();
-        let cancellable = self.message(pending.message).is_some_and(|message| message.cancellable);
-        if running && cancellable {
-            // If it can no longer be cancelled, its reply is dropped when it comes.
-            let _ = self.cancel(caller, id, None);
-        }
-        let Some(pending) = self.calls.remove(&id) else { return };
-        self.timers.stop(pending.clock);
-        if let Some(waker) = pending.waker {
-            self.effects.drop_waker(waker);
-        }
     }
 
     /// Answers a request of the peer with a result; which of its replies that is, the result says.
@@ -462,11 +371,5 @@ impl Engine {
                 Err(violation) => Err(violation.into()),
             },
         }
-    }
-
-    /// Whoever waits to write looks again: for room, or for a debt to be paid before.
-    pub(crate) fn nudge(&mut self) {
-        self.output_waiting.wake(&mut self.effects);
-        self.linear_waiting.wake(&mut self.effects);
     }
 }

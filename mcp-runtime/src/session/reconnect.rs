@@ -10,7 +10,7 @@ use mcp_protocol_machine::{CopyNumber, RequestId};
 
 use super::context::Caller;
 use super::engine::Engine;
-use super::faces::Told;
+use super::mailboxes::Notice;
 use super::names::announced;
 use super::trace::Outcome;
 use crate::epoch::Epoch;
@@ -75,7 +75,7 @@ impl Engine {
             // No value was made for it, and none will be.
             self.leave_copy(Caller::ANY, copy);
         }
-        self.forget_debts();
+        self.forget_abandoned();
         self.report(Report::SessionRenewed);
     }
 
@@ -115,8 +115,8 @@ impl Engine {
             owed.waiting.wake(&mut self.effects);
             self.settle_tag(owed.to.tag);
             self.trace_over(Direction::Receive, &id, Outcome::Lost);
-            if let Some(face) = owed.face {
-                self.tell_face(face, Told::TakenBack(id));
+            if let Some(mailbox) = owed.mailbox {
+                self.notify_mailbox(mailbox, Notice::Cancelled(id));
             }
         }
         self.reached();

@@ -71,7 +71,7 @@ impl Engine {
         let RequestId::Number(number) = *id else { return };
         if self.calls.contains_key(&number) {
             self.complete_in_order(number, Err(error));
-        } else if self.debt_paid(id) {
+        } else if self.abandoned_reply_came(id) {
             // The request leads back to where it was sent, so no task misses the reply.
         } else if let Some((refusal, kind @ StepKind::Linear { .. })) = step {
             let input = self.input(refusal, None, Some(number), Body::Rejected(error), None);

@@ -57,7 +57,7 @@ impl Session {
         Session {
             seat: Seat::of_copy(link, within, copy, state),
             open,
-            debt: None,
+            abandoned: None,
             waiter: Waiter::default(),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! In: a session value and a request. Out: futures, which write the request when they are first polled and move the
 //! value with the reply. Refuses to leave the two sides in doubt: an [`Exchange`], which leads back to where it
-//! started, is taken back when it is dropped or takes too long, or else its reply is a debt that is paid before the
+//! started, is taken back when it is dropped or takes too long, or else its reply is abandoned and must arrive before the
 //! next step; an [`Advance`], which leads on, ends the session.
 
 use std::fmt;
@@ -64,8 +64,8 @@ impl<T, C> Exchange<'_, T, C> {
         let seat = &mut self.session.seat;
         let (request, copy) = (self.request, seat.copy);
         if !taken_back {
-            self.session.debt =
-                seat.link.speak(|engine, caller| engine.leave_exchange(caller, request, id, copy, why));
+            self.session.abandoned =
+                seat.link.speak(|engine, caller| engine.abandon_exchange(caller, request, id, copy, why));
         }
         // The reply leads back to here, whatever it says.
         seat.state = self.before;
@@ -285,7 +285,7 @@ impl Session {
 
     /// What keeps a step from being written.
     pub(super) fn held_up_by(&self) -> Overdue {
-        if self.debt.is_some() { Overdue::Turn } else { Overdue::Room }
+        if self.abandoned.is_some() { Overdue::Turn } else { Overdue::Room }
     }
 
     fn advance<P: Serialize + ?Sized, Out, Back>(

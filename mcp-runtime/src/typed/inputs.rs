@@ -42,7 +42,7 @@ impl Session {
 
     /// Takes one message that leads back to the same state.
     pub async fn receive_here<T: DeserializeOwned>(&mut self, message: MessageIndex) -> Result<T, Error> {
-        self.settle_debt().await?;
+        self.settle_abandoned().await?;
         self.take_here(Wanted::Message(message)).await
     }
 
@@ -62,7 +62,7 @@ impl Session {
         mut self,
         mut read: impl FnMut(Input) -> Result<I, Unread>,
     ) -> Result<I, StepError<Session>> {
-        self.settle_debt().await.map_err(StepError::Ended)?;
+        self.settle_abandoned().await.map_err(StepError::Ended)?;
         let mut waiting = Some(self);
         poll_fn(|context| {
             let Some(session) = waiting.take() else {
@@ -129,7 +129,7 @@ impl Session {
         &mut self,
         mut read: impl FnMut(Input) -> Result<I, Unread>,
     ) -> Result<I, Error> {
-        self.settle_debt().await?;
+        self.settle_abandoned().await?;
         loop {
             let before = self.seat.state;
             let taken = poll_fn(|context| self.poll_take(context, Wanted::Any)).await?;
@@ -157,7 +157,7 @@ impl Session {
         mut self,
         wanted: Wanted,
     ) -> Result<(T, Session), StepError<Session>> {
-        self.settle_debt().await.map_err(StepError::Ended)?;
+        self.settle_abandoned().await.map_err(StepError::Ended)?;
         let mut timer = self.timer_for(wanted);
         let taken = poll_fn(|context| match self.poll_take_here(context, wanted) {
             Poll::Pending => match &mut timer {

@@ -34,7 +34,7 @@ pub struct Session {
     /// The linear requests of the peer that this value has taken and not answered.
     pub(crate) open: Vec<(MessageIndex, RequestId)>,
     /// A request of this value whose reply nobody waits for any more; it must have come before the next step.
-    pub(crate) debt: Option<i64>,
+    pub(crate) abandoned: Option<i64>,
     /// Its steps wait one at a time, so they share it.
     pub(crate) waiter: Waiter,
 }
@@ -181,7 +181,7 @@ impl Session {
         Session {
             seat: Seat { link, state, channel: None, copy: None, within: None, left: false },
             open: Vec::new(),
-            debt: None,
+            abandoned: None,
             waiter: Waiter::default(),
         }
     }
@@ -235,7 +235,7 @@ impl Session {
         link.with(|engine| engine.value_made());
         let channel = Some(inputs(link.protocol(), link.role(), state));
         let seat = Seat { link, state, channel, copy: None, within, left: false };
-        Session { seat, open: Vec::new(), debt: None, waiter: Waiter::default() }
+        Session { seat, open: Vec::new(), abandoned: None, waiter: Waiter::default() }
     }
 
     /// Closes the session: what is to be written is written, calls that run fail with

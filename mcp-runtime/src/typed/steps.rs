@@ -112,7 +112,7 @@ impl Session {
         .await
     }
 
-    /// Writes a linear message and moves the value, once the debt is paid that a dropped exchange has left, and there
+    /// Writes a linear message and moves the value, once the reply has arrived that a dropped exchange has abandoned, and there
     /// is room. Gives the id of a request.
     pub(super) fn poll_put(
         &mut self,
@@ -121,7 +121,7 @@ impl Session {
         written: &Result<String, Error>,
     ) -> Poll<Result<Option<i64>, Error>> {
         let written = written.as_deref().map_err(Error::clone)?;
-        ready!(self.poll_debt(context))?;
+        ready!(self.poll_abandoned(context))?;
         let Session { seat, waiter, .. } = self;
         ready!(seat.link.with(|engine| engine.poll_room(context, waiter)));
         Poll::Ready(self.put_now(message, written))
@@ -175,16 +175,16 @@ impl Session {
     }
 
     /// Waits for the reply that a dropped exchange has left behind.
-    pub(super) async fn settle_debt(&mut self) -> Result<(), Error> {
-        poll_fn(|context| self.poll_debt(context)).await
+    pub(super) async fn settle_abandoned(&mut self) -> Result<(), Error> {
+        poll_fn(|context| self.poll_abandoned(context)).await
     }
 
-    pub(crate) fn poll_debt(&mut self, context: &Context<'_>) -> Poll<Result<(), Error>> {
-        if let Some(id) = self.debt {
+    pub(crate) fn poll_abandoned(&mut self, context: &Context<'_>) -> Poll<Result<(), Error>> {
+        if let Some(id) = self.abandoned {
             // Whatever the reply says, nobody wants to know; only the end of the session matters.
             let Session { seat, waiter, .. } = &mut *self;
-            ready!(seat.link.speak(|engine, caller| engine.poll_debt(caller, context, waiter, id)))?;
-            self.debt = None;
+            ready!(seat.link.speak(|engine, caller| engine.poll_abandoned(caller, context, waiter, id)))?;
+            self.abandoned = None;
         }
         Poll::Ready(Ok(()))
     }

@@ -132,7 +132,7 @@ fn a_transport_that_was_told_the_end_still_hears_of_what_follows() {
     let mut context = Context::from_waker(&waker);
     let server = End::ready_server(Options::default());
     server.link.input_ended(InputEnd::Eof);
-    // Told for the first time, and told again: the waker is kept each time.
+    // Notice for the first time, and told again: the waker is kept each time.
     for rung in 1..=2 {
         let polled = server.link.poll_output(&mut context, &mut Vec::new(), 0);
         assert_eq!(polled, Poll::Ready(Output::Finished));

@@ -251,12 +251,14 @@ fn a_debt_of_a_lost_copy_is_paid() {
     let meant = mcp_protocol_machine::Meant::Copy(copy);
     let asked = |engine: &mut crate::session::Engine, caller| {
         let (id, _) = engine.ask(caller, UNSUBSCRIBE, r#"{"uri":"a"}"#, false, false, meant)?;
-        Ok::<_, Error>(engine.leave_exchange(caller, UNSUBSCRIBE, id, Some(copy), None))
+        Ok::<_, Error>(engine.abandon_exchange(caller, UNSUBSCRIBE, id, Some(copy), None))
     };
     let debt = watcher.link.speak(asked).unwrap().expect("it cannot be taken back");
     let context = Context::from_waker(Waker::noop());
     let owes = || {
-        watcher.link.speak(|engine, caller| engine.poll_debt(caller, &context, &mut Waiter::default(), debt))
+        watcher
+            .link
+            .speak(|engine, caller| engine.poll_abandoned(caller, &context, &mut Waiter::default(), debt))
     };
     assert!(owes().is_pending());
     watcher.link.renewed(b"", b"");

@@ -276,7 +276,7 @@ fn count(client: &End) -> i64 {
 
 fn debt(client: &End, id: i64) -> Poll<Result<(), Error>> {
     let context = Context::from_waker(Waker::noop());
-    client.link.speak(|engine, caller| engine.poll_debt(caller, &context, &mut Waiter::default(), id))
+    client.link.speak(|engine, caller| engine.poll_abandoned(caller, &context, &mut Waiter::default(), id))
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn a_debt_is_paid_by_its_reply_or_its_refusal() {
         let client = End::ready_client(Options::default());
         let id = count(&client);
         assert_eq!(
-            client.link.speak(|engine, caller| engine.leave_exchange(caller, COUNT, id, None, None)),
+            client.link.speak(|engine, caller| engine.abandon_exchange(caller, COUNT, id, None, None)),
             Some(id)
         );
         assert!(client.said().is_empty(), "it may not be taken back");
@@ -305,7 +305,7 @@ fn a_reply_that_is_there_already_leaves_no_debt() {
     let id = count(&client);
     client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":5}}"#));
     assert_eq!(
-        client.link.speak(|engine, caller| engine.leave_exchange(caller, COUNT, id, None, None)),
+        client.link.speak(|engine, caller| engine.abandon_exchange(caller, COUNT, id, None, None)),
         None
     );
     assert!(client.linear().is_none());
@@ -315,7 +315,7 @@ fn a_reply_that_is_there_already_leaves_no_debt() {
 fn a_debt_does_not_outlive_the_session() {
     let client = End::ready_client(Options::default());
     let id = count(&client);
-    client.link.speak(|engine, caller| engine.leave_exchange(caller, COUNT, id, None, None));
+    client.link.speak(|engine, caller| engine.abandon_exchange(caller, COUNT, id, None, None));
     client.link.input_ended(crate::driver::End::Eof);
     assert!(matches!(debt(&client, id), Poll::Ready(Err(Error::Disconnected { .. }))));
 }

@@ -171,7 +171,7 @@ fn polling_a_future_again_takes_as_long_with_many_others_as_alone() {
 fn a_future_that_waits_for_several_things_is_woken_by_each_of_them() {
     let end = End::new(Side::Client, Options::default());
     let task = Task::default();
-    let key = end.link.with(Engine::face_made);
+    let key = end.link.with(Engine::mailbox_opened);
     let turn = |context: &Context<'_>| {
         waits(end.link.with(|engine| engine.poll_turn(context, key, |_| Verdict::Take)))
     };
@@ -183,6 +183,6 @@ fn a_future_that_waits_for_several_things_is_woken_by_each_of_them() {
     end.link.with(|engine| engine.nudge());
     assert_eq!((task.woken(), task.kept()), (2, 0), "a linear input may be there");
     task.poll(1, turn);
-    end.link.speak(|engine, caller| engine.face_left(caller, key));
+    end.link.speak(|engine, caller| engine.mailbox_closed(caller, key));
     assert_eq!((task.woken(), task.kept()), (2, 0), "a waker goes with the session without types");
 }
