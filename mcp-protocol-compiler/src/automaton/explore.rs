@@ -4,7 +4,7 @@
 //! nobody could tell apart, replies without requests, requests without replies, and channels that share messages.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Only, Origin, StateKind};
 
@@ -60,6 +60,9 @@ pub(super) struct Explorer<'a> {
     running: Vec<Vec<NodeId>>,
     running_numbers: HashMap<Vec<NodeId>, usize>,
     bodies: HashMap<NodeId, Vec<RawEdge>>,
+    /// Where each body was last seen to start to run, and the places at which one that runs already is to run again.
+    stars: HashMap<NodeId, Span>,
+    twins: BTreeMap<(Span, Span), NodeId>,
     /// Which requests are open in each state.
     open: Vec<OpenSet>,
     open_sets: OpenSets,
@@ -122,6 +125,8 @@ pub(super) fn explore(
         running: vec![Vec::new()],
         running_numbers: HashMap::from([(Vec::new(), 0)]),
         bodies: HashMap::new(),
+        stars: HashMap::new(),
+        twins: BTreeMap::new(),
         open: Vec::new(),
         open_sets: OpenSets::default(),
         starts: Vec::new(),

@@ -20,27 +20,34 @@ pub const COULD_BE_ANOTHER: Code = Code("S0407");
 
 /// Two channels that run side by side and share messages in one direction.
 pub fn overlap(action: &str, first: Span, second: Span) -> Diagnostic {
-    let (does, name) = match action.strip_prefix('!') {
-        Some(name) => ("send", name),
-        None => ("receive", action.trim_start_matches('?')),
-    };
-    let found = Diagnostic::error(OVERLAP, second, format!("two channels side by side both {does} `{name}`"))
-        .label("here in one channel")
-        .also(first, "and here in another")
-        .with_note("a message must show by its name which channel it belongs to");
     if first == second {
-        return found
-            .changes("delete one of the two channels: both are this one", [Change::DeleteTwin(second)])
-            .otherwise(format!(
-                "keep `{action}` in one of the two, or declare another message for the other"
-            ));
+        return overlap_with_itself(action, first, second);
     }
-    found
+    let name = action.trim_start_matches(['!', '?']);
+    shared_message(action, first, second)
         .changes(
             format!("use another message in one of the two: declare `Other{name}`, with a method of its own, and write it here"),
             [Change::OtherMessage { at: second, name: name.to_owned(), all: true }],
         )
         .otherwise(format!("keep `{action}` in one of the two, or declare another message for the other"))
+}
+
+/// One channel that stands twice among those that run side by side.
+pub fn overlap_with_itself(action: &str, first: Span, second: Span) -> Diagnostic {
+    shared_message(action, first, second)
+        .changes("delete one of the two channels: both have this text", [Change::DeleteTwin(second)])
+        .otherwise(format!("keep `{action}` in one of the two, or declare another message for the other"))
+}
+
+fn shared_message(action: &str, first: Span, second: Span) -> Diagnostic {
+    let (does, name) = match action.strip_prefix('!') {
+        Some(name) => ("send", name),
+        None => ("receive", action.trim_start_matches('?')),
+    };
+    Diagnostic::error(OVERLAP, second, format!("two channels side by side both {does} `{name}`"))
+        .label("here in one channel")
+        .also(first, "and here in another")
+        .with_note("a message must show by its name which channel it belongs to")
 }
 
 /// `*( ?Result . … )`

@@ -355,7 +355,14 @@ impl<'a, 't> Placing<'a, 't> {
     fn delete_twin(&mut self, at: Span) -> Option<()> {
         fn name(part: &Choice) -> Option<&str> {
             match part.branches.as_slice() {
-                [Sequence { actions, tail: Tail::Name(name), .. }] if actions.is_empty() => Some(&name.text),
+                [Sequence { actions, tail, .. }] if actions.is_empty() => match tail {
+                    Tail::Name(name) => Some(&name.text),
+                    Tail::Replicated(body, _) => match within(body) {
+                        Tail::Name(name) => Some(&name.text),
+                        _ => None,
+                    },
+                    _ => None,
+                },
                 _ => None,
             }
         }

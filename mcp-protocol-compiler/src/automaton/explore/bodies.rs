@@ -26,7 +26,10 @@ impl Explorer<'_> {
             let node = self.heads.end(*body);
             if known.insert(node) {
                 set.push(node);
+                self.stars.insert(node, *span);
                 self.body(node, *span, definition);
+            } else if let Some(first) = self.stars.get(&node) {
+                self.twins.insert((*first, *span), node);
             }
         }
         if let Some(number) = self.running_numbers.get(&set) {

@@ -71,6 +71,19 @@ impl Explorer<'_> {
                 }
             }
         }
+        self.twins(reported.iter().any(|(first, second)| first == second));
+    }
+
+    /// A body that runs twice shares every message with itself. Where what stands twice is a text with several channels,
+    /// which has been reported, it is not said again for each.
+    fn twins(&mut self, reported: bool) {
+        for ((first, second), body) in std::mem::take(&mut self.twins) {
+            let Some(opener) = self.bodies.get(&body).and_then(|edges| edges.first()) else { continue };
+            if first != second || !reported {
+                let action = self.action(opener.direction, opener.message);
+                self.diagnostics.push(channels::overlap_with_itself(&action, first, second));
+            }
+        }
     }
 
     /// Every message that copies of a body may have, with a place each.
