@@ -60,7 +60,7 @@ pub trait Endpoint: Send + Sync + 'static {
     }
 
     /// The same for a message that arrived in this epoch. It is dropped if that is not the present one
-    /// ([`renewed`](Self::renewed)). No reconnection happens between the comparison and the taking.
+    /// ([`reconnected`](Self::reconnected)). No reconnection happens between the comparison and the taking.
     fn receive_in(&self, epoch: Epoch, message: &[u8], tag: RequestTag, now: Instant) -> Received {
         let _ = epoch;
         self.receive_message(message, tag, now)
@@ -103,15 +103,16 @@ pub trait Endpoint: Send + Sync + 'static {
         None
     }
 
-    /// Tells that the peer has lost the session, and that its beginning was said once more: this request was answered
-    /// with this result; both are empty if the beginning has none. Of what runs, only requests that the transport sends
-    /// once more go on, as [`awaits`](Self::awaits) says; for others it says [`request_failed`](Self::request_failed).
-    fn renewed(&self, request: &[u8], result: &[u8]) {
+    /// Tells that the peer has lost the session, and that the transport has reconnected: `result` is the reply to
+    /// `request`, the first of the handshake; both are empty if the handshake has none. A new epoch begins. Of the running
+    /// requests only those go on that the transport sends again, as [`awaits`](Self::awaits) says; for others it calls
+    /// [`request_failed`](Self::request_failed).
+    fn reconnected(&self, request: &[u8], result: &[u8]) {
         let _ = (request, result);
     }
 
     /// What is to be said to a request that the peer makes while the beginning of the session is said once more, before
-    /// [`renewed`](Self::renewed): it is no part of the session yet.
+    /// [`reconnected`](Self::reconnected): it is no part of the session yet.
     fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
         let _ = message;
         None

@@ -410,7 +410,7 @@ impl Options {
 
     /// How long a call may take where nothing else is said.
     pub(crate) fn call_timeouts(&self) -> CallTimeouts {
-        CallTimeouts { timeout: self.timeout, most: self.max_timeout, renewed: false }
+        CallTimeouts { timeout: self.timeout, most: self.max_timeout, reset_on_progress: false }
     }
 
     pub(crate) fn report(&self, report: &Report) {

@@ -56,8 +56,8 @@ impl<E: Endpoint + ?Sized> Endpoint for Arc<E> {
         (**self).announced_version(reply)
     }
 
-    fn renewed(&self, request: &[u8], result: &[u8]) {
-        (**self).renewed(request, result);
+    fn reconnected(&self, request: &[u8], result: &[u8]) {
+        (**self).reconnected(request, result);
     }
 
     fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {

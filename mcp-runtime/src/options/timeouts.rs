@@ -12,7 +12,7 @@ pub(crate) struct CallTimeouts {
     /// From when it was made, whatever is reported.
     pub(crate) most: Option<Duration>,
     /// Whether a report starts `timeout` again.
-    pub(crate) renewed: bool,
+    pub(crate) reset_on_progress: bool,
 }
 
 impl CallTimeouts {

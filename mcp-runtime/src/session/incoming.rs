@@ -374,7 +374,7 @@ impl Engine {
     }
 
     fn progress_came(&mut self, id: i64, params: Option<&str>) {
-        self.renew(id);
+        self.restart_timeout(id);
         let most = self.options.max_progress;
         let permit = self.input.take(params.map_or(0, str::len));
         let Some(pending) = self.calls.get_mut(&id) else {

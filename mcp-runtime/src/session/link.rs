@@ -242,8 +242,8 @@ impl Endpoint for Link {
         self.with(|engine| engine.announced_version(reply))
     }
 
-    fn renewed(&self, request: &[u8], result: &[u8]) {
-        self.with(|engine| engine.renewed(request, result));
+    fn reconnected(&self, request: &[u8], result: &[u8]) {
+        self.with(|engine| engine.reconnected(request, result));
     }
 
     fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {

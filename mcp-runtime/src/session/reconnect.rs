@@ -43,7 +43,7 @@ impl Engine {
     }
 
     /// The peer has lost the session, and its beginning was said once more: this request, which got this result.
-    pub(crate) fn renewed(&mut self, request: &[u8], result: &[u8]) {
+    pub(crate) fn reconnected(&mut self, request: &[u8], result: &[u8]) {
         if self.lifecycle.error().is_some() {
             return;
         }
@@ -61,7 +61,7 @@ impl Engine {
             return self.end(Reason::SessionInvalid(Renewal::NotRepeatable));
         };
         self.epoch = self.epoch.next();
-        self.announced_anew(request, result);
+        self.announced_again(request, result);
         let unattended = self.forget_asked();
         for id in &lost {
             self.trace_over(Direction::Send, id, Outcome::Lost);
@@ -80,7 +80,7 @@ impl Engine {
     }
 
     /// What was announced counts anew.
-    fn announced_anew(&mut self, request: &[u8], result: &[u8]) {
+    fn announced_again(&mut self, request: &[u8], result: &[u8]) {
         let protocol = self.protocol.clone();
         let (Ok(Envelope::Request { method, params, .. }), Ok(Envelope::Result { result, .. })) =
             (parse(request, self.options.max_depth), parse(result, self.options.max_depth))

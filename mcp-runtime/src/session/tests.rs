@@ -32,6 +32,6 @@ mod messages;
 mod order;
 mod pair;
 mod races;
-mod renewals;
+mod reconnecting;
 mod timeouts;
 mod waking;

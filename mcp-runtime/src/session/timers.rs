@@ -141,12 +141,12 @@ impl Engine {
     }
 
     /// A report on a call has come in; the time may start again.
-    pub(super) fn renew(&mut self, id: i64) {
+    pub(super) fn restart_timeout(&mut self, id: i64) {
         let Some(now) = self.now else { return };
         let Some(clock) = self.calls.get_mut(&id).and_then(|pending| pending.clock.as_deref_mut()) else {
             return;
         };
-        if !clock.timeouts.renewed {
+        if !clock.timeouts.reset_on_progress {
             return;
         }
         // What is heard late in a burst does not count less than what was heard before.

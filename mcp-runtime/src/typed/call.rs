@@ -203,7 +203,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
     /// up to the peer, so give it an end with [`max_timeout`](Self::max_timeout), too.
     pub fn reset_on_progress(mut self) -> Self {
         self.progress = true;
-        self.timeouts.renewed = true;
+        self.timeouts.reset_on_progress = true;
         self
     }
 

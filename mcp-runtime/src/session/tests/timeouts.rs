@@ -148,7 +148,7 @@ fn what_may_not_be_taken_back_ends_too_and_its_reply_is_dropped() {
 fn reports_renew_the_time_only_where_they_are_asked_to() {
     let mut client = End::ready_client(Options::default());
     let (plain, renewed) =
-        (call(&client, within(5)), call(&client, CallTimeouts { renewed: true, ..within(5) }));
+        (call(&client, within(5)), call(&client, CallTimeouts { reset_on_progress: true, ..within(5) }));
     client.later(SECOND * 4);
     progress(&client, plain);
     progress(&client, renewed);
@@ -173,7 +173,10 @@ fn reports_renew_the_time_only_where_they_are_asked_to() {
 #[test]
 fn the_most_that_a_call_may_take_is_not_put_off() {
     let mut client = End::ready_client(Options::default());
-    let id = call(&client, CallTimeouts { timeout: Some(SECOND * 2), most: Some(SECOND * 5), renewed: true });
+    let id = call(
+        &client,
+        CallTimeouts { timeout: Some(SECOND * 2), most: Some(SECOND * 5), reset_on_progress: true },
+    );
     for _ in 0..4 {
         client.later(SECOND);
         progress(&client, id);

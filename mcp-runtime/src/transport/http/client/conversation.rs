@@ -20,7 +20,7 @@ use super::error::HttpError;
 use super::message::Message;
 use super::options::ClientOptions;
 use super::provider::{AnyHeaderProvider, AnyProvider};
-use super::renewal::Beginning;
+use super::reconnect::Handshake;
 use super::running::{Over, Requests};
 use super::{HttpClient, posting};
 use crate::driver::{Endpoint, Epoch, Outgoing, Outlet, RequestTag};
@@ -50,7 +50,7 @@ pub(super) struct Identity {
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) identity: Identity,
-    pub(super) beginning: Beginning,
+    pub(super) handshake: Handshake,
     /// A session that the server has begun in place of a lost one, and that is not this side's yet.
     pub(super) begun: Option<Identity>,
     /// What may end each request of this side.
@@ -91,7 +91,7 @@ pub(super) struct Conversation {
     /// The server has answered the request for the stream of what it says unasked, or cannot be asked.
     pub(super) listened: Notify,
     /// Held by whoever begins the session anew.
-    pub(super) renewing: tokio::sync::Mutex<()>,
+    pub(super) reconnecting: tokio::sync::Mutex<()>,
     /// The present epoch, for the task that reads the stream of an earlier one. Requests hear of it by their signal.
     pub(super) epochs: watch::Sender<Epoch>,
 }
@@ -124,7 +124,7 @@ impl Conversation {
             opened: Notify::new(),
             went_through: Notify::new(),
             listened: Notify::new(),
-            renewing: tokio::sync::Mutex::new(()),
+            reconnecting: tokio::sync::Mutex::new(()),
             epochs: watch::Sender::new(Epoch::FIRST),
         });
         if opened {
@@ -207,17 +207,17 @@ impl Conversation {
         self.endpoint.receive_in(epoch, message, RequestTag(0), Instant::now().into_std());
     }
 
-    /// The session was begun anew; `request` is what it began with, and `reply` the answer.
-    pub(super) fn began_anew(&self, identity: Identity, request: &[u8], reply: &[u8]) {
+    /// The client has reconnected; `request` is the first request of the handshake, and `reply` its reply.
+    pub(super) fn reconnected(&self, identity: Identity, request: &[u8], reply: &[u8]) {
         // First of all, for with the name of the new session its messages may come; and from here on none of the lost one
         // are taken.
-        self.endpoint.renewed(request, reply);
+        self.endpoint.reconnected(request, reply);
         let epoch = identity.epoch;
         let wakers = {
             let mut state = self.state();
             state.identity = identity;
             state.begun = None;
-            state.requests.all(Over::Renewed)
+            state.requests.all(Over::Reconnected)
         };
         wakers.into_iter().for_each(Waker::wake);
         self.epochs.send_replace(epoch);
@@ -331,7 +331,7 @@ impl Conversation {
         };
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         drop(tasks);
-        // A renewal that came to nothing, or was not waited for, leaves two.
+        // A reconnection that failed, or was not waited for, leaves two.
         tokio::join!(self.delete(identity), self.delete(begun));
     }
 
@@ -413,7 +413,7 @@ impl Outlet for Way {
     }
 
     fn stepped(&mut self) {
-        self.0.state().beginning.not_repeatable();
+        self.0.state().handshake.not_repeatable();
     }
 
     fn waiting(&self) -> usize {

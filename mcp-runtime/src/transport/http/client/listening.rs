@@ -11,7 +11,7 @@ use reqwest::{Method, StatusCode};
 use super::conversation::Conversation;
 use super::events::Events;
 use super::posting::{has_form, may_pass};
-use super::renewal::renew;
+use super::reconnect::reconnect;
 use crate::driver::Epoch;
 use crate::error::Error;
 use crate::report::Report;
@@ -91,7 +91,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                     let _ = epochs.wait_for(|now| *now > identity.epoch).await;
                     continue;
                 }
-                if !renew(conversation, identity.epoch).await {
+                if !reconnect(conversation, identity.epoch).await {
                     return;
                 }
                 failures = failures.saturating_add(1);

@@ -13,7 +13,7 @@
 //!   adds headers; what can go wrong.
 //! - `conversation.rs`, `message.rs`: what the requests of a session share; what is posted. `posting.rs`: POST.
 //!   `sending.rs`: a long message. `running.rs`: what ends a request before its answer does. `listening.rs`: GET.
-//!   `renewal.rs`: sessions that the server has lost. `events.rs`: streams of events. `ends.rs`: how it ends.
+//!   `reconnect.rs`: sessions that the server has lost. `events.rs`: streams of events. `ends.rs`: how it ends.
 
 mod connections;
 mod conversation;
@@ -25,7 +25,7 @@ mod message;
 mod options;
 mod posting;
 mod provider;
-mod renewal;
+mod reconnect;
 mod running;
 mod sending;
 #[cfg(test)]

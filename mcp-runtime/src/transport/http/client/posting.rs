@@ -14,7 +14,7 @@ use super::conversation::{Conversation, Identity, not_delivered, secret};
 use super::error::{Failure, HttpError, SAID};
 use super::events::Events;
 use super::message::Message;
-use super::renewal::renew;
+use super::reconnect::reconnect;
 use super::running::{Over, Running};
 use super::sending::{LONG, Sending, Taken};
 use crate::error::{Error, Reason, Renewal};
@@ -36,7 +36,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
         let asked = running.until_over(in_time(conversation, message, posted), |over| match over {
             Over::NotAwaited => Duration::ZERO,
             // It may yet be told that the session is lost, and is then made once more.
-            Over::Renewed => conversation.options.replay_within,
+            Over::Reconnected => conversation.options.replay_within,
         });
         let (identity, response) = match asked.await.unwrap_or_else(|over| Err(over.into())) {
             Ok(asked) => asked,
@@ -51,7 +51,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
                 return conversation.endpoint.failed(Reason::SessionInvalid(Renewal::LostAgain));
             }
             // Somebody may have let go of the call, or nobody may want its answer any more.
-            if !renew(conversation, identity.epoch).await
+            if !reconnect(conversation, identity.epoch).await
                 || (!message.asks().is_empty() && !message.is_awaited(&*conversation.endpoint))
             {
                 return;
@@ -64,18 +64,18 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
         if status.is_success() && message.is_step() && conversation.provider.is_none() {
             note_session(conversation, &response);
             // Before the next message goes: it may be told that the session is lost.
-            conversation.state().beginning.record(message);
+            conversation.state().handshake.record(message);
         }
         accepted.tell();
         let answer = in_time(conversation, message, answered(conversation, message, identity, response));
         let answer = running.until_over(answer, |over| match over {
             Over::NotAwaited => END,
             // It is an answer of the lost session, which nothing is taken from any more.
-            Over::Renewed => Duration::ZERO,
+            Over::Reconnected => Duration::ZERO,
         });
         if let Err(error) = answer.await.unwrap_or_else(|over| Err(over.into())) {
             // Whoever finds the session lost has it begun anew; this call was made in the lost one all the same.
-            if matches!(error.http(), Some(HttpError::Renewed)) && !renew(conversation, epoch).await {
+            if matches!(error.http(), Some(HttpError::Renewed)) && !reconnect(conversation, epoch).await {
                 return;
             }
             conversation.fail(message, error);
@@ -101,7 +101,7 @@ async fn in_time<T>(
 impl From<Over> for Error {
     fn from(over: Over) -> Error {
         not_delivered(match over {
-            Over::Renewed => HttpError::Renewed,
+            Over::Reconnected => HttpError::Renewed,
             Over::NotAwaited => HttpError::NoReply,
         })
     }
@@ -117,7 +117,7 @@ async fn post(
     let identity = identity.await?;
     if message.is_lost(identity.epoch) {
         // What it is about was asked in a session that is lost; in this one its id means nothing, or something else.
-        return Err(Over::Renewed.into());
+        return Err(Over::Reconnected.into());
     }
     let response = conversation.send(Method::POST, &identity, |request| request.body(body)).await;
     Ok((identity, response.map_err(not_delivered)?))
@@ -201,7 +201,7 @@ fn hand_over(conversation: &Conversation, message: &Message, identity: &Identity
         let version = conversation.endpoint.announced_version(came);
         let mut state = conversation.state();
         state.agreed = true;
-        state.beginning.note_version(version.clone());
+        state.handshake.note_version(version.clone());
         let version = version.and_then(|text| text.parse().ok());
         state.identity.version = version.or(state.identity.version.take());
     }
@@ -248,7 +248,7 @@ async fn refused(
     let failure = Failure::new(&response, identity);
     let is_json = has_form(&response, JSON);
     let most = if is_json { conversation.options.max_message_bytes } else { SAID };
-    let body = beginning(response, most).await;
+    let body = first_bytes(response, most).await;
     if let (true, [id]) = (is_json, message.asks()) {
         let own = mcp_protocol_machine::RequestId::Number(*id);
         if matches!(parse(&body, usize::MAX), Ok(Envelope::Error { id, .. }) if id == own) {
@@ -260,7 +260,7 @@ async fn refused(
 }
 
 /// Reads what a server says with a failure, as far as it comes and up to so many bytes.
-pub(super) async fn beginning(mut response: Response, most: usize) -> Vec<u8> {
+pub(super) async fn first_bytes(mut response: Response, most: usize) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(piece)) = response.chunk().await {
         let room = most.saturating_sub(body.len());
@@ -324,7 +324,7 @@ async fn stream(
             }
             Ok(resumed) => {
                 let (status, failure) = (resumed.status(), Failure::new(&resumed, identity));
-                let failure = failure.saying(&beginning(resumed, SAID).await);
+                let failure = failure.saying(&first_bytes(resumed, SAID).await);
                 if !may_pass(status) {
                     return Err(failure);
                 }

@@ -19,7 +19,7 @@ use super::message::Message;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Over {
     /// The server has lost the session in which the request was made, and another was begun.
-    Renewed,
+    Reconnected,
     /// Nobody waits for the reply any more.
     NotAwaited,
 }
@@ -55,7 +55,7 @@ impl Requests {
     /// Requests are made in the session that there is now, perhaps once more.
     pub(super) fn made_here(&mut self, ids: &[i64]) {
         for id in ids {
-            if let Some(signal) = self.0.get_mut(id).filter(|signal| signal.over == Some(Over::Renewed)) {
+            if let Some(signal) = self.0.get_mut(id).filter(|signal| signal.over == Some(Over::Reconnected)) {
                 signal.over = None;
             }
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::conversation::{Conversation, Identity, secret};
 use super::message::Message;
-use super::renewal::renew;
+use super::reconnect::reconnect;
 use super::running::{Over, Running};
 use super::{HttpClient, SessionProvider};
 use crate::driver::{
@@ -20,7 +20,7 @@ use crate::error::{Reason, Renewal};
 struct Kept {
     messages: Arc<Mutex<Vec<String>>>,
     reasons: Arc<Mutex<Vec<Reason>>>,
-    /// Where it looks, when it is told of a renewal, under which name the conversation goes on.
+    /// Where it looks, when it is told of a reconnection, under which name the conversation goes on.
     within: Arc<Mutex<Option<Arc<Conversation>>>>,
     seen: Arc<Mutex<Vec<Epoch>>>,
 }
@@ -32,13 +32,13 @@ impl Endpoint for Kept {
     }
 
     fn receive_in(&self, epoch: Epoch, message: &[u8], tag: RequestTag, now: Instant) -> Received {
-        let lost = self.messages.lock().unwrap().iter().filter(|message| *message == "renewed").count();
+        let lost = self.messages.lock().unwrap().iter().filter(|message| *message == "reconnected").count();
         let present = (0..lost).fold(Epoch::FIRST, |epoch, _| epoch.next());
         if present == epoch { self.receive_message(message, tag, now) } else { Received::default() }
     }
 
-    fn renewed(&self, _: &[u8], _: &[u8]) {
-        self.messages.lock().unwrap().push("renewed".to_owned());
+    fn reconnected(&self, _: &[u8], _: &[u8]) {
+        self.messages.lock().unwrap().push("reconnected".to_owned());
         if let Some(conversation) = &*self.within.lock().unwrap() {
             self.seen.lock().unwrap().push(conversation.state().identity.epoch);
         }
@@ -94,10 +94,10 @@ async fn what_comes_late_from_a_lost_session_is_not_taken_for_the_next_one_s() {
     let conversation = Conversation::new(client, Arc::new(kept.clone()));
     conversation.receive(b"before", Epoch::FIRST);
     let id = Some(secret("s1".parse().unwrap()));
-    conversation.began_anew(Identity { id, version: None, epoch: Epoch::FIRST.next() }, b"", b"");
+    conversation.reconnected(Identity { id, version: None, epoch: Epoch::FIRST.next() }, b"", b"");
     conversation.receive(b"late", Epoch::FIRST);
     conversation.receive(b"after", Epoch::FIRST.next());
-    assert_eq!(*kept.messages.lock().unwrap(), ["before", "renewed", "after"]);
+    assert_eq!(*kept.messages.lock().unwrap(), ["before", "reconnected", "after"]);
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn nothing_is_asked_under_the_new_name_before_the_session_knows_of_it() {
     let client = HttpClient::new("http://127.0.0.1:1").unwrap();
     let conversation = Conversation::new(client, Arc::new(kept.clone()));
     *kept.within.lock().unwrap() = Some(Arc::clone(&conversation));
-    conversation.began_anew(Identity { epoch: Epoch::FIRST.next(), ..Identity::default() }, b"", b"");
+    conversation.reconnected(Identity { epoch: Epoch::FIRST.next(), ..Identity::default() }, b"", b"");
     assert_eq!(*kept.seen.lock().unwrap(), [Epoch::FIRST]);
     assert_eq!(conversation.state().identity.epoch, Epoch::FIRST.next());
     kept.within.lock().unwrap().take();
@@ -131,7 +131,7 @@ async fn what_is_over_has_its_time_left_and_no_more() {
     conversation.state().requests.made(message.asks());
     let running = Running::new(&conversation, &message);
     let left = |over| match over {
-        Over::Renewed => SECOND * 10,
+        Over::Reconnected => SECOND * 10,
         Over::NotAwaited => SECOND,
     };
     let work = |seconds: u32| tokio::time::sleep(SECOND * seconds);
@@ -139,20 +139,20 @@ async fn what_is_over_has_its_time_left_and_no_more() {
     // Before anything is over, it takes as long as it takes.
     assert_eq!(running.until_over(work(100), left).await, Ok(()));
     let began = tokio::time::Instant::now();
-    over(Over::Renewed);
+    over(Over::Reconnected);
     assert_eq!(running.until_over(work(9), left).await, Ok(()));
-    assert_eq!(running.until_over(work(11), left).await, Err(Over::Renewed));
+    assert_eq!(running.until_over(work(11), left).await, Err(Over::Reconnected));
     assert_eq!(began.elapsed().as_secs(), 19);
     // In the next session it is not over.
     conversation.state().requests.made_here(message.asks());
     assert_eq!(running.until_over(work(100), left).await, Ok(()));
     // That nobody waits any more counts more than what was known before, and is the last word.
-    over(Over::Renewed);
+    over(Over::Reconnected);
     let began = tokio::time::Instant::now();
     let later = async {
         work(3).await;
         over(Over::NotAwaited);
-        over(Over::Renewed);
+        over(Over::Reconnected);
         conversation.state().requests.made_here(message.asks());
     };
     let (ended, ()) = tokio::join!(running.until_over(work(100), left), later);
@@ -193,9 +193,9 @@ async fn a_renewal_that_failed_is_not_tried_again_and_says_why_first() {
     let client = HttpClient::new("http://127.0.0.1:1").unwrap();
     let kept = Kept::default();
     let conversation = Conversation::new(client, Arc::new(kept.clone()));
-    conversation.state().beginning.record(&request(0, Place::OnlyStep));
+    conversation.state().handshake.record(&request(0, Place::OnlyStep));
     // Whoever waits for the first of them does not get a word in before it has said what it came to.
-    let both = tokio::join!(renew(&conversation, Epoch::FIRST), renew(&conversation, Epoch::FIRST));
+    let both = tokio::join!(reconnect(&conversation, Epoch::FIRST), reconnect(&conversation, Epoch::FIRST));
     assert_eq!(both, (false, false));
     let reasons = std::mem::take(&mut *kept.reasons.lock().unwrap());
     assert!(

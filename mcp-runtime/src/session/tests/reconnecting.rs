@@ -18,11 +18,11 @@ use crate::session::{Arrived, Link, Verdict, Waiter};
 
 impl End {
     /// The beginning of a desk's session is said once more.
-    fn renew(&self) {
+    fn reconnect(&self) {
         let hello =
             json!({"jsonrpc":"2.0","id":0,"method":"hello","params":{"capabilities":{"approval":{}}}});
         let welcome = json!({"jsonrpc":"2.0","id":0,"result":{"capabilities":{"questions":true}}});
-        self.link.renewed(hello.to_string().as_bytes(), welcome.to_string().as_bytes());
+        self.link.reconnected(hello.to_string().as_bytes(), welcome.to_string().as_bytes());
         assert!(self.reports().iter().any(|report| report.contains("begun anew")));
     }
 
@@ -73,7 +73,7 @@ fn an_id_of_the_lost_session_is_free_and_who_works_on_it_answers_nobody() {
     let client = attended();
     client.feed(&approve(0));
     let before = client.incoming().unwrap();
-    client.renew();
+    client.reconnect();
     client.feed(&approve(0));
     let after = client.incoming().expect("the id was used in the lost session only");
     let (old, new) = (client.part(&before), client.part(&after));
@@ -92,7 +92,7 @@ fn what_comes_in_another_session_than_the_one_that_runs_is_not_taken() {
         |epoch, id| client.link.receive_in(epoch, approve(id).as_bytes(), RequestTag(1), client.now).requests;
     let (first, second) = (Epoch::FIRST, Epoch::FIRST.next());
     assert_eq!((come(second, 0), come(first, 1)), (0, 1));
-    client.renew();
+    client.reconnect();
     assert_eq!((come(first, 2), come(second, 3)), (0, 1));
     assert_eq!(client.incoming().unwrap().id, Some(RequestId::Number(3)));
     assert!(client.incoming().is_none());
@@ -103,7 +103,7 @@ fn what_waits_to_be_worked_on_is_dropped_and_what_was_told_is_not() {
     let client = attended();
     client.feed(&approve(0));
     client.feed(r#"{"jsonrpc":"2.0","method":"changed"}"#);
-    client.renew();
+    client.reconnect();
     assert_eq!(client.incoming().unwrap().message, CHANGED);
     assert!(client.incoming().is_none());
     assert!(client.said().is_empty());
@@ -125,7 +125,7 @@ fn a_handler_of_the_lost_session_says_nothing_in_the_new_one() {
     };
     assert!(waits().is_pending());
     client.said();
-    client.renew();
+    client.reconnect();
     assert!(waits().is_ready());
     // Another request with its id does not make it wait again.
     client.feed(&approve(0));
@@ -144,7 +144,7 @@ fn a_handler_of_the_lost_session_says_nothing_in_the_new_one() {
 fn a_call_that_has_heard_nothing_stays_for_the_transport_to_make_once_more() {
     let client = attended();
     let (again, failed) = (client.call(ASK, "\"1\""), client.call(ASK, "\"2\""));
-    client.renew();
+    client.reconnect();
     assert!(client.link.awaits(again) && client.outcome(again).is_none());
     client.link.request_failed(failed, Error::SessionRenewed);
     assert_eq!(client.outcome(failed), Some(Err(Error::SessionRenewed.to_string())));
@@ -160,7 +160,7 @@ fn a_call_that_nobody_waits_for_is_not_made_once_more() {
     // It cannot be taken back, so its reply would have been dropped.
     client.link.speak(|engine, caller| engine.let_go(caller, id));
     assert!(client.link.awaits(id));
-    client.renew();
+    client.reconnect();
     assert!(!client.link.awaits(id));
 }
 
@@ -177,7 +177,7 @@ fn copies_are_over_their_keys_free_and_letting_go_of_them_says_nothing() {
     assert_eq!(watcher.copy(old), Poll::Ready(Ok(())));
     watcher.feed(&updated.to_string());
     watcher.said();
-    watcher.link.renewed(b"", b"");
+    watcher.link.reconnected(b"", b"");
     assert_eq!(watcher.copy(old), Poll::Ready(Ok(())), "what came before still counts");
     let told = Poll::Ready(Err(Error::SessionRenewed.to_string()));
     assert_eq!(watcher.copy(old), told);
@@ -204,7 +204,7 @@ fn a_copy_that_has_heard_nothing_is_opened_once_more() {
         .link
         .speak(|engine, caller| engine.open_copy(caller, SUBSCRIBE, r#"{"uri":"a"}"#, true))
         .unwrap();
-    watcher.link.renewed(b"", b"");
+    watcher.link.reconnected(b"", b"");
     assert!(watcher.link.awaits(1));
     assert_eq!(watcher.copy(copy), Poll::Pending);
     watcher.feed(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
@@ -228,7 +228,7 @@ fn of_a_lost_copy_that_nobody_has_taken_nothing_is_kept() {
         say("opened");
         say("piece");
         assert_eq!(reader.link.with(|engine| engine.copies_kept()), (1, 1));
-        reader.link.renewed(b"", b"");
+        reader.link.reconnected(b"", b"");
         assert_eq!(reader.link.with(|engine| engine.copies_kept()), (0, 0));
         assert!(reader.incoming().is_none());
     }
@@ -236,7 +236,7 @@ fn of_a_lost_copy_that_nobody_has_taken_nothing_is_kept() {
     say("opened");
     say("piece");
     reader.incoming().unwrap();
-    reader.link.renewed(b"", b"");
+    reader.link.reconnected(b"", b"");
     assert_eq!(reader.link.with(|engine| engine.copies_kept()), (1, 1));
 }
 
@@ -261,7 +261,7 @@ fn a_debt_of_a_lost_copy_is_paid() {
             .speak(|engine, caller| engine.poll_abandoned(caller, &context, &mut Waiter::default(), debt))
     };
     assert!(owes().is_pending());
-    watcher.link.renewed(b"", b"");
+    watcher.link.reconnected(b"", b"");
     assert!(matches!(owes(), Poll::Ready(Ok(()))));
     assert!(!watcher.link.awaits(debt));
 }
@@ -280,7 +280,7 @@ fn the_transport_learns_what_belongs_to_the_lost_session() {
     let bound: Vec<bool> = kept.said().iter().map(|(_, kind, _)| kind.is_bound()).collect();
     assert_eq!(bound, [false, true, true, true, false]);
     feed(&client, &approve(8), 2);
-    client.renew();
+    client.reconnect();
     assert_eq!(kept.settled(), [1, 2]);
     client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", About::Nothing)).unwrap();
     let kinds: Vec<MessageKind> = kept.said().into_iter().map(|(_, kind, _)| kind).collect();
@@ -295,7 +295,7 @@ fn reports_on_what_the_lost_session_asked_are_of_no_use() {
     client.feed(asked);
     let arrived = client.incoming().unwrap();
     let token = RequestId::Number(1);
-    client.renew();
+    client.reconnect();
     let handler = client.part(&arrived);
     let report = |engine: &mut crate::session::Engine, caller| {
         engine.report_on(caller, PROGRESS, r#"{"progress":1}"#, &token, arrived.id.as_ref())
@@ -309,7 +309,7 @@ fn where_the_peer_waits_for_a_step_no_beginning_leads() {
     let server = End::server();
     server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"hello","params":{"capabilities":{}}}"#);
     server.linear().unwrap();
-    server.link.renewed(b"", b"");
+    server.link.reconnected(b"", b"");
     let ended = server.link.speak(|engine, caller| engine.closed(caller)).unwrap().to_string();
     assert!(ended.contains("cannot be repeated"), "{ended}");
 }

@@ -1,9 +1,8 @@
-//! Sessions that the server has lost, and that are begun anew.
+//! Reconnects a session that the server has lost.
 //!
-//! In: the messages with which this side has begun the session. Out: the same, said once more, and a session that goes
-//! on under another id. Refuses where there is more than one way to begin, where the server answers otherwise than it
-//! did, and where the session belongs to somebody else. Several calls that find the session lost at the same time
-//! share one renewal.
+//! In: the messages of the handshake. Out: the same, sent again, and a session that goes on under another id. Refuses to
+//! repeat a handshake that had alternatives, to accept another version than before, and to reconnect a session that
+//! another program opened. Several calls that find the session lost at the same time share one reconnection.
 
 use std::sync::Arc;
 
@@ -15,25 +14,25 @@ use super::conversation::{Conversation, Identity, not_delivered, secret};
 use super::error::{Failure, HttpError};
 use super::events::Events;
 use super::message::Message;
-use super::posting::{beginning, form, has_form, whole};
+use super::posting::{first_bytes, form, has_form, whole};
 use crate::driver::{Epoch, MessageKind, Place};
 use crate::error::{Error, Reason, Renewal};
 use crate::jsonrpc::{Envelope, parse};
 use crate::transport::http::{EVENT_STREAM, JSON, SESSION_ID};
 
-/// How many messages a beginning may have.
+/// How many messages a handshake may have.
 const MOST: usize = 16;
 
-/// What was said to begin the session.
+/// The messages of the handshake.
 #[derive(Debug, Default)]
-pub(super) struct Beginning {
+pub(super) struct Handshake {
     said: Vec<Message>,
     version: Option<String>,
     /// It cannot be said once more.
     chosen: bool,
 }
 
-impl Beginning {
+impl Handshake {
     /// A step was taken.
     pub(super) fn record(&mut self, message: &Message) {
         let place = match message.kind {
@@ -61,54 +60,54 @@ impl Beginning {
     }
 }
 
-/// Begins the session anew, unless another task has done so since this epoch. If that cannot be, the session ends, and
-/// says why before anybody else may try: whoever tries then finds nothing that could be said.
-pub(super) async fn renew(conversation: &Arc<Conversation>, lost: Epoch) -> bool {
-    let _alone = conversation.renewing.lock().await;
-    let renewed = renew_alone(conversation, lost).await;
-    if let Err(renewal) = renewed {
-        conversation.endpoint.failed(Reason::SessionInvalid(renewal));
+/// Reconnects, unless another task has done so since this epoch. If that fails the session ends, and its reason is told
+/// before another task may try: that one finds no handshake to repeat.
+pub(super) async fn reconnect(conversation: &Arc<Conversation>, lost: Epoch) -> bool {
+    let _alone = conversation.reconnecting.lock().await;
+    let opened = reconnect_alone(conversation, lost).await;
+    if let Err(error) = opened {
+        conversation.endpoint.failed(Reason::SessionInvalid(error));
         return false;
     }
     true
 }
 
-async fn renew_alone(conversation: &Arc<Conversation>, lost: Epoch) -> Result<(), Renewal> {
+async fn reconnect_alone(conversation: &Arc<Conversation>, lost: Epoch) -> Result<(), Renewal> {
     let (said, agreed) = {
         let state = conversation.state();
         if state.identity.epoch > lost {
             return Ok(());
         }
         // Where something was chosen, nothing of it is kept.
-        if state.beginning.said.is_empty() {
+        if state.handshake.said.is_empty() {
             return Err(Renewal::NotRepeatable);
         }
-        (state.beginning.said.clone(), state.beginning.version.clone())
+        (state.handshake.said.clone(), state.handshake.version.clone())
     };
     let begun = tokio::time::timeout(conversation.options.renew_within, begin(conversation, said, agreed));
     match begun.await.unwrap_or_else(|_| Err(undelivered(HttpError::Late))) {
-        Ok((mut identity, renewed)) => {
+        Ok((mut identity, opened)) => {
             identity.epoch = lost.next();
-            let (request, reply) = renewed.map(|(request, reply)| (request.text, reply)).unwrap_or_default();
-            conversation.began_anew(identity, &request, &reply);
+            let (request, reply) = opened.map(|(request, reply)| (request.text, reply)).unwrap_or_default();
+            conversation.reconnected(identity, &request, &reply);
             Ok(())
         }
-        Err(renewal) => {
+        Err(error) => {
             // The session ends with that. Whoever waits for it does not try once more.
-            conversation.state().beginning.not_repeatable();
-            Err(renewal)
+            conversation.state().handshake.not_repeatable();
+            Err(error)
         }
     }
 }
 
-/// Says the beginning of the session: how it is named now, and the request and the reply that it began with.
+/// Repeats the handshake. Returns the new identity of the session, and the first request with its reply.
 async fn begin(
     conversation: &Conversation,
     said: Vec<Message>,
     agreed: Option<String>,
 ) -> Result<(Identity, Option<(Message, Bytes)>), Renewal> {
     let mut identity = Identity::default();
-    let mut renewed: Option<(Message, Bytes)> = None;
+    let mut opened: Option<(Message, Bytes)> = None;
     for message in said {
         let said = message.text.clone();
         let response = conversation.send(Method::POST, &identity, |request| request.body(said)).await;
@@ -119,7 +118,7 @@ async fn begin(
         }
         if !status.is_success() {
             let failure = Failure::new(&response, &identity);
-            let body = beginning(response, conversation.options.max_message_bytes).await;
+            let body = first_bytes(response, conversation.options.max_message_bytes).await;
             if let Ok(Envelope::Error { error, .. }) = parse(&body, usize::MAX) {
                 return Err(Renewal::Refused(error));
             }
@@ -137,7 +136,7 @@ async fn begin(
             Ok(Envelope::Error { error, .. }) => return Err(Renewal::Refused(error)),
             _ => return Err(undelivered(HttpError::NoReply)),
         }
-        if renewed.is_none()
+        if opened.is_none()
             && let Some(now) = conversation.endpoint.announced_version(&reply)
         {
             if let Some(before) = agreed.as_ref().filter(|before| **before != now) {
@@ -145,9 +144,9 @@ async fn begin(
             }
             identity.version = HeaderValue::from_str(&now).ok();
         }
-        renewed.get_or_insert((message, reply));
+        opened.get_or_insert((message, reply));
     }
-    Ok((identity, renewed))
+    Ok((identity, opened))
 }
 
 fn undelivered(error: HttpError) -> Renewal {
