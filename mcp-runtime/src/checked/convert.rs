@@ -9,7 +9,7 @@ use std::fmt;
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::Text;
 
-use super::CheckedSession;
+use super::session::CheckedSession;
 use crate::session::Verdict;
 use crate::typed::{Typed, Wanted};
 

@@ -12,7 +12,7 @@ use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Text};
 use serde::de::DeserializeOwned;
 
-use super::CheckedSession;
+use super::session::CheckedSession;
 use crate::error::{Error, Reason};
 use crate::jsonrpc::RpcError;
 use crate::session::{Arrived, Body, LinearInput, MailboxId, Notice, Sent, Turn, Verdict, to_be_read};

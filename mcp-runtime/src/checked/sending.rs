@@ -12,7 +12,8 @@ use mcp_protocol_machine::{About, RequestId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{CheckedSession, Name};
+use super::named::Name;
+use super::session::CheckedSession;
 use crate::clock::now;
 use crate::error::{Error, Mismatch, Overdue};
 use crate::jsonrpc::{RpcError, write};

@@ -15,7 +15,8 @@ use std::time::Duration;
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::time::{Instant, Sleep};
 
-use super::{End, Endpoint, Outcome, Output};
+use super::endpoint::{Endpoint, Output};
+use crate::error::{End, Outcome};
 
 /// How many outgoing bytes are collected before the writer must have taken some.
 const COALESCE: usize = 64 * 1024;

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use super::{DirectOutput, End, Endpoint, Epoch, Outcome, Outlet, Output, Received, RequestTag};
-use crate::error::{Error, Reason};
+use super::endpoint::{DirectOutput, Endpoint, Output};
+use super::outlet::{Outlet, Received, RequestTag};
+use crate::epoch::Epoch;
+use crate::error::{End, Error, Outcome, Reason};
 use crate::report::Report;
 
 impl<E: Endpoint + ?Sized> Endpoint for Arc<E> {

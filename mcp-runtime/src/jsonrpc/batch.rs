@@ -12,10 +12,10 @@ use serde_json::value::RawValue;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 use mcp_protocol_machine::RequestId;
 
-use super::RpcError;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 use super::envelope::{Envelope, parse};
 use super::envelope::{Fault, Malformed, utf8};
+use super::error::RpcError;
 use super::scan::Scanner;
 
 /// Whether a line holds a list rather than one message.

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::RpcError;
+use super::error::RpcError;
 use super::error::error_problem;
 use super::id::parse_id;
 use super::path::Name;

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use mcp_protocol_machine::RequestId;
 use serde::Serialize;
 
-use super::RpcError;
+use super::error::RpcError;
 
 /// A payload as one line of JSON.
 pub(crate) fn payload<P: Serialize + ?Sized>(value: &P) -> Result<String, serde_json::Error> {

@@ -1,0 +1,164 @@
+//! The value of a session without types.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_protocol_machine::protocol::{MessageIndex, Protocol, Side, StateIndex};
+use mcp_protocol_machine::{Capabilities, ProtocolRef, Violation};
+
+use super::named::Name;
+use crate::driver::Transport;
+use crate::options::Options;
+use crate::session::{Link, MailboxId};
+use crate::typed::{Closing, Session, StateKind, checker_at, permits, permitted};
+
+/// A session whose every step is judged at run time.
+///
+/// Dropping it abandons the session, like dropping a typed one. Requests that were taken with
+/// [`next`](Self::next) and not answered are then answered with an error, if the session goes on without it.
+pub struct CheckedSession {
+    /// One for each linear channel, or the one that stands for a copy.
+    pub(super) parts: Vec<Session>,
+    pub(super) link: Link,
+    /// What the engine keeps for this value; nothing for a copy.
+    pub(super) seat: Option<MailboxGuard>,
+    /// What it is restricted to, which each of the parts is, too: they judge what they send themselves.
+    pub(super) within: Option<Arc<Capabilities>>,
+    /// The linear requests of this value that have no reply yet, with their parts. None is open across a fork.
+    pub(super) asked: Vec<(i64, usize)>,
+    /// It was told that the peer has closed the session.
+    pub(super) closed: bool,
+}
+
+/// What the engine keeps for a session without types, for as long as this lives.
+#[derive(Debug)]
+pub(super) struct MailboxGuard {
+    link: Link,
+    pub(super) key: MailboxId,
+}
+
+impl Drop for MailboxGuard {
+    fn drop(&mut self) {
+        self.link.speak(|engine, caller| engine.mailbox_closed(caller, self.key));
+    }
+}
+
+impl CheckedSession {
+    /// Starts a session over a transport, of a protocol that is a constant of generated code or was read at run time.
+    /// It is carried by a task of its own on the tokio runtime at hand.
+    pub fn start(
+        transport: impl Transport,
+        protocol: impl Into<ProtocolRef>,
+        side: Side,
+        options: Options,
+    ) -> CheckedSession {
+        Session::start(transport, protocol, side, options).into_checked()
+    }
+
+    pub(crate) fn of(session: Session) -> CheckedSession {
+        let link = session.seat.link.clone();
+        let within = session.seat.within.clone();
+        let seat = session.seat.copy.is_none().then(|| {
+            let key = link.with(|engine| {
+                let key = engine.mailbox_opened();
+                // What the value has taken before is this one's to answer, and to learn of if it is taken back.
+                session.open.iter().for_each(|(_, id)| engine.hold(id, key));
+                key
+            });
+            MailboxGuard { link: link.clone(), key }
+        });
+        CheckedSession { parts: vec![session], link, seat, within, asked: Vec::new(), closed: false }
+    }
+
+    /// The protocol that the session follows.
+    pub fn protocol(&self) -> &Protocol {
+        self.link.protocol()
+    }
+
+    /// The state of each linear channel that the value stands for, or that of the copy. The wire may be ahead of it
+    /// by inputs that [`next`](Self::next) has not taken yet.
+    pub fn states(&self) -> Vec<StateIndex> {
+        self.parts.iter().map(Session::state).collect()
+    }
+
+    /// The names of these states: `Active`, or `RequestChannel and NotificationChannel`.
+    pub fn state_name(&self) -> String {
+        let names = self.parts.iter().filter_map(|part| part.seat.table()).map(|state| &*state.name);
+        names.collect::<Vec<_>>().join(" and ")
+    }
+
+    /// Whether a message may be sent now, and if not, why: the state, or a capability, which
+    /// [`Violation::missing_capability`] tells apart. Conditions of its payload are taken not to hold.
+    pub fn permits<'m>(&self, message: impl Into<Name<'m>>) -> Result<(), Violation> {
+        let message = message.into().any(&self.link)?;
+        permits(&self.link, &self.states(), message, &self.capabilities())
+    }
+
+    /// What may be sent now.
+    pub fn permitted(&self) -> Vec<MessageIndex> {
+        permitted(&self.link, &self.states(), &self.capabilities())
+    }
+
+    pub(super) fn capabilities(&self) -> Capabilities {
+        self.within.as_deref().cloned().unwrap_or_else(Capabilities::unknown)
+    }
+
+    /// From here on, refuses to send what needs other capabilities than these. There is no way back: of two sets, what
+    /// both hold remains. It stays with whatever is made of the session: with the typed value, its handles and handlers, and
+    /// with copies, whichever side opens them.
+    pub fn restrict(&mut self, capabilities: &Capabilities) {
+        self.within = Some(Arc::new(self.capabilities().meet(capabilities)));
+        for part in &mut self.parts {
+            part.seat.within.clone_from(&self.within);
+        }
+    }
+
+    /// Closes the session, where the protocol lets this side: what is to be written is written, calls that run fail
+    /// with [`Error::Closed`](crate::Error::Closed), what still comes is dropped. It closes whether or not the result
+    /// is awaited. Where this side may not close, the session is given back.
+    pub fn close(mut self) -> Result<Closing, CheckedSession> {
+        let may = checker_at(&self.link, &self.states()).is_none_or(|checker| checker.quiescent());
+        if !may || self.parts.first().is_none_or(|part| part.seat.copy.is_some()) {
+            return Err(self);
+        }
+        let closing = Closing::new(self.link.clone());
+        for part in self.parts.drain(..) {
+            // The last one closes the session.
+            drop(part.close());
+        }
+        Ok(closing)
+    }
+
+    /// Lets go of the session in whatever state it is; the peer sees the end of the stream.
+    pub fn abort(mut self) {
+        for part in self.parts.drain(..) {
+            part.abort();
+        }
+    }
+
+    /// Waits until the peer has said everything and has its answers, or the session is over.
+    pub async fn ended(&self) {
+        if let Some(part) = self.parts.first() {
+            part.ended().await;
+        }
+    }
+
+    /// A value in a fork becomes one for each linear channel.
+    pub(super) fn split_forks(&mut self) {
+        let in_fork = |part: &Session| part.seat.table().is_some_and(|state| state.kind == StateKind::Fork);
+        while let Some(place) = self.parts.iter().position(in_fork) {
+            let parts = self.parts.remove(place).into_parts();
+            self.parts.splice(place..place, parts);
+        }
+    }
+}
+
+impl fmt::Debug for CheckedSession {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("CheckedSession")
+            .field("protocol", &self.protocol().name)
+            .field("state", &self.state_name())
+            .finish_non_exhaustive()
+    }
+}

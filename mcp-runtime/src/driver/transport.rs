@@ -1,0 +1,27 @@
+//! What carries a session.
+
+use std::future::Future;
+
+use super::endpoint::Endpoint;
+use super::limits::SharedLimits;
+
+/// What carries a session.
+pub trait Transport: Send + 'static {
+    /// Carries the session of `endpoint` to its end; returns when nothing is left to do.
+    ///
+    /// The future is spawned once on a tokio runtime with I/O and time enabled. Dropping it early lets go of
+    /// everything at once.
+    fn run<E: Endpoint>(self, endpoint: E) -> impl Future<Output = ()> + Send;
+
+    /// Whether messages arrive in the order in which they were written, both ways, as over a stream. Only then does a
+    /// reply prove that its sender has received what was written before the request, and what comes late after that is
+    /// a violation. Over HTTP, where each exchange travels by itself, this is `false`.
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
+    /// Returns the limits that the session shares with others. It is called once, before [`run`](Self::run).
+    fn limits(&self) -> SharedLimits {
+        SharedLimits::default()
+    }
+}
