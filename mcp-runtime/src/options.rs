@@ -161,6 +161,20 @@ impl Default for Options {
     }
 }
 
+/// A setter for each setting that is a plain value.
+macro_rules! setters {
+    ($($name:ident: $type:ty),* $(,)?) => {
+        $(
+            #[doc = concat!("Sets [`", stringify!($name), "`](Self::", stringify!($name), ").")]
+            #[must_use]
+            pub fn $name(mut self, $name: $type) -> Options {
+                self.$name = $name;
+                self
+            }
+        )*
+    };
+}
+
 impl Options {
     /// The defaults.
     pub fn new() -> Options {
@@ -219,157 +233,37 @@ impl Options {
         &self.tolerated
     }
 
-    /// Sets [`max_message_bytes`](Self::max_message_bytes).
-    #[must_use]
-    pub fn max_message_bytes(mut self, bytes: usize) -> Options {
-        self.max_message_bytes = bytes;
-        self
-    }
-
-    /// Sets [`max_depth`](Self::max_depth).
-    #[must_use]
-    pub fn max_depth(mut self, levels: usize) -> Options {
-        self.max_depth = levels;
-        self
-    }
-
-    /// Sets [`max_batch`](Self::max_batch).
-    #[must_use]
-    pub fn max_batch(mut self, messages: usize) -> Options {
-        self.max_batch = messages;
-        self
-    }
-
-    /// Sets [`max_incoming`](Self::max_incoming).
-    #[must_use]
-    pub fn max_incoming(mut self, messages: usize) -> Options {
-        self.max_incoming = messages;
-        self
-    }
-
-    /// Sets [`max_early`](Self::max_early).
-    #[must_use]
-    pub fn max_early(mut self, messages: usize) -> Options {
-        self.max_early = messages;
-        self
-    }
-
-    /// Sets [`max_early_bytes`](Self::max_early_bytes).
-    #[must_use]
-    pub fn max_early_bytes(mut self, bytes: usize) -> Options {
-        self.max_early_bytes = bytes;
-        self
-    }
-
-    /// Sets [`max_input_bytes`](Self::max_input_bytes).
-    #[must_use]
-    pub fn max_input_bytes(mut self, bytes: usize) -> Options {
-        self.max_input_bytes = bytes;
-        self
-    }
-
-    /// Sets [`max_linear`](Self::max_linear).
-    #[must_use]
-    pub fn max_linear(mut self, messages: usize) -> Options {
-        self.max_linear = messages;
-        self
-    }
-
-    /// Sets [`output_high_water`](Self::output_high_water).
-    #[must_use]
-    pub fn output_high_water(mut self, bytes: usize) -> Options {
-        self.output_high_water = bytes;
-        self
-    }
-
-    /// Sets [`output_limit`](Self::output_limit).
-    #[must_use]
-    pub fn output_limit(mut self, bytes: usize) -> Options {
-        self.output_limit = bytes;
-        self
-    }
-
-    /// Sets [`max_handlers`](Self::max_handlers).
-    #[must_use]
-    pub fn max_handlers(mut self, handlers: usize) -> Options {
-        self.max_handlers = handlers;
-        self
-    }
-
-    /// Sets [`max_requests`](Self::max_requests).
-    #[must_use]
-    pub fn max_requests(mut self, requests: usize) -> Options {
-        self.max_requests = requests;
-        self
-    }
-
-    /// Sets [`max_running`](Self::max_running).
-    #[must_use]
-    pub fn max_running(mut self, exchanges: usize) -> Options {
-        self.max_running = exchanges;
-        self
+    setters! {
+        max_message_bytes: usize,
+        max_depth: usize,
+        max_batch: usize,
+        max_incoming: usize,
+        max_early: usize,
+        max_early_bytes: usize,
+        max_input_bytes: usize,
+        max_linear: usize,
+        output_high_water: usize,
+        output_limit: usize,
+        max_handlers: usize,
+        max_requests: usize,
+        max_running: usize,
+        max_progress: usize,
+        max_pages: usize,
+        unattended_after: Duration,
+        abandon_grace: Duration,
+        close_grace: Duration,
+        close_timeout: Duration,
+        keep_handlers: bool,
+        answer_grace: Duration,
+        cancel_reason: Option<&'static str>,
+        progress_field: Option<&'static str>,
+        reveal_panics: bool,
     }
 
     /// Sets [`request_rate`](Self::request_rate).
     #[must_use]
     pub fn request_rate(mut self, rate: Rate) -> Options {
         self.request_rate = Some(rate);
-        self
-    }
-
-    /// Sets [`max_progress`](Self::max_progress).
-    #[must_use]
-    pub fn max_progress(mut self, reports: usize) -> Options {
-        self.max_progress = reports;
-        self
-    }
-
-    /// Sets [`max_pages`](Self::max_pages).
-    #[must_use]
-    pub fn max_pages(mut self, pages: usize) -> Options {
-        self.max_pages = pages;
-        self
-    }
-
-    /// Sets [`unattended_after`](Self::unattended_after).
-    #[must_use]
-    pub fn unattended_after(mut self, wait: Duration) -> Options {
-        self.unattended_after = wait;
-        self
-    }
-
-    /// Sets [`abandon_grace`](Self::abandon_grace).
-    #[must_use]
-    pub fn abandon_grace(mut self, grace: Duration) -> Options {
-        self.abandon_grace = grace;
-        self
-    }
-
-    /// Sets [`close_grace`](Self::close_grace).
-    #[must_use]
-    pub fn close_grace(mut self, grace: Duration) -> Options {
-        self.close_grace = grace;
-        self
-    }
-
-    /// Sets [`close_timeout`](Self::close_timeout).
-    #[must_use]
-    pub fn close_timeout(mut self, limit: Duration) -> Options {
-        self.close_timeout = limit;
-        self
-    }
-
-    /// Sets [`keep_handlers`](Self::keep_handlers).
-    #[must_use]
-    pub fn keep_handlers(mut self, keep: bool) -> Options {
-        self.keep_handlers = keep;
-        self
-    }
-
-    /// Sets [`answer_grace`](Self::answer_grace).
-    #[must_use]
-    pub fn answer_grace(mut self, grace: Duration) -> Options {
-        self.answer_grace = grace;
         self
     }
 
@@ -384,27 +278,6 @@ impl Options {
     #[must_use]
     pub fn max_timeout(mut self, most: Duration) -> Options {
         self.max_timeout = Some(most);
-        self
-    }
-
-    /// Sets [`cancel_reason`](Self::cancel_reason).
-    #[must_use]
-    pub fn cancel_reason(mut self, field: Option<&'static str>) -> Options {
-        self.cancel_reason = field;
-        self
-    }
-
-    /// Sets [`progress_field`](Self::progress_field).
-    #[must_use]
-    pub fn progress_field(mut self, field: Option<&'static str>) -> Options {
-        self.progress_field = field;
-        self
-    }
-
-    /// Sets [`reveal_panics`](Self::reveal_panics).
-    #[must_use]
-    pub fn reveal_panics(mut self, reveal: bool) -> Options {
-        self.reveal_panics = reveal;
         self
     }
 

@@ -2,7 +2,7 @@
 //! what comes in at run time, a protocol that is read at run time.
 //!
 //! In: methods and payloads. Out: the same session as the typed one, over the same engine and the same tables: what
-//! the state or a capability does not permit is a [`Violation`] before anything is written. Refuses nothing that the
+//! the state or a capability does not permit is a [`Violation`](crate::Violation) before anything is written. Refuses nothing that the
 //! typed session could do, and permits nothing that it could not.
 //!
 //! - `session.rs`: the value, and what can be asked of it. `named.rs`: how messages are named.
