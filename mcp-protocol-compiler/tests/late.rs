@@ -165,3 +165,28 @@ fn an_opening_that_comes_late_opens_the_body_of_the_choice_that_was_left() {
         seen.accepts(&["?Next"]);
     }
 }
+
+/// `Publish` alone waits in the state in which a copy waits that has left `?Spelling`.
+#[test]
+fn a_request_that_stands_alone_holds_no_key_whatever_is_late_in_its_state() {
+    let text = "request Draft \"draft\" (_) -> Drafted\n\
+                notification Spelling \"spelling\" (_)\n\
+                request Publish \"publish\" (_) -> Published\n\
+                types crate::types\n\
+                open key name = Draft.name | Spelling.name | Publish.name\n\
+                client Maker\n\
+                server Bench = dual Maker\n\
+                Maker = *Writing\n\
+                Writing = !Draft . ?Drafted . Drafting\n\
+                Drafting = ?Spelling . Drafting & !Publish . ( ?Published . End & ?PublishError . End )\n";
+    for mut seen in Seen::both(text) {
+        let (publish, _) = seen.protocol.indexed().find(|(_, table)| table.name == "Publish").unwrap();
+        let direction = if seen.side == Side::Client { Direction::Send } else { Direction::Receive };
+        let keys = [(KeyIndex(0), RequestId::Number(1))];
+        for id in [10, 11] {
+            let id = RequestId::Number(id);
+            let step = seen.checker.request_tied(direction, publish, &id, None, Ties::keys(&keys), |_| true);
+            assert!(step.is_ok(), "the {:?}'s machine refuses {id}: {step:?}", seen.side);
+        }
+    }
+}

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::endings::{Ended, Endings};
 use crate::exchange::{Limits, Opened, RequestId};
 use crate::fence::Fence;
-use crate::protocol::{Action, Direction, KeyIndex, Kind, MessageIndex, Protocol, Role, StateIndex};
+use crate::protocol::{Action, Direction, KeyIndex, Kind, MessageIndex, Origin, Protocol, Role, StateIndex};
 use crate::trail::{Evidence, Left, Trail, said};
 
 /// The value of a key. It has the shape of an id.
@@ -106,13 +106,16 @@ fn carries(protocol: &Protocol, message: MessageIndex) -> bool {
 }
 
 /// The requests and notifications that a copy may have after its first message.
+///
+/// Late ones do not count: a step that stands alone may share its state with a copy that has left others, and ties
+/// nothing.
 fn later_steps(protocol: &Protocol, role: &Role, start: StateIndex) -> Vec<(Direction, MessageIndex)> {
     let mut seen = HashSet::from([start]);
     let mut waiting = vec![start];
     let mut found = Vec::new();
     while let Some(state) = waiting.pop() {
         let Some(table) = role.state(state) else { continue };
-        for edge in table.edges.iter() {
+        for edge in table.edges.iter().filter(|edge| edge.origin != Origin::Closure) {
             let Action::Step(target) = edge.action else { continue };
             if seen.insert(target) {
                 waiting.push(target);

@@ -13,11 +13,11 @@ mod cellar {
 mod garden {
     mcp_runtime::protocol!("../mcp-runtime/tests/sessions/garden.session", tables);
 }
-mod halls {
-    mcp_runtime::protocol!("../mcp-runtime/tests/sessions/halls.session", tables);
+mod restaurant {
+    mcp_runtime::protocol!("../mcp-runtime/tests/sessions/restaurant.session", tables);
 }
-mod tavern {
-    mcp_runtime::protocol!("../mcp-runtime/tests/sessions/tavern.session", tables);
+mod two_channels {
+    mcp_runtime::protocol!("../mcp-runtime/tests/sessions/two_channels.session", tables);
 }
 mod workshop {
     mcp_runtime::protocol!("../mcp-runtime/tests/sessions/workshop.session", tables);
@@ -34,8 +34,8 @@ fn constant_tables_are_those_of_the_file() {
     for (tables, file) in [
         (&cellar::PROTOCOL, "../mcp-runtime/tests/sessions/cellar.session"),
         (&garden::PROTOCOL, "../mcp-runtime/tests/sessions/garden.session"),
-        (&halls::PROTOCOL, "../mcp-runtime/tests/sessions/halls.session"),
-        (&tavern::PROTOCOL, "../mcp-runtime/tests/sessions/tavern.session"),
+        (&restaurant::PROTOCOL, "../mcp-runtime/tests/sessions/restaurant.session"),
+        (&two_channels::PROTOCOL, "../mcp-runtime/tests/sessions/two_channels.session"),
         (&workshop::PROTOCOL, "../mcp-runtime/tests/sessions/workshop.session"),
         (&mcp_protocols::mcp_2025_03_26::PROTOCOL, "../protocols/mcp-2025-03-26.session"),
     ] {
