@@ -138,6 +138,41 @@ fn the_same_text_gives_the_same_code() {
     assert_eq!(expanded(REPLICATED), expanded(REPLICATED));
 }
 
+/// How many lines of either text the other does not have.
+fn differing(one: &str, other: &str) -> usize {
+    let mut counts: std::collections::HashMap<&str, isize> = std::collections::HashMap::new();
+    one.lines().for_each(|line| *counts.entry(line).or_default() += 1);
+    other.lines().for_each(|line| *counts.entry(line).or_default() -= 1);
+    counts.values().map(|count| count.unsigned_abs()).sum()
+}
+
+/// The code of the shipped protocol, whose files are edited before they are read.
+fn shipped(edit: impl Fn(String) -> String) -> String {
+    let mut read = |path: &Path| std::fs::read_to_string(path).map(|text| edit(text).into_bytes());
+    let compilation = compile(Path::new(MCP), &mut read).unwrap();
+    let rendered = render_all(&compilation.sources, &compilation.diagnostics, Style::Plain);
+    let protocol = compilation.protocol.as_ref().unwrap_or_else(|| panic!("{rendered}"));
+    generate::expand(protocol, &compilation.sources).unwrap()
+}
+
+#[test]
+fn a_comment_line_changes_nothing() {
+    let commented = shipped(|text| format!("-- A comment of two\n-- lines.\n{text}"));
+    assert_eq!(differing(&shipped(|text| text), &commented), 0);
+}
+
+#[test]
+fn a_new_request_changes_what_speaks_of_it() {
+    let extended = shipped(|text| {
+        let request = "request Forecast \"weather/forecast\" (CallToolParams) -> Weather (CallToolResult)\n    \
+                       requires server.tools cancellable\n\n--- Calls a tool.";
+        text.replacen("--- Calls a tool.", request, 1)
+            .replace("ToolsList | ToolsCall", "ToolsList | Forecast | ToolsCall")
+    });
+    let changed = differing(&shipped(|text| text), &extended);
+    assert!((1..60).contains(&changed), "{changed} lines");
+}
+
 #[test]
 fn tables_hold_every_edge_in_order() {
     let compilation = compiled(REPLICATED);

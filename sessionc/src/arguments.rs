@@ -61,9 +61,12 @@ pub(crate) struct Expand {
     /// Write the code to this file instead of printing it
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// Compare the code with the file OUT instead of writing it; exit with 1 if they differ
+    /// Compare the code with the file OUT instead of writing it; print the difference and exit with 1 if they differ
     #[arg(long, requires = "output")]
     pub(crate) check: bool,
+    /// Print the public items without documentation, bodies and tables
+    #[arg(long)]
+    pub(crate) signatures: bool,
 }
 
 #[derive(Args)]

@@ -23,6 +23,40 @@ mod workshop {
     mcp_runtime::protocol!("../mcp-runtime/tests/sessions/workshop.session", tables);
 }
 
+/// The payloads of the orders.
+mod wire {
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Debug, Serialize, Deserialize)]
+    pub struct Dishes {
+        pub names: Vec<String>,
+        /// The token under which the waiter reports.
+        pub order: u32,
+    }
+
+    #[derive(Debug, Serialize, Deserialize)]
+    pub struct Bill {
+        pub total: u32,
+    }
+
+    #[derive(Debug, Serialize, Deserialize)]
+    pub struct Ticket {
+        pub later: String,
+    }
+
+    #[derive(Debug, Serialize, Deserialize)]
+    pub struct Progress {
+        pub order: u32,
+        pub progress: u32,
+    }
+}
+
+/// What `sessionc expand` writes, as a module of its own.
+#[path = "generated/orders.rs"]
+mod orders;
+#[path = "generated/workbench.rs"]
+mod workbench;
+
 /// The tables of a file as the compiler has them.
 fn machine(file: &str) -> Protocol {
     let compilation = compile(Path::new(file), &mut |path| std::fs::read(path)).unwrap();
@@ -40,5 +74,23 @@ fn constant_tables_are_those_of_the_file() {
         (&mcp_protocols::mcp_2025_03_26::PROTOCOL, "../protocols/mcp-2025-03-26.session"),
     ] {
         assert_eq!(*tables, machine(file), "{file}");
+    }
+}
+
+#[test]
+fn expansions_that_are_checked_in_are_current_and_compile() {
+    for (tables, expansion, file) in [
+        (&orders::PROTOCOL, include_str!("generated/orders.rs"), "tests/generated/orders.session"),
+        (
+            &workbench::PROTOCOL,
+            include_str!("generated/workbench.rs"),
+            "../mcp-runtime/tests/sessions/workbench.session",
+        ),
+    ] {
+        let compilation = compile(Path::new(file), &mut |path| std::fs::read(path)).unwrap();
+        let protocol = compilation.protocol.as_ref().unwrap();
+        let code = generate::expand(protocol, &compilation.sources).unwrap();
+        assert!(code == expansion, "run `sessionc expand {file} -o tests/tests/generated/…`");
+        assert_eq!(*tables, generate::machine(protocol), "{file}");
     }
 }

@@ -93,6 +93,16 @@ pub(crate) fn link(name: &str, scope: Scope) -> String {
     }
 }
 
+/// A link to the method of a session where it is documented, which is in the first state that has it.
+pub(crate) fn method_link(role: &Role<'_>, method: &str, scope: Scope) -> String {
+    let (session, method) = (role.path().to_string().replace(' ', ""), ident(method).to_string());
+    match scope {
+        _ if method.contains("r#") || session.contains("r#") => format!("`{session}::{method}`"),
+        Scope::Top => format!("[`{session}::{method}`]"),
+        Scope::Nested => format!("[`{session}::{method}`](super::{session}::{method})"),
+    }
+}
+
 /// More states than this are counted, not named: nobody reads a list of a hundred.
 const MOST_LINKS: usize = 12;
 

@@ -8,7 +8,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 
 use super::Generator;
-use super::docs::{attributes, described, link, links, needs};
+use super::docs::{attributes, described, link, links, method_link};
 use super::names::ident;
 use super::plan::{Next, Opening, Replicated, Role, What, notify_name, open_names, pages_name, role_module};
 use super::types::Scope;
@@ -51,10 +51,16 @@ impl Generator<'_> {
             "What goes with [`{}`]: handles, and what the peer may send.",
             role.automaton.name
         )]);
+        let future = (!role.inputs.is_empty()).then(|| {
+            quote!(
+                use ::std::future::Future;
+            )
+        });
         quote! {
             #documentation
             #allow
             pub mod #name {
+                #future
                 use super::{#(#imports),*};
                 #items
             }
@@ -103,103 +109,66 @@ impl Generator<'_> {
                 handle: typed::Handle,
             }
 
+            typed::roles::handle! {
+                Handle;
+            }
+
             impl Handle {
-                pub(super) fn at(handle: typed::Handle) -> Self {
-                    Self { handle }
-                }
-
                 #(#methods)*
-
-                /// A handle that sends nothing for which it needs other capabilities than these. It can be restricted
-                /// further, and never be widened.
-                pub fn restrict(&self, capabilities: &typed::Capabilities) -> Self {
-                    Self { handle: self.handle.restrict(capabilities) }
-                }
-
-                /// Whether a message may be sent now, and if not, why: the state of the session, or a capability.
-                pub fn permits(&self, message: typed::MessageIndex) -> Result<(), typed::Violation> {
-                    self.handle.permits(message)
-                }
-
-                /// The messages that may be sent now.
-                pub fn permitted(&self) -> Vec<typed::MessageIndex> {
-                    self.handle.permitted()
-                }
             }
         }
     }
 
+    /// The method of a handle, which has the documentation of the session's method of that name.
     fn handle_method(&self, role: &Role<'_>, output: &Replicated<'_>) -> TokenStream {
         let plan = &self.plan;
         let message = output.message;
         let (parameter, value) = self.argument(message, Scope::Nested);
         let constant = self.constant(message);
-        let mut lines = vec![format!("Sends {}.", described(plan, message))];
-        lines.extend(needs(plan, message, role.automaton.side));
-        let place = self.docs.place(output.span);
-        let states = links(output.states.iter().copied(), Scope::Nested);
-        lines.extend([String::new(), format!("Permitted in {states}; {place}.")]);
-        let written = plan.message(message).map_or(&[][..], |message| &message.documentation);
-        let documentation = attributes(&super::docs::after(written, lines));
         if let Some(opening) = &output.opening {
-            return self.handle_opening(role, message, opening, &documentation);
+            return self.handle_opening(role, message, opening);
         }
-        match output.replies.is_empty() {
-            false => {
-                let name = ident(&plan.call_name(message));
-                let alias = self.call_alias(message);
-                let result = self.answer(role, message, &output.replies, Scope::Nested);
-                let pages = pages_name(plan.declarations, message).map(|name| {
-                    let name = ident(&name);
-                    let (cursor, next) = self.cursors(message);
-                    let mut lines = vec![format!(
-                        "Sends {} for page after page of its result.",
-                        described(plan, message)
-                    )];
-                    lines.extend(needs(plan, message, role.automaton.side));
-                    lines.extend([String::new(), format!("Permitted in {states}; {place}.")]);
-                    let documentation = attributes(&super::docs::after(written, lines));
-                    quote! {
-                        #documentation
-                        pub fn #name(&self, #parameter) -> typed::Pages<'static, #result> {
-                            self.handle.pages(messages::#constant, #value, &[#(#cursor),*], &[#(#next),*])
-                        }
-                    }
-                });
-                quote! {
-                    #documentation
-                    pub fn #name(&self, #parameter) -> #alias<'static, #result> {
-                        self.handle.call(messages::#constant, #value)
-                    }
-                    #pages
+        if output.replies.is_empty() {
+            let name = notify_name(plan.declarations, message);
+            let (documentation, name) = (see(role, &name, Scope::Nested), ident(&name));
+            return quote! {
+                #documentation
+                pub fn #name(&self, #parameter) -> typed::Notify<'static> {
+                    self.handle.notify(messages::#constant, #value)
+                }
+            };
+        }
+        let name = plan.call_name(message);
+        let (documentation, name) = (see(role, &name, Scope::Nested), ident(&name));
+        let alias = self.call_alias(message);
+        let result = self.answer(role, message, &output.replies, Scope::Nested);
+        let pages = pages_name(plan.declarations, message).map(|name| {
+            let (documentation, name) = (see(role, &name, Scope::Nested), ident(&name));
+            let (cursor, next) = self.cursors(message);
+            quote! {
+                #documentation
+                pub fn #name(&self, #parameter) -> typed::Pages<'static, #result> {
+                    self.handle.pages(messages::#constant, #value, &[#(#cursor),*], &[#(#next),*])
                 }
             }
-            true => {
-                let name = ident(&notify_name(plan.declarations, message));
-                quote! {
-                    #documentation
-                    pub fn #name(&self, #parameter) -> typed::Notify<'static> {
-                        self.handle.notify(messages::#constant, #value)
-                    }
-                }
+        });
+        quote! {
+            #documentation
+            pub fn #name(&self, #parameter) -> #alias<'static, #result> {
+                self.handle.call(messages::#constant, #value)
             }
+            #pages
         }
     }
 
-    /// The methods that open a copy.
-    fn handle_opening(
-        &self,
-        role: &Role<'_>,
-        message: MessageIndex,
-        opening: &Opening,
-        documentation: &TokenStream,
-    ) -> TokenStream {
+    /// The methods that open a sub-session.
+    fn handle_opening(&self, role: &Role<'_>, message: MessageIndex, opening: &Opening) -> TokenStream {
         let (parameter, value) = self.argument(message, Scope::Nested);
         let constant = self.constant(message);
         let (copy, start) = (ident(role.copy_name(opening)), ident(role.state_name(opening.start)));
         let error = &self.error;
         let names = open_names(&self.plan, message, opening);
-        let name = ident(&names.0);
+        let (documentation, name) = (see(role, &names.0, Scope::Nested), ident(&names.0));
         let open = quote! {
             #documentation
             pub async fn #name(&self, #parameter) -> Result<#copy<super::#start>, super::#error> {
@@ -207,6 +176,7 @@ impl Generator<'_> {
             }
         };
         let (Some(name), Some((reply, target))) = (names.1, opening.answer) else { return open };
+        let documentation = see(role, &name, Scope::Nested);
         let (name, target) = (ident(&name), ident(role.state_name(target)));
         let alias = self.call_alias(message);
         let (output, method) = match self.is_empty(reply) {
@@ -225,74 +195,47 @@ impl Generator<'_> {
         }
     }
 
-    /// The session type of copies.
+    /// The type of a sub-session.
     fn copy(&self, role: &Role<'_>, copy: &Role<'_>) -> TokenStream {
         let Some(written) = copy.copy else { return TokenStream::new() };
         let name = ident(&written.name);
         let place = self.docs.place(written.span);
         let mut own = vec![
-            format!("A copy that runs beside a `{}`, in the state `State`.", role.automaton.name),
+            format!("A sub-session of a `{}`, in the state `State`.", role.automaton.name),
             String::new(),
-            "What the peer sends for it comes to it alone. Dropping it abandons the copy.".into(),
+            "What the peer sends for it comes to it alone. Dropping it abandons the sub-session.".into(),
             String::new(),
         ];
-        let resting = role.automaton.states.iter().filter(|state| state.only.outward);
-        let resting: Vec<&str> = resting.map(|state| state.name.as_str()).collect();
-        if !resting.is_empty() {
+        let suspended = role.automaton.states.iter().filter(|state| state.only.outward);
+        let suspended: Vec<&str> = suspended.map(|state| state.name.as_str()).collect();
+        if !suspended.is_empty() {
             own.push(format!(
-                "While the session is in {} it rests: what it would send is not permitted, and nothing is written.",
-                links(resting, Scope::Nested)
+                "While the session is in {} it is suspended: what it would send is not permitted, and nothing is written.",
+                links(suspended, Scope::Nested)
             ));
             own.push(String::new());
         }
         own.push(format!("`{}`, {place}.", written.name));
         let documentation = attributes(&super::docs::after(&written.documentation, own));
-        let request_id = self.is_known_by_id(role, written).then(|| {
-            quote! {
-                /// The id of the request that opened it, which later messages carry; nothing once it is over.
-                pub fn request_id(&self) -> Option<typed::RequestId> {
-                    self.session.request_id()
-                }
-            }
+        let (module, side) = (ident(role_module(role.automaton.side)), super::role::side(role));
+        let known = self.is_known_by_id(role, written).then(|| quote!(known by request_id;));
+        let constants = super::tables::states(role.automaton);
+        let states = copy.states.iter().map(|state| {
+            let (marker, constant) = (ident(&state.state.name), constants.get(state.index.0 as usize));
+            quote!(state super::#marker = super::tables::#module::#constant;)
         });
         quote! {
             #documentation
-            #[must_use = "dropping a copy abandons it"]
+            #[must_use = "dropping a sub-session abandons it"]
             pub struct #name<State> {
                 pub(super) session: typed::Session,
                 state: ::std::marker::PhantomData<fn() -> State>,
             }
 
-            impl<State> typed::InState for #name<State> {
-                fn at(session: typed::Session) -> Self {
-                    Self::at(session)
-                }
-            }
-
-            impl<State> ::std::fmt::Debug for #name<State> {
-                fn fmt(&self, formatter: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                    ::std::fmt::Debug::fmt(&self.session, formatter)
-                }
-            }
-
-            impl<State> #name<State> {
-                pub(super) fn at(session: typed::Session) -> Self {
-                    Self { session, state: ::std::marker::PhantomData }
-                }
-
-                /// The same copy without its type: what it permits is decided at run time, and `try_into_typed`
-                /// leads back.
-                pub fn into_checked(self) -> super::runtime::CheckedSession {
-                    self.session.into_checked()
-                }
-
-                /// Waits until there is something to take with `next` or `recv_…`, or there will be nothing. Takes
-                /// nothing itself, so it may be dropped.
-                pub async fn readable(&self) {
-                    self.session.readable().await
-                }
-
-                #request_id
+            typed::roles::sub_session! {
+                #name is #side of super::PROTOCOL;
+                #known
+                #(#states)*
             }
         }
     }
@@ -330,7 +273,7 @@ impl Generator<'_> {
             let documentation = attributes(&[format!(
                 "{}; the {} {}.",
                 capital(&described(plan, *message)),
-                if role.copy.is_some() { "copy" } else { "session" },
+                if role.copy.is_some() { "sub-session" } else { "session" },
                 match role.is_over(*target) {
                     true => "is over".to_owned(),
                     false => {
@@ -380,6 +323,11 @@ impl Generator<'_> {
             }
         }
     }
+}
+
+/// The documentation of a method that is documented at the session.
+fn see(role: &Role<'_>, method: &str, scope: Scope) -> TokenStream {
+    attributes(&[format!("See {}.", method_link(role, method, scope))])
 }
 
 /// The text with a capital at its start.

@@ -18,73 +18,54 @@ impl Generator<'_> {
     /// Everything that takes replicated inputs.
     pub(super) fn incoming(&self, role: &Role<'_>) -> TokenStream {
         let messages = self.incoming_messages(role);
-        let queue = self.queue(role);
         let context = self.context(role);
         let handler = self.handler(role);
-        quote!(#messages #queue #context #handler)
+        quote!(#messages #context #handler)
     }
 
     fn incoming_messages(&self, role: &Role<'_>) -> TokenStream {
-        let variants = role.inputs.iter().map(|input| {
-            let documentation = self.input_documentation(input);
+        let rows = role.inputs.iter().map(|input| {
             let variant = ident(self.plan.message_name(input.message));
             let payload = (!self.is_empty(input.message)).then(|| self.payload(input.message, Scope::Nested));
             let responder = (!input.replies.is_empty()).then(|| {
                 let result = self.answer(role, input.message, &input.replies, Scope::Nested);
                 quote!(typed::Responder<#result>)
             });
-            let copy = input.opening.as_ref().map(|opening| self.incoming_copy(role, opening).1);
+            let copy = input.opening.as_ref().map(|opening| self.incoming_copy(role, opening));
             let fields: Vec<&TokenStream> = payload.iter().chain(&responder).chain(&copy).collect();
-            match fields.is_empty() {
-                true => quote!(#documentation #variant,),
-                false => quote!(#documentation #variant(#(#fields),*),),
-            }
-        });
-        let arms = role.inputs.iter().map(|input| {
-            let variant = ident(self.plan.message_name(input.message));
-            let constant = self.constant(input.message);
-            let opened = input.opening.as_ref().map(|opening| self.incoming_copy(role, opening).0);
-            let make = match (!input.replies.is_empty(), self.is_empty(input.message)) {
-                (_, true) if opened.is_some() => {
-                    quote!(arrival.open().map(|((), session)| Self::#variant(#opened::at(session))))
-                }
-                (_, false) if opened.is_some() => quote! {
-                    arrival.open().map(|(params, session)| Self::#variant(params, #opened::at(session)))
-                },
-                (true, true) => quote!(arrival.request().map(|((), responder)| Self::#variant(responder))),
-                (true, false) => {
-                    quote!(arrival.request().map(|(params, responder)| Self::#variant(params, responder)))
-                }
-                (false, true) => quote!(arrival.notification().map(|()| Self::#variant)),
-                (false, false) => quote!(arrival.notification().map(Self::#variant)),
+            let fields = (!fields.is_empty()).then(|| quote!((#(#fields),*)));
+            let kind = match (&input.opening, input.replies.is_empty()) {
+                (Some(_), _) => quote!(opening),
+                (None, false) => quote!(request),
+                (None, true) => quote!(notification),
             };
-            quote!(messages::#constant => #make,)
+            let params = payload.is_some().then(|| quote!(params));
+            let gated = self.is_gated(input).then(|| quote!(gated));
+            let (constant, method) =
+                (self.constant(input.message), ident(&self.plan.call_name(input.message)));
+            quote!(#constant: #kind(#params) #method #gated => #variant #fields;)
         });
         quote! {
-            /// A message that the peer may send at any time.
-            #[allow(clippy::large_enum_variant)]
-            #[derive(Debug)]
-            #[must_use = "a request that is dropped is answered with an error"]
-            pub enum Incoming {
-                #(#variants)*
-            }
-
-            impl Incoming {
-                #[allow(clippy::result_large_err)]
-                fn read(arrival: typed::Arrival) -> Result<Self, typed::Unread> {
-                    match arrival.message() {
-                        #(#arms)*
-                        _ => Err(arrival.unexpected()),
-                    }
-                }
+            typed::roles::incoming! {
+                #(#rows)*
             }
         }
     }
 
-    /// The type of the copy that an input opens: its name, and that with the marker.
-    fn incoming_copy(&self, role: &Role<'_>, opening: &Opening) -> (TokenStream, TokenStream) {
+    /// Whether an announcement promises that a handler implements the request.
+    fn is_gated(&self, input: &Replicated<'_>) -> bool {
+        let Some(message) = self.plan.message(input.message) else { return false };
+        let table = &message.table;
+        // What carries a key and opens nothing is for the sub-sessions that it belongs to.
+        table.kind == Kind::Request
+            && !table.requires.is_empty()
+            && (table.keys.is_empty() || input.opening.is_some())
+    }
+
+    /// The type of the sub-session that an input opens.
+    fn incoming_copy(&self, role: &Role<'_>, opening: &Opening) -> TokenStream {
         let (copy, marker) = (ident(role.copy_name(opening)), ident(role.state_name(opening.start)));
-        (quote!(#copy), quote!(#copy<super::#marker>))
+        quote!(#copy<super::#marker>)
     }
 
     fn input_documentation(&self, input: &Replicated<'_>) -> TokenStream {
@@ -95,128 +76,8 @@ impl Generator<'_> {
         attributes(&after(written, [format!("{what}; may come in {states}, {place}.")]))
     }
 
-    fn queue(&self, role: &Role<'_>) -> TokenStream {
-        let documentation = attributes(&[
-            format!("The messages that the peer of a `{}` may send at any time.", role.automaton.name),
-            "Each goes to one consumer.".into(),
-        ]);
-        let arms = role.inputs.iter().map(|input| {
-            let constant = self.constant(input.message);
-            let method = ident(&self.plan.call_name(input.message));
-            if let Some(opening) = &input.opening {
-                let copy = self.incoming_copy(role, opening).0;
-                let (parameter, arguments) = match self.is_empty(input.message) {
-                    true => (quote!(()), quote!(context, #copy::at(session))),
-                    false => (quote!(params), quote!(context, params, #copy::at(session))),
-                };
-                return quote! {
-                    messages::#constant => {
-                        arrival.attend(|#parameter, session| handler.#method(#arguments)).await
-                    }
-                };
-            }
-            let (parameter, arguments) = match self.is_empty(input.message) {
-                true => (quote!(()), quote!(context)),
-                false => (quote!(params), quote!(context, params)),
-            };
-            let run = match !input.replies.is_empty() {
-                true => quote!(answer),
-                false => quote!(deliver),
-            };
-            quote!(messages::#constant => arrival.#run(|#parameter| handler.#method(#arguments)).await,)
-        });
-        let (unhandled, leaves) = self.unhandled(role);
-        quote! {
-            #documentation
-            #[derive(Debug)]
-            pub struct IncomingQueue {
-                queue: typed::IncomingQueue,
-            }
-
-            impl IncomingQueue {
-                pub(super) fn at(queue: typed::IncomingQueue) -> Self {
-                    Self { queue }
-                }
-
-                /// The next message; `None` when the session is over.
-                pub async fn next(&self) -> Option<Incoming> {
-                    self.queue.next(Incoming::read).await
-                }
-
-                /// Gives every message to a handler until the session is over, requests side by side.
-                pub fn serve(
-                    self,
-                    handler: impl Handler,
-                ) -> impl ::std::future::Future<Output = ()> + Send {
-                    #leaves
-                    let handler = ::std::sync::Arc::new(handler);
-                    self.queue.serve(move |arrival| dispatch(handler.clone(), arrival))
-                }
-            }
-
-            #unhandled
-
-            async fn dispatch(handler: ::std::sync::Arc<impl Handler>, arrival: typed::Arrival) {
-                let context = Context::at(arrival.context());
-                match arrival.message() {
-                    #(#arms)*
-                    _ => drop(arrival.unexpected()),
-                }
-            }
-        }
-    }
-
-    /// The function that lists what a handler leaves to its default methods, of what needs a capability; and its use.
-    fn unhandled(&self, role: &Role<'_>) -> (Option<TokenStream>, Option<TokenStream>) {
-        let needs_capability = |input: &&Replicated<'_>| {
-            let Some(message) = self.plan.message(input.message) else { return false };
-            let table = &message.table;
-            // What carries a key and opens nothing is for the sub-sessions that it belongs to.
-            table.kind == Kind::Request
-                && !table.requires.is_empty()
-                && (table.keys.is_empty() || input.opening.is_some())
-        };
-        let checks: Vec<TokenStream> = role
-            .inputs
-            .iter()
-            .filter(needs_capability)
-            .map(|input| {
-                let constant = self.constant(input.message);
-                let method = ident(&self.plan.call_name(input.message));
-                let params = (!self.is_empty(input.message)).then(|| quote!(params,));
-                let copy = input.opening.as_ref().map(|_| quote!(copy,));
-                let unknown = params.iter().chain(&copy).map(|_| quote!(_,));
-                quote! {
-                    if typed::is_unhandled(|(handler, context, #params #copy): (&'static H, _, #(#unknown)*)| {
-                        handler.#method(context, #params #copy)
-                    }) {
-                        unhandled.push(messages::#constant);
-                    }
-                }
-            })
-            .collect();
-        if checks.is_empty() {
-            return (None, None);
-        }
-        let list = quote! {
-            fn unhandled<H: Handler>(_: &H) -> ::std::vec::Vec<typed::MessageIndex> {
-                let mut unhandled = ::std::vec::Vec::new();
-                #(#checks)*
-                unhandled
-            }
-        };
-        (Some(list), Some(quote!(self.queue.leave_unhandled(unhandled(&handler));)))
-    }
-
     fn context(&self, role: &Role<'_>) -> TokenStream {
-        let peer = self.has_handle(role).then(|| {
-            quote! {
-                /// What may be sent to the peer while a message of its is handled.
-                pub fn peer(&self) -> Handle {
-                    Handle::at(self.context.handle())
-                }
-            }
-        });
+        let peer = self.has_handle(role).then(|| quote!(peer = Handle;));
         let reports = self.plan.reports.iter().map(|report| {
             let name = ident(&format!("send_{}", snake(self.plan.message_name(*report))));
             let constant = self.constant(*report);
@@ -235,55 +96,17 @@ impl Generator<'_> {
                 }
             }
         });
-        let wants_reports = (!self.plan.reports.is_empty()).then(|| {
-            quote! {
-                /// Whether the peer wants reports on its request.
-                pub fn wants_reports(&self) -> bool {
-                    self.context.wants_reports()
-                }
-            }
-        });
+        let wants_reports = (!self.plan.reports.is_empty()).then(|| quote!(reports = wants_reports;));
+        let reports: TokenStream = reports.collect();
+        let reports = (!reports.is_empty()).then(|| quote!(impl Context { #reports }));
         quote! {
-            /// What a handler has beside the message.
-            #[derive(Clone, Debug)]
-            pub struct Context {
-                context: typed::Context,
-            }
-
-            impl Context {
-                fn at(context: typed::Context) -> Self {
-                    Self { context }
-                }
-
+            typed::roles::context! {
+                Context;
                 #peer
-                #(#reports)*
-
                 #wants_reports
-
-                /// Waits until the peer takes its request back, or the session ends.
-                pub async fn cancelled(&self) {
-                    self.context.cancelled().await
-                }
-
-                /// Whether the peer has taken its request back, or the session has ended. What such a request is
-                /// answered is not sent.
-                pub fn is_cancelled(&self) -> bool {
-                    self.context.is_cancelled()
-                }
-
-                /// Ends the connection on which the peer waits for the answer, where the transport has one for each
-                /// request and the peer can come back for the rest, as over HTTP. The request goes on.
-                pub fn hang_up(&self) {
-                    self.context.hang_up()
-                }
-
-                /// What the transport knows of the message, if that is of this type: over HTTP, the head of its request.
-                pub fn extension<T: ::std::any::Any + Send + Sync>(
-                    &self,
-                ) -> Option<::std::sync::Arc<T>> {
-                    self.context.extension()
-                }
             }
+
+            #reports
         }
     }
 
@@ -301,7 +124,7 @@ impl Generator<'_> {
             };
             let method = self.plan.message(input.message).map_or("", |message| &message.table.method);
             if let Some(opening) = &input.opening {
-                let copy = self.incoming_copy(role, opening).1;
+                let copy = self.incoming_copy(role, opening);
                 return quote! {
                     #documentation
                     fn #name(
@@ -309,7 +132,7 @@ impl Generator<'_> {
                         context: Context,
                         #parameter #comma
                         copy: #copy,
-                    ) -> impl ::std::future::Future<Output = ()> + ::std::marker::Send {
+                    ) -> impl Future<Output = ()> + Send {
                         let _ = #unused;
                         copy.session.decline(typed::RpcError::method_not_found(#method));
                         typed::Unhandled::declined()
@@ -329,7 +152,7 @@ impl Generator<'_> {
                     &self,
                     context: Context,
                     #parameter
-                ) -> impl ::std::future::Future<Output = #output> + ::std::marker::Send {
+                ) -> impl Future<Output = #output> + Send {
                     let _ = #unused;
                     #default
                 }
@@ -343,7 +166,7 @@ impl Generator<'_> {
             /// A notification that is not implemented is ignored. Each message is worked on in
             /// a task of its own: requests side by side, notifications one after another. A handler that panics
             /// fails its own message only: a request is answered with an error, and the session lives on.
-            pub trait Handler: ::std::marker::Send + ::std::marker::Sync + 'static {
+            pub trait Handler: Send + Sync + 'static {
                 #(#methods)*
             }
         }

@@ -37,8 +37,8 @@ pub(crate) const MODULE_ITEMS: [&str; 9] =
     ["runtime", "typed", "types", "messages", "capabilities", "tables", "client", "server", "PROTOCOL"];
 
 /// The items of a role's module, which knows its role by name.
-pub(crate) const ROLE_ITEMS: [&str; 7] =
-    ["Call", "CancellableCall", "Handle", "Incoming", "IncomingQueue", "Context", "Handler"];
+pub(crate) const ROLE_ITEMS: [&str; 8] =
+    ["Call", "CancellableCall", "Handle", "Incoming", "IncomingQueue", "Context", "Handler", "Future"];
 
 /// The names of Rust's prelude that generated code uses, and those that would mislead a reader.
 pub(crate) const PRELUDE: [&str; 17] = [

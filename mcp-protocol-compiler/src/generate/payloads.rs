@@ -10,9 +10,9 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 
-use super::Generator;
 use super::plan::indices;
 use super::types::{Scope, plain_path};
+use super::{Form, Generator};
 use crate::resolve::{PayloadType, is_primitive};
 use crate::source::Span;
 
@@ -23,9 +23,23 @@ struct Needs {
     read: bool,
 }
 
+impl Needs {
+    /// The name of the check.
+    fn wrapper(self) -> TokenStream {
+        match (self.write, self.read) {
+            (true, false) => quote!(Write),
+            (false, true) => quote!(Read),
+            _ => quote!(Both),
+        }
+    }
+}
+
 impl Generator<'_> {
     /// The checks of all payload types.
     pub(super) fn payloads(&self) -> TokenStream {
+        if self.form == Form::File {
+            return self.payload_rows();
+        }
         let needs = self.needs();
         let mut seen = BTreeSet::new();
         let mut checks = Checks::default();
@@ -48,6 +62,32 @@ impl Generator<'_> {
                 #(#places)*
                 struct Payloads(#(#fields),*);
             };
+        }
+    }
+
+    /// The checks of all payload types as rows; rustc names the message that is the first to carry a type.
+    fn payload_rows(&self) -> TokenStream {
+        let needs = self.needs();
+        let mut seen = BTreeSet::new();
+        let rows = indices(self.plan.declarations).filter_map(|(index, message)| {
+            let (PayloadType::Type(path), Some(needs)) = (&message.payload, needs.get(&index)) else {
+                return None;
+            };
+            if is_primitive(&path.text) || !seen.insert(path.text.as_str()) {
+                return None;
+            }
+            let (name, how) = (super::names::ident(&message.table.name), needs.wrapper());
+            let found = self.types.path(&path.text, Scope::Top);
+            Some(quote!(#name: #how<#found>;))
+        });
+        let rows: Vec<TokenStream> = rows.collect();
+        if rows.is_empty() {
+            return TokenStream::new();
+        }
+        quote! {
+            typed::roles::payloads! {
+                #(#rows)*
+            }
         }
     }
 
@@ -78,11 +118,7 @@ impl Generator<'_> {
         let line = identifier(&self.docs.place(span));
         let place = format_ident!("{}_in_{line}", super::names::ident(message).unraw());
         checks.places.push(quote!(struct #place;));
-        let wrapper = match (needs.write, needs.read) {
-            (true, false) => quote!(Write),
-            (false, true) => quote!(Read),
-            _ => quote!(Both),
-        };
+        let wrapper = needs.wrapper();
         // The module gets the name of the line, for that name is what rustc says of a type that is not there.
         let of_module =
             plain_path(text).and_then(|(module, name)| Some((module, self.types.module(module)?, name)));

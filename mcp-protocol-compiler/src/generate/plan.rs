@@ -324,6 +324,11 @@ impl<'a> Role<'a> {
         state(self.automaton, index).map_or("", |state| &state.name)
     }
 
+    /// The first state that has a method of this name.
+    pub(crate) fn first_with(&self, method: &str) -> Option<&'a str> {
+        self.methods.get(method)?.states.first().copied()
+    }
+
     /// The states that have a method of this name, in the words that `say` has for them.
     pub(crate) fn states_with(&self, method: &str, say: impl FnOnce(&[&'a str]) -> String) -> &str {
         let Some(holders) = self.methods.get(method) else { return "" };

@@ -3,6 +3,7 @@
 //! In: tokens. Out: Rust as a reviewer wants to read it. Refuses to change the code: only white space is added.
 
 mod rows;
+mod tight;
 
 use proc_macro2::TokenStream;
 use syn::visit_mut::VisitMut;
@@ -12,10 +13,14 @@ use syn::visit_mut::VisitMut;
 /// # Errors
 /// If the tokens are no Rust file, which no generated code is.
 pub fn pretty(code: TokenStream) -> Result<String, syn::Error> {
-    let mut file: syn::File = syn::parse2(code)?;
+    Ok(printed(syn::parse2(code)?, rows::WIDTH))
+}
+
+/// The file as text, in lines of this width where they can be broken.
+pub(super) fn printed(mut file: syn::File, width: usize) -> String {
     let mut macros = Macros::default();
     macros.visit_file_mut(&mut file);
-    Ok(spaced(&macros.put_back(&prettyplease::unparse(&file))))
+    spaced(&macros.put_back(&tight::tightened(&prettyplease::unparse(&file), width)))
 }
 
 /// The macros of the file, which are laid out here, each by the constant that stands in its place.
@@ -84,7 +89,8 @@ fn spaced(code: &str) -> String {
                 && before.ends_with(';')
                 && !before.starts_with("use ");
         let stands_apart = now.ends_with("! {") || now.starts_with("pub(super) mod");
-        let apart = stands_apart && !before.is_empty() && !before.ends_with(['{', ']']);
+        let apart =
+            stands_apart && !before.is_empty() && !before.ends_with(['{', ']']) && !before.starts_with("//");
         let next = same_depth && ended && begins && !one_of_a_list && !before.starts_with("let ");
         if apart || next {
             out.push('\n');

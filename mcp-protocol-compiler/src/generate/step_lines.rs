@@ -6,7 +6,7 @@
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 
 use super::Generator;
-use super::docs::{described, link, links, needs, type_of};
+use super::docs::{described, link, links, method_link, needs, type_of};
 use super::plan::{Method, Role, StatePlan, What};
 use super::types::Scope;
 
@@ -19,7 +19,21 @@ impl Generator<'_> {
         method: &Method,
     ) -> Vec<String> {
         let plan = &self.plan;
-        let subject = if role.copy.is_some() { "copy" } else { "session" };
+        // What does not depend on the state is said once.
+        let everywhere = matches!(
+            method.what,
+            What::Call(_) | What::Notify { .. } | What::Open { .. } | What::OpenExchange { .. } | What::Close
+        );
+        if everywhere && role.first_with(&method.name) != Some(state.state.name.as_str()) {
+            return vec![format!("See {}.", method_link(role, &method.name, Scope::Top))];
+        }
+        if let What::Pages(call) = &method.what {
+            let call = method_link(role, &plan.call_name(call.request), Scope::Top);
+            return vec![format!(
+                "Sends the request of {call} for page after page of its result, on demand."
+            )];
+        }
+        let subject = if role.copy.is_some() { "sub-session" } else { "session" };
         let said = |target: StateIndex| match target == state.index {
             _ if role.is_over(target) => "is over".to_owned(),
             true => format!("stays {}", link(role.state_name(target), Scope::Top)),
@@ -50,24 +64,21 @@ impl Generator<'_> {
                 format!("Sends {}; the {subject} {}.", self.refusal(*request), said(*target))
             }
             What::Cancelled { request } => format!(
-                "Waits until the peer takes {} back, or the session is over; what is answered then, nobody reads.",
+                "Waits until the peer cancels {}, or the session is over; an answer is not read then.",
                 described(plan, *request)
             ),
             What::Call(call) => {
-                format!("Sends {} and gives its reply; any number at once.", described(plan, call.request))
+                format!("Sends {} and returns its reply; any number at once.", described(plan, call.request))
             }
-            What::Pages(call) => format!(
-                "Sends {} for page after page of its result, as they are asked for.",
-                described(plan, call.request)
-            ),
+            What::Pages(_) => String::new(),
             What::Notify { message } => format!("Sends {}.", described(plan, *message)),
             What::Open { message, opening } => format!(
-                "Sends {}, which opens a copy; it is {}.",
+                "Sends {}, which opens a sub-session; it is {}.",
                 described(plan, *message),
                 link(role.state_name(opening.start), Scope::Top)
             ),
             What::OpenExchange { request, target, .. } => format!(
-                "Sends {}, which opens a copy, and waits for its reply; the copy is {}.",
+                "Sends {}, which opens a sub-session, and waits for its reply; the sub-session is {}.",
                 described(plan, *request),
                 link(role.state_name(*target), Scope::Top)
             ),

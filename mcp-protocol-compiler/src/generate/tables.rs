@@ -15,6 +15,7 @@ use quote::{ToTokens, format_ident, quote};
 
 use super::names::{constant, ident, snake};
 use super::plan::role_module;
+use crate::automaton::Automaton;
 
 mod states;
 
@@ -342,4 +343,9 @@ fn path(path: &Path) -> TokenStream {
 fn parts(path: &Path) -> TokenStream {
     let parts = path.iter().map(|part| &**part);
     quote!([#(#parts),*])
+}
+
+/// The names of the states' constants, in the module of their role.
+pub(super) fn states(automaton: &Automaton) -> Vec<Ident> {
+    distinct(automaton.states.iter().map(|state| constant(&state.name)))
 }

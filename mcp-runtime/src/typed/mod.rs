@@ -35,6 +35,8 @@ mod pending;
 mod reply;
 mod responder;
 mod resume;
+#[doc(hidden)]
+pub mod roles;
 mod session;
 mod step;
 mod steps;

@@ -3,6 +3,7 @@
 use std::fs;
 
 use mcp_protocol_compiler::generate;
+use similar::TextDiff;
 
 use crate::End;
 use crate::arguments::Expand;
@@ -19,19 +20,22 @@ pub(crate) fn run(arguments: &Expand) -> Result<End, Failure> {
     let Some(compiled) = compilation.protocol.as_ref().filter(|_| !compilation.has_errors()) else {
         return Ok(End::Findings);
     };
-    let code = generate::expand(compiled, &compilation.sources)
-        .map_err(|error| Failure::Code(arguments.file.clone(), error.to_string()))?;
+    let code = match arguments.signatures {
+        true => generate::signatures(compiled, &compilation.sources),
+        false => generate::expand(compiled, &compilation.sources),
+    };
+    let code = code.map_err(|error| Failure::Code(arguments.file.clone(), error.to_string()))?;
     match &arguments.output {
         None => print!("{code}"),
         Some(output) if arguments.check => {
             let there = fs::read_to_string(output).map_err(|error| Failure::Read(output.clone(), error))?;
             if there != code {
+                let (old, new) = (output.display().to_string(), arguments.file.display().to_string());
+                let difference = TextDiff::from_lines(&there, &code);
+                print!("{}", difference.unified_diff().context_radius(3).header(&old, &new));
                 eprintln!(
-                    "`{}` is not what `{}` expands to: run `sessionc expand {} -o {}`",
-                    output.display(),
-                    arguments.file.display(),
-                    arguments.file.display(),
-                    output.display()
+                    "`{old}` is not what `{new}` expands to: run `sessionc expand {new} -o {old}{}`",
+                    if arguments.signatures { " --signatures" } else { "" }
                 );
                 return Ok(End::Findings);
             }

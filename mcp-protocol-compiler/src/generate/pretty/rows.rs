@@ -9,10 +9,21 @@ use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
 
 /// Lines are not longer than this, where they can be broken.
-const WIDTH: usize = 100;
+pub(super) const WIDTH: usize = 100;
+
+/// What a reader is told of a macro.
+const REMARKS: [(&str, &str); 1] = [(
+    "payloads",
+    "Nothing of this runs. Where a payload type lacks serde's traits, rustc names the message that carries it.",
+)];
 
 /// Prints a macro with its entries.
 pub(super) fn print(item: &syn::ItemMacro, indent: usize, out: &mut String) {
+    for (name, remark) in REMARKS {
+        if item.mac.path.segments.last().is_some_and(|last| last.ident == name) {
+            let _ = writeln!(out, "\n{:indent$}// {remark}", "");
+        }
+    }
     let _ = writeln!(out, "{:indent$}{}! {{", "", flat(item.mac.path.to_token_stream()));
     for (place, entry) in entries(item.mac.tokens.clone()).iter().enumerate() {
         let mut tokens = entry.as_slice();
@@ -64,6 +75,15 @@ fn documentation(attribute: &Group) -> Option<String> {
 fn broken(tokens: &[TokenTree], indent: usize, behind: usize) -> String {
     if let Some(line) = fitted(tokens, indent, behind) {
         return line;
+    }
+    if let Some(place) = tokens
+        .iter()
+        .zip(tokens.iter().skip(1))
+        .position(|(one, other)| is_punct(one, '=') && is_punct(other, '>'))
+    {
+        let (before, after) = tokens.split_at(place);
+        let (before, after) = (flat(before.iter().cloned()), flat(after.iter().cloned()));
+        return format!("{before}\n{:width$}{after}", "", width = indent + 4);
     }
     let links = links(tokens);
     let [first, further @ ..] = links.as_slice() else { return String::new() };
@@ -161,7 +181,7 @@ fn flat(tokens: impl IntoIterator<Item = TokenTree>) -> String {
             }
             TokenTree::Punct(punct) => {
                 let sign = punct.as_char();
-                let before = matches!(sign, '=' | '&' | '-' | '>') && !glued;
+                let before = matches!(sign, '=' | '&' | '-') && !glued;
                 if before {
                     text.push(' ');
                 }

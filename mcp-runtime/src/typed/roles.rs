@@ -1,0 +1,450 @@
+//! What every session type, handle, context and queue in generated code has, written once.
+//!
+//! In: the names of the types, and what is particular to them, as rows. Out: their methods. Refuses what depends on a
+//! message beyond its name and its kind: such methods stand in the generated code itself.
+
+#[doc(hidden)]
+pub use crate::{
+    __constructors as constructors, __context as context, __dispatch as dispatch, __handle as handle,
+    __incoming as incoming, __payloads as payloads, __read as read, __role as role, __session as session,
+    __sub_session as sub_session, __unhandled as unhandled,
+};
+
+/// What a session type has in every state: `McpClient is Client of PROTOCOL;`, what it can make, and its states.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __role {
+    (
+        $name:ident is $side:ident of $protocol:path;
+        $(handle = $handle:ty;)?
+        $(incoming = $queue:ty;)?
+        $(state $marker:ident = $state:path $(, $more:ident)?;)*
+    ) => {
+        $crate::typed::roles::session! { $name is $side of $protocol, false; $($marker = $state;)* }
+        $($crate::typed::roles::constructors! { $($more)? $name<$marker> is $side of $protocol, $state })*
+
+        #[allow(dead_code, unreachable_pub)]
+        impl<State> $name<State> {
+            fn at(session: $crate::typed::Session) -> Self {
+                Self { session, state: ::std::marker::PhantomData }
+            }
+
+            $(
+                /// Returns a handle for tasks that outlive a borrow of the session. The state is judged when the handle
+                /// is used.
+                pub fn handle(&self) -> $handle {
+                    <$handle>::at(self.session.handle())
+                }
+            )?
+
+            $(
+                /// Returns what the peer may send at any time. Each message goes to one consumer.
+                pub fn incoming(&self) -> $queue {
+                    <$queue>::at(self.session.incoming())
+                }
+            )?
+
+            /// Whether a message may be sent now, and if not, why: the state, or a capability.
+            pub fn permits(
+                &self,
+                message: $crate::typed::MessageIndex,
+            ) -> ::std::result::Result<(), $crate::typed::Violation> {
+                self.session.permits(message)
+            }
+
+            /// Returns the messages that may be sent now.
+            pub fn permitted(&self) -> ::std::vec::Vec<$crate::typed::MessageIndex> {
+                self.session.permitted()
+            }
+
+            /// Returns the same session without its type: what it permits is decided at run time, and `try_into_typed`
+            /// leads back.
+            pub fn into_checked(self) -> $crate::CheckedSession {
+                self.session.into_checked()
+            }
+
+            /// Waits until the peer has said everything it will say, and has its answers.
+            pub async fn ended(&self) {
+                self.session.ended().await
+            }
+
+            /// Waits until there is something to take with `next` or `recv_…`, or there will be nothing. Takes
+            /// nothing itself, so it may be dropped: in a `select!`, wait for this and take the message behind it.
+            pub async fn readable(&self) {
+                self.session.readable().await
+            }
+
+            /// Ends the session here and now; the peer sees the end of the stream.
+            pub fn abort(self) {
+                self.session.abort()
+            }
+        }
+    };
+}
+
+/// What a sub-session's type has in every state.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __sub_session {
+    (
+        $name:ident is $side:ident of $protocol:path;
+        $(known by $id:ident;)?
+        $(state $marker:path = $state:path;)*
+    ) => {
+        $crate::typed::roles::session! { $name is $side of $protocol, true; $($marker = $state;)* }
+
+        #[allow(dead_code, unreachable_pub)]
+        impl<State> $name<State> {
+            pub(super) fn at(session: $crate::typed::Session) -> Self {
+                Self { session, state: ::std::marker::PhantomData }
+            }
+
+            /// Returns the same sub-session without its type: what it permits is decided at run time, and
+            /// `try_into_typed` leads back.
+            pub fn into_checked(self) -> $crate::CheckedSession {
+                self.session.into_checked()
+            }
+
+            /// Waits until there is something to take with `next` or `recv_…`, or there will be nothing. Takes
+            /// nothing itself, so it may be dropped.
+            pub async fn readable(&self) {
+                self.session.readable().await
+            }
+
+            $(
+                /// Returns the id of the request that opened it, which later messages carry; nothing once it is over.
+                pub fn $id(&self) -> ::std::option::Option<$crate::typed::RequestId> {
+                    self.session.$id()
+                }
+            )?
+        }
+    };
+}
+
+/// What the runtime knows of a session type and its states.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __session {
+    ($name:ident is $side:ident of $protocol:path, $copy:literal; $($marker:path = $state:path;)*) => {
+        impl<State> $crate::typed::InState for $name<State> {
+            fn at(session: $crate::typed::Session) -> Self {
+                Self::at(session)
+            }
+        }
+
+        impl<State> ::std::fmt::Debug for $name<State> {
+            fn fmt(&self, formatter: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Debug::fmt(&self.session, formatter)
+            }
+        }
+
+        impl<State> $crate::typed::InRole for $name<State> {
+            const SIDE: $crate::typed::Side = $crate::typed::Side::$side;
+            const COPY: bool = $copy;
+
+            fn protocol() -> &'static $crate::typed::Protocol {
+                &$protocol
+            }
+        }
+
+        $(
+            impl $crate::typed::Typed for $name<$marker> {
+                const STATE: $crate::typed::StateIndex = $state;
+            }
+        )*
+    };
+}
+
+/// How a session comes to be in a state from nothing.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __constructors {
+    (starts $name:ident<$marker:ident> is $side:ident of $protocol:path, $state:path) => {
+        #[allow(dead_code, unreachable_pub)]
+        impl $name<$marker> {
+            /// Starts a session over a transport.
+            pub fn new(transport: impl $crate::Transport) -> Self {
+                Self::with_options(transport, $crate::Options::default())
+            }
+
+            /// Starts a session over a transport, with these limits and times.
+            pub fn with_options(transport: impl $crate::Transport, options: $crate::Options) -> Self {
+                let side = $crate::typed::Side::$side;
+                Self::at($crate::typed::Session::start(transport, &$protocol, side, options))
+            }
+        }
+    };
+    (resumable $name:ident<$marker:ident> is $side:ident of $protocol:path, $state:path) => {
+        #[allow(dead_code, unreachable_pub)]
+        impl $name<$marker> {
+            /// Continues a session that was begun elsewhere and is in this state. Nothing checks that it is.
+            pub fn resume(transport: impl $crate::Transport, resumed: $crate::Resumed) -> Self {
+                let side = $crate::typed::Side::$side;
+                Self::at($crate::typed::Session::resume(transport, &$protocol, side, $state, resumed))
+            }
+        }
+    };
+    ($name:ident<$marker:ident> is $side:ident of $protocol:path, $state:path) => {};
+}
+
+/// What every handle has.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __handle {
+    ($name:ident;) => {
+        impl $name {
+            pub(super) fn at(handle: $crate::typed::Handle) -> Self {
+                Self { handle }
+            }
+
+            /// Returns a handle that sends nothing for which it needs other capabilities than these. It can be restricted
+            /// further, and never be widened.
+            pub fn restrict(&self, capabilities: &$crate::typed::Capabilities) -> Self {
+                Self { handle: self.handle.restrict(capabilities) }
+            }
+
+            /// Whether a message may be sent now, and if not, why: the state of the session, or a capability.
+            pub fn permits(
+                &self,
+                message: $crate::typed::MessageIndex,
+            ) -> ::std::result::Result<(), $crate::typed::Violation> {
+                self.handle.permits(message)
+            }
+
+            /// Returns the messages that may be sent now.
+            pub fn permitted(&self) -> ::std::vec::Vec<$crate::typed::MessageIndex> {
+                self.handle.permitted()
+            }
+        }
+    };
+}
+
+/// What every handler's context has.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __context {
+    (Context; $(peer = $handle:ty;)? $(reports = $reports:ident;)?) => {
+        /// What a handler has in addition to the message.
+        #[derive(Clone, Debug)]
+        pub struct Context {
+            context: $crate::typed::Context,
+        }
+
+        impl Context {
+            fn at(context: $crate::typed::Context) -> Self {
+                Self { context }
+            }
+
+            $(
+                /// Returns what may be sent to the peer while its message is handled.
+                pub fn peer(&self) -> $handle {
+                    <$handle>::at(self.context.handle())
+                }
+            )?
+
+            $(
+                /// Whether the peer wants reports on its request.
+                pub fn $reports(&self) -> bool {
+                    self.context.$reports()
+                }
+            )?
+
+            /// Waits until the peer cancels its request, or the session ends.
+            pub async fn cancelled(&self) {
+                self.context.cancelled().await
+            }
+
+            /// Whether the peer has cancelled its request, or the session has ended. The answer to such a request is not
+            /// sent.
+            pub fn is_cancelled(&self) -> bool {
+                self.context.is_cancelled()
+            }
+
+            /// Ends the connection on which the peer waits for the answer, where the transport has one for each
+            /// request and the peer can come back for the rest, as over HTTP. The request goes on.
+            pub fn hang_up(&self) {
+                self.context.hang_up()
+            }
+
+            /// Returns what the transport knows of the message, if that is of this type: over HTTP, the head of its request.
+            pub fn extension<T: ::std::any::Any + ::std::marker::Send + ::std::marker::Sync>(
+                &self,
+            ) -> ::std::option::Option<::std::sync::Arc<T>> {
+                self.context.extension()
+            }
+        }
+    };
+}
+
+/// What the peer may send at any time: `PING: request() ping => Ping(typed::Responder<()>);`. Each row is a variant of
+/// `Incoming`, how it is read, and the method of the handler that it is given to; `gated` means that it needs a capability.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __incoming {
+    ($(
+        $message:ident: $kind:ident $carried:tt $method:ident $($gated:ident)?
+            => $variant:ident $(($($field:ty),+))?;
+    )*) => {
+        /// A message that the peer may send at any time.
+        #[allow(clippy::large_enum_variant, rustdoc::broken_intra_doc_links)]
+        #[derive(Debug)]
+        #[must_use = "a request that is dropped is answered with an error"]
+        pub enum Incoming {
+            $(
+                #[doc = concat!("See [`Handler::", stringify!($method), "`].")]
+                $variant $(($($field),+))?,
+            )*
+        }
+
+        impl Incoming {
+            #[allow(clippy::result_large_err)]
+            fn read(arrival: $crate::typed::Arrival) -> ::std::result::Result<Self, $crate::typed::Unread> {
+                match arrival.message() {
+                    $(super::messages::$message => $crate::typed::roles::read! {
+                        $kind $carried arrival, $variant
+                    },)*
+                    _ => Err(arrival.unexpected()),
+                }
+            }
+        }
+
+        /// The messages that the peer may send at any time. Each goes to one consumer.
+        #[derive(Debug)]
+        pub struct IncomingQueue {
+            queue: $crate::typed::IncomingQueue,
+        }
+
+        impl IncomingQueue {
+            pub(super) fn at(queue: $crate::typed::IncomingQueue) -> Self {
+                Self { queue }
+            }
+
+            /// Returns the next message; `None` when the session is over.
+            pub async fn next(&self) -> ::std::option::Option<Incoming> {
+                self.queue.next(Incoming::read).await
+            }
+
+            /// Gives every message to a handler until the session is over, requests side by side.
+            pub fn serve(
+                self,
+                handler: impl Handler,
+            ) -> impl ::std::future::Future<Output = ()> + ::std::marker::Send {
+                self.queue.leave_unhandled(unhandled(&handler));
+                let handler = ::std::sync::Arc::new(handler);
+                self.queue.serve(move |arrival| dispatch(handler.clone(), arrival))
+            }
+        }
+
+        /// The requests that need a capability and that a handler does not implement.
+        #[allow(unused_mut)]
+        fn unhandled<H: Handler>(_: &H) -> ::std::vec::Vec<$crate::typed::MessageIndex> {
+            let mut unhandled = ::std::vec::Vec::new();
+            $($(
+                let default = $crate::typed::roles::unhandled! { $gated $kind $carried H, $method };
+                if default {
+                    unhandled.push(super::messages::$message);
+                }
+            )?)*
+            unhandled
+        }
+
+        async fn dispatch(handler: ::std::sync::Arc<impl Handler>, arrival: $crate::typed::Arrival) {
+            let context = Context::at(arrival.context());
+            match arrival.message() {
+                $(super::messages::$message => $crate::typed::roles::dispatch! {
+                    $kind $carried arrival, handler, context, $method
+                },)*
+                _ => drop(arrival.unexpected()),
+            }
+        }
+    };
+}
+
+/// How a message becomes a variant.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __read {
+    (notification() $arrival:ident, $variant:ident) => {
+        $arrival.notification().map(|()| Self::$variant)
+    };
+    (notification($params:ident) $arrival:ident, $variant:ident) => {
+        $arrival.notification().map(Self::$variant)
+    };
+    (request() $arrival:ident, $variant:ident) => {
+        $arrival.request().map(|((), responder)| Self::$variant(responder))
+    };
+    (request($params:ident) $arrival:ident, $variant:ident) => {
+        $arrival.request().map(|($params, responder)| Self::$variant($params, responder))
+    };
+    (opening() $arrival:ident, $variant:ident) => {
+        $arrival.open().map(|((), session)| Self::$variant($crate::typed::InState::at(session)))
+    };
+    (opening($params:ident) $arrival:ident, $variant:ident) => {
+        $arrival.open().map(|($params, session)| Self::$variant($params, $crate::typed::InState::at(session)))
+    };
+}
+
+/// How a message is given to a handler.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __dispatch {
+    (notification() $arrival:ident, $handler:ident, $context:ident, $method:ident) => {
+        $arrival.deliver(|()| $handler.$method($context)).await
+    };
+    (notification($params:ident) $arrival:ident, $handler:ident, $context:ident, $method:ident) => {
+        $arrival.deliver(|$params| $handler.$method($context, $params)).await
+    };
+    (request() $arrival:ident, $handler:ident, $context:ident, $method:ident) => {
+        $arrival.answer(|()| $handler.$method($context)).await
+    };
+    (request($params:ident) $arrival:ident, $handler:ident, $context:ident, $method:ident) => {
+        $arrival.answer(|$params| $handler.$method($context, $params)).await
+    };
+    (opening() $arrival:ident, $handler:ident, $context:ident, $method:ident) => {
+        $arrival.attend(|(), session| $handler.$method($context, $crate::typed::InState::at(session))).await
+    };
+    (opening($params:ident) $arrival:ident, $handler:ident, $context:ident, $method:ident) => {
+        $arrival
+            .attend(|$params, session| {
+                $handler.$method($context, $params, $crate::typed::InState::at(session))
+            })
+            .await
+    };
+}
+
+/// Whether a handler's method is the default one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __unhandled {
+    (gated request() $handler:ident, $method:ident) => {
+        $crate::typed::is_unhandled(|(handler, context): (&'static $handler, _)| handler.$method(context))
+    };
+    (gated request($params:ident) $handler:ident, $method:ident) => {
+        $crate::typed::is_unhandled(|(handler, context, params): (&'static $handler, _, _)| {
+            handler.$method(context, params)
+        })
+    };
+    (gated opening() $handler:ident, $method:ident) => {
+        $crate::typed::is_unhandled(|(handler, context, opened): (&'static $handler, _, _)| {
+            handler.$method(context, opened)
+        })
+    };
+    (gated opening($params:ident) $handler:ident, $method:ident) => {
+        $crate::typed::is_unhandled(|(handler, context, params, opened): (&'static $handler, _, _, _)| {
+            handler.$method(context, params, opened)
+        })
+    };
+}
+
+/// Checks that payload types can be payloads: `Initialize: Both<types::InitializeParams>;`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __payloads {
+    ($($message:ident: $how:ident<$payload:ty>;)*) => {
+        #[allow(dead_code, non_camel_case_types)]
+        const _: () = {
+            mod carried_by { $(pub struct $message;)* }
+            struct Payloads($($crate::typed::payload::$how<$payload, carried_by::$message>),*);
+        };
+    };
+}
