@@ -151,8 +151,8 @@ fn shipped(edit: impl Fn(String) -> String) -> String {
     let mut read = |path: &Path| std::fs::read_to_string(path).map(|text| edit(text).into_bytes());
     let compilation = compile(Path::new(MCP), &mut read).unwrap();
     let rendered = render_all(&compilation.sources, &compilation.diagnostics, Style::Plain);
-    let protocol = compilation.protocol.as_ref().unwrap_or_else(|| panic!("{rendered}"));
-    generate::expand(protocol, &compilation.sources).unwrap()
+    assert!(compilation.protocol.is_some(), "{rendered}");
+    generate::expand(compilation.protocol.as_ref().unwrap(), &compilation.sources).unwrap()
 }
 
 #[test]
