@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_fits_on_a_line_is_on_one() {
-        let code = "impl A {\n    pub fn f(\n        &self,\n        params: B,\n    ) -> impl Future<\n        Output = Result<C, D>,\n    > + Send {\n        self.a\n            .b(\n                params,\n            )\n    }\n}\n";
+        let code = "impl A {\n    pub fn f(\n        &self,\n        params: B,\n    ) -> impl Future<\n        Output = Result<C, D>,\n    > + Send {\n        self.a\n            .b(params)\n    }\n}\n";
         let wanted = "impl A {\n    pub fn f(&self, params: B) -> impl Future<Output = Result<C, D>> + Send {\n        self.a.b(params)\n    }\n}\n";
         assert_eq!(tightened(code, WIDTH), wanted);
     }
