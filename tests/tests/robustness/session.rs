@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcp_runtime::driver::{End, Endpoint, Outcome, Output};
-use mcp_runtime::{CheckedSession, Event, Options, RequestId, Transport};
+use mcp_runtime::{CheckedSession, Error, Event, Options, Reason, RequestId, Transport};
 use serde_json::{Value, json};
 
 use crate::choices::Choices;
@@ -259,7 +259,7 @@ impl World<'_> {
         }
     }
 
-    fn came(&mut self, place: Option<usize>, event: Option<Result<Event, mcp_runtime::Error>>) {
+    fn came(&mut self, place: Option<usize>, event: Option<Result<Event, Error>>) {
         match event {
             Some(Ok(Event::Request { id, .. })) => {
                 self.delivered(&id);
@@ -278,6 +278,8 @@ impl World<'_> {
                 self.rung = number;
             }
             Some(Ok(Event::TakenBack { id })) => self.owed.retain(|(_, owed)| *owed != id),
+            // A peer that does not read ends the session, also if the program learns of it only after the input's end.
+            Some(Err(Error::Disconnected { reason: Reason::OutputFull(_) })) => self.cut_short = true,
             Some(Ok(Event::Closed) | Err(_)) if place.is_none() && !self.ended => self.cut_short = true,
             _ => {}
         }
@@ -418,7 +420,7 @@ impl World<'_> {
 }
 
 /// The next event, if there is one now.
-async fn once(session: &mut CheckedSession) -> Option<Result<Event, mcp_runtime::Error>> {
+async fn once(session: &mut CheckedSession) -> Option<Result<Event, Error>> {
     finished(session.next()).await
 }
 
