@@ -145,9 +145,10 @@ pub(crate) struct Running {
     by: Direction,
     /// Whoever did not open it has said something in it, and so knows of it.
     known: bool,
-    /// One of its values was that of a copy which the opener has ended, and so: what the other side sends under it may
-    /// still be meant for that one.
-    reused: Option<Ended>,
+    /// How copies ended that held one of its values before, oldest first. The side that has ended them has given the value
+    /// to this one; what the other side sends under it may be meant for them until it takes a step in this one. Without
+    /// order that proves nothing, and neither does the use of the value.
+    reused: Vec<(KeyIndex, Ended)>,
     /// The steps that may cross what comes.
     trail: Trail,
     keys: Vec<(KeyIndex, KeyValue)>,
@@ -166,9 +167,14 @@ impl Running {
         !self.known && sender != self.by
     }
 
-    /// The copy before it, for which what comes under its values may be late.
-    pub(crate) fn reused(&self) -> Option<&Ended> {
-        self.reused.as_ref()
+    /// The copies before it for which what comes under a value of a key may be late, the newest first.
+    pub(crate) fn reused(&self, key: KeyIndex) -> impl Iterator<Item = &Ended> {
+        self.reused.iter().rev().filter(move |(held, _)| *held == key).map(|(_, ended)| ended)
+    }
+
+    /// A side has taken a step in it, so it knows of the end of those before it.
+    fn heard(&mut self, by: Direction, evidence: &Evidence<'_>) {
+        self.reused.retain(|(_, ended)| !evidence.ordered || ended.by == by);
     }
 
     /// The step that a message has crossed, if its sender may not have received it.
@@ -188,17 +194,6 @@ pub(crate) struct CopyStep {
     pub(crate) by: Direction,
     pub(crate) message: MessageIndex,
     pub(crate) fence: Fence,
-}
-
-/// What a value of a key finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holder {
-    /// This copy.
-    Copy(CopyNumber),
-    /// A copy that is over.
-    Past(Ended),
-    /// Nothing, as far as remembered.
-    Nobody,
 }
 
 /// Every copy that a key ties together.
@@ -248,20 +243,14 @@ impl Copies {
         self.running.values().map(|copy| copy.state)
     }
 
-    /// Who holds a value of a key.
-    pub(crate) fn holder(&self, channel: u32, key: KeyIndex, value: &KeyValue) -> Holder {
-        if let Some(copy) = self.holders.get(&(channel, key, value.clone())) {
-            return Holder::Copy(*copy);
-        }
-        match self.past.get(channel, key, value) {
-            Some(ended) => Holder::Past(*ended),
-            None => Holder::Nobody,
-        }
+    /// The running copy that holds a value of a key.
+    pub(crate) fn holder(&self, channel: u32, key: KeyIndex, value: &KeyValue) -> Option<CopyNumber> {
+        self.holders.get(&(channel, key, value.clone())).copied()
     }
 
-    /// How the copy ended that held one of these values last.
-    pub(crate) fn ended(&self, channel: u32, keys: &[(KeyIndex, KeyValue)]) -> Option<&Ended> {
-        keys.iter().find_map(|(key, value)| self.past.get(channel, *key, value))
+    /// How the copies ended that held one of these values, those of each value with the newest first.
+    pub(crate) fn ended(&self, channel: u32, keys: &[(KeyIndex, KeyValue)]) -> impl Iterator<Item = &Ended> {
+        keys.iter().flat_map(move |(key, value)| self.past.get(channel, *key, value))
     }
 
     /// The value of a key that a copy holds.
@@ -270,35 +259,32 @@ impl Copies {
         running.keys.iter().find(|(held, _)| *held == key).map(|(_, value)| value)
     }
 
-    /// A copy starts.
+    /// A copy of a body starts, if keys tie its steps.
     pub(crate) fn start(
         &mut self,
-        channel: u32,
         state: StateIndex,
         by: Direction,
         opener: Option<RequestId>,
         keys: &[(KeyIndex, KeyValue)],
-    ) -> CopyNumber {
+        evidence: &Evidence<'_>,
+    ) -> Option<CopyNumber> {
+        let channel = self.starts(state)?;
         let copy = CopyNumber(self.next);
         self.next = self.next.wrapping_add(1);
-        let reused = keys.iter().find_map(|(key, value)| match self.holder(channel, *key, value) {
-            Holder::Past(ended) if ended.by == by => Some(ended),
-            _ => None,
-        });
         let running = Running {
             state,
             channel,
             opener: opener.map(|id| (by, id)),
             by,
             known: false,
-            reused,
+            reused: Vec::new(),
             trail: Trail::default(),
             keys: Vec::new(),
             open: Vec::new(),
         };
         self.running.insert(copy, running);
-        self.hold(copy, keys);
-        copy
+        self.hold(copy, by, keys, evidence);
+        Some(copy)
     }
 
     /// A copy moves on by a step, and holds the values that it did not hold before.
@@ -316,11 +302,12 @@ impl Copies {
         {
             // What leaves the copy where it is may come from before it, too.
             running.known |= step.by != running.by;
+            running.heard(step.by, evidence);
             let left = Left { by: Some(step.message), fence: step.fence };
             running.trail.leave(step.by, running.state, left, 0, evidence);
             running.state = state;
         }
-        self.hold(copy, keys);
+        self.hold(copy, step.by, keys, evidence);
     }
 
     /// A message in a direction was accepted for a copy that goes on, also as one that is late.
@@ -336,14 +323,24 @@ impl Copies {
         }
     }
 
-    fn hold(&mut self, copy: CopyNumber, keys: &[(KeyIndex, KeyValue)]) {
+    /// A side gives values to a copy, if it does not hold others.
+    fn hold(
+        &mut self,
+        copy: CopyNumber,
+        by: Direction,
+        keys: &[(KeyIndex, KeyValue)],
+        evidence: &Evidence<'_>,
+    ) {
         let Some(running) = self.running.get_mut(&copy) else { return };
         for (key, value) in keys {
             if running.keys.iter().any(|(held, _)| held == key) {
                 continue;
             }
             running.keys.push((*key, value.clone()));
-            self.past.remove(running.channel, *key, value);
+            let before = self.past.take(running.channel, *key, value);
+            // Whoever uses a value again knows that those are over which held it before.
+            let before = before.filter(|ended| !evidence.ordered || ended.by == by);
+            running.reused.extend(before.map(|ended| (*key, ended)));
             self.holders.insert((running.channel, *key, value.clone()), copy);
         }
     }
@@ -362,6 +359,13 @@ impl Copies {
         }
     }
 
+    /// A side has taken a step in a copy, so it knows of the end of those before it.
+    pub(crate) fn heard(&mut self, copy: CopyNumber, by: Direction, evidence: &Evidence<'_>) {
+        if let Some(running) = self.running.get_mut(&copy) {
+            running.heard(by, evidence);
+        }
+    }
+
     /// A copy is over, by this step. Its values are remembered, so that what is late for it can be
     /// told from what never was: the newest [`Limits::remembered`] of each key of a channel, and no more text than
     /// [`Limits::remembered_bytes`]. A value beyond that is one that nobody ever held.
@@ -377,7 +381,8 @@ impl Copies {
         let ended = Ended { by, message, from: running.state, awaited, fence, unsure: None };
         for (key, value) in &running.keys {
             self.holders.remove(&(running.channel, *key, value.clone()));
-            self.past.insert(running.channel, *key, value, ended, limits);
+            let before = running.reused.iter().filter(|(reused, _)| reused == key).map(|(_, ended)| *ended);
+            self.past.insert(running.channel, *key, value, before.chain([ended]), limits);
         }
         Some((running, ended))
     }
@@ -427,12 +432,14 @@ impl Copies {
     /// A late request has its error, so it has opened nothing.
     pub(crate) fn settle(&mut self, opened: Opened, fence: Fence) {
         if let Some(number) = opened.ended.unsure {
+            let reused = self.running.values_mut().flat_map(|running| running.reused.iter_mut());
+            reused.for_each(|(_, ended)| ended.settle(number, fence));
             self.past.settle(number, fence);
         }
     }
 
-    /// A copy is known to be over before its values are: what holds none that goes on is over with it. Whoever gave it
-    /// the value of a copy before knew of the end of that one.
+    /// A copy is known to be over before its values are: each that no running copy holds is one of a copy that is over.
+    /// Whoever gave it the value may have known that, so this proves nothing of a copy that held the value before.
     pub(crate) fn retire(
         &mut self,
         channel: u32,
@@ -442,7 +449,7 @@ impl Copies {
     ) {
         for (key, value) in keys {
             if !self.holders.contains_key(&(channel, *key, value.clone())) {
-                self.past.insert(channel, *key, value, ended, limits);
+                self.past.insert(channel, *key, value, [ended], limits);
             }
         }
     }

@@ -1,4 +1,7 @@
 //! Values of keys whose sub-sessions are over: how each ended, and since when that excuses late messages.
+//!
+//! One value can have been that of several sub-sessions, one after the other. The end of each excuses what its other side
+//! sends until the fence of that end, so what comes under a value may be late for any of them.
 
 use std::collections::HashMap;
 
@@ -27,6 +30,47 @@ pub(crate) struct Ended {
     pub(crate) unsure: Option<CopyNumber>,
 }
 
+impl Ended {
+    /// The request that came late under a number has opened nothing, so this excuses messages until a fence.
+    pub(crate) fn settle(&mut self, number: CopyNumber, fence: Fence) {
+        if self.unsure == Some(number) {
+            (self.unsure, self.fence) = (None, fence);
+        }
+    }
+
+    /// Whether this excuses whatever the end of an earlier sub-session with the same value excuses.
+    fn covers(&self, earlier: &Ended) -> bool {
+        (self.by, self.from, self.awaited) == (earlier.by, earlier.from, earlier.awaited)
+            && self.unsure.is_none()
+            && earlier.unsure.is_none()
+            && self.fence >= earlier.fence
+    }
+}
+
+/// How the sub-sessions ended that held a value one after the other.
+///
+/// Invariant: oldest first, at most [`KEPT`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ends(Vec<Ended>);
+
+/// How many endings are kept of each value.
+const KEPT: usize = 16;
+
+impl Ends {
+    /// The newest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Ended> {
+        self.0.iter().rev()
+    }
+
+    /// Adds the newest one, instead of those that it covers. Returns one that is forgotten for it.
+    fn push(&mut self, ended: Ended) -> Option<Ended> {
+        self.0.retain(|earlier| !ended.covers(earlier));
+        let oldest = (self.0.len() >= KEPT).then(|| self.0.remove(0));
+        self.0.push(ended);
+        oldest
+    }
+}
+
 /// The values of sub-sessions that are over, the newest of each key of a channel.
 ///
 /// Invariant: no value is in it that a running sub-session holds; for each key of a channel it holds at most
@@ -35,47 +79,58 @@ pub(crate) struct Ended {
 /// and not wrong.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Endings {
-    past: HashMap<(u32, KeyIndex), Recent<Ended>>,
+    past: HashMap<(u32, KeyIndex), Recent<Ends>>,
     /// The latest fence of what was pushed out, by the direction of the message that ended it.
     forgotten: BothWays<Option<Fence>>,
 }
 
 impl Endings {
-    /// How the sub-session ended that held a value last.
-    pub(crate) fn get(&self, channel: u32, key: KeyIndex, value: &KeyValue) -> Option<&Ended> {
-        self.past.get(&(channel, key)).and_then(|past| past.get(value))
+    /// How the sub-sessions ended that held a value, the newest first.
+    pub(crate) fn get(
+        &self,
+        channel: u32,
+        key: KeyIndex,
+        value: &KeyValue,
+    ) -> impl Iterator<Item = &Ended> + use<'_> {
+        let past = self.past.get(&(channel, key)).and_then(|past| past.get(value));
+        past.into_iter().flat_map(Ends::iter)
     }
 
-    /// A running sub-session holds the value.
-    pub(crate) fn remove(&mut self, channel: u32, key: KeyIndex, value: &KeyValue) {
-        if let Some(past) = self.past.get_mut(&(channel, key)) {
-            past.remove(value);
-        }
+    /// A running sub-session holds the value from now on. Returns how those ended that held it before, the oldest first.
+    pub(crate) fn take(
+        &mut self,
+        channel: u32,
+        key: KeyIndex,
+        value: &KeyValue,
+    ) -> impl Iterator<Item = Ended> + use<> {
+        let past = self.past.get_mut(&(channel, key)).and_then(|past| past.remove(value));
+        past.unwrap_or_default().0.into_iter()
     }
 
-    /// The sub-session that held the value is over.
+    /// The sub-sessions that held the value last are over, the newest at the end.
     pub(crate) fn insert(
         &mut self,
         channel: u32,
         key: KeyIndex,
         value: &KeyValue,
-        ended: Ended,
+        last: impl IntoIterator<Item = Ended>,
         limits: &Limits,
     ) {
         let forgotten = &mut self.forgotten;
-        self.past.entry((channel, key)).or_default().insert_with(value, ended, limits, |gone| {
+        let mut forget = |gone: &Ended| {
             let latest = forgotten.get_mut(gone.by);
             *latest = (*latest).max(Some(gone.fence));
-        });
+        };
+        let past = self.past.entry((channel, key)).or_default();
+        let mut ends = past.remove(value).unwrap_or_default();
+        last.into_iter().filter_map(|ended| ends.push(ended)).for_each(|gone| forget(&gone));
+        past.insert_with(value, ends, limits, |gone| gone.iter().for_each(&mut forget));
     }
 
     /// A request that came late has opened nothing: what comes under its values is late until a fence.
     pub(crate) fn settle(&mut self, number: CopyNumber, fence: Fence) {
-        for ended in self.past.values_mut().flat_map(Recent::values_mut) {
-            if ended.unsure == Some(number) {
-                (ended.unsure, ended.fence) = (None, fence);
-            }
-        }
+        let ends = self.past.values_mut().flat_map(Recent::values_mut);
+        ends.flat_map(|ends| ends.0.iter_mut()).for_each(|ended| ended.settle(number, fence));
     }
 
     /// The fence of the latest forgotten ending by a message in a direction.

@@ -5,10 +5,11 @@
 //!
 //! A value is held from the first message of a copy that carries it until the copy is over. What comes for it later
 //! stands alone at once where its key is open. Otherwise it is late where it may have been under way: in the direction
-//! that did not end the copy, if the copy had it ahead, until the fence of what ended the copy.
+//! that did not end the copy, if the copy had it ahead, until the fence of what ended the copy. Several copies may have
+//! held the value one after the other; then one of them is enough.
 
 use crate::capability::Capabilities;
-use crate::copies::{CopyNumber, CopyStep, Holder, KeyValue, Meant, Ties};
+use crate::copies::{CopyNumber, CopyStep, KeyValue, Meant, Ties};
 use crate::exchange::{Place, RequestId};
 use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Origin, StateIndex, Text};
 use crate::violation::{Violation, ViolationKind};
@@ -73,16 +74,11 @@ impl Checker {
             && self.copies.get(meant).is_none()
         {
             // Who means it lags the wire, where it is over.
-            let ended = self.copies.ended(channel, ties.keys);
+            let ended = self.copies.ended(channel, ties.keys).next();
             let here = Late { state: StateIndex(0), crossed: None, over: true };
             return Ok(Some(Later::Late(ended.map_or(here, Checker::late_for), None)));
         }
-        let holders: Vec<Holder> =
-            ties.keys.iter().map(|(key, value)| self.copies.holder(channel, *key, value)).collect();
-        let holder = holders.iter().find_map(|holder| match holder {
-            Holder::Copy(copy) => Some(*copy),
-            _ => None,
-        });
+        let holder = ties.keys.iter().find_map(|(key, value)| self.copies.holder(channel, *key, value));
         let open = ties.keys.iter().any(|(key, _)| self.protocol.key(*key).is_some_and(|key| key.open));
         let alone = open && otherwise == Otherwise::Alone;
         let Some(copy) = holder else {
@@ -90,11 +86,8 @@ impl Checker {
             if new && (alone || otherwise == Otherwise::Opens) {
                 return Ok(None);
             }
-            let late = holders.iter().find_map(|holder| match holder {
-                Holder::Past(ended) if self.may_be_late_for(ended, direction, message) => Some(ended),
-                _ => None,
-            });
-            return match late {
+            let mut ended = self.copies.ended(channel, ties.keys);
+            return match ended.find(|ended| self.may_be_late_for(ended, direction, message)) {
                 Some(ended) => Ok(Some(Later::Late(Checker::late_for(ended), None))),
                 None => refuse(ViolationKind::UnknownKey { key: self.key_name(*key), value: value.clone() }),
             };
@@ -124,13 +117,15 @@ impl Checker {
                 Ok(Some(Later::Copy { copy, from, to }))
             }
             _ if unknown && alone => Ok(None),
-            // It is meant for what was before.
-            _ => match running.reused().filter(|_| unknown) {
-                Some(ended) if self.may_be_late_for_one_before(ended) => {
-                    Ok(Some(Later::Late(Checker::late_for(ended), None)))
+            _ => {
+                // It may be meant for one that was before.
+                let mut before = ties.keys.iter().flat_map(|(key, _)| running.reused(*key));
+                let late = before.find(|ended| self.may_be_late_for(ended, direction, message));
+                match late.filter(|_| ties.meant == Meant::Anything) {
+                    Some(ended) => Ok(Some(Later::Late(Checker::late_for(ended), None))),
+                    None => Err(self.violation_in(from, direction, message, id)),
                 }
-                _ => Err(self.violation_in(from, direction, message, id)),
-            },
+            }
         }
     }
 
@@ -214,12 +209,12 @@ impl Checker {
         key: KeyIndex,
         value: &KeyValue,
     ) -> Result<(), Violation> {
-        match channel.map(|channel| self.copies.holder(channel, key, value)) {
-            Some(Holder::Copy(_)) => {
+        match channel.and_then(|channel| self.copies.holder(channel, key, value)) {
+            Some(_) => {
                 let kind = ViolationKind::KeyInUse { key: self.key_name(key), value: value.clone() };
                 Err(self.violation(direction, message, id, kind))
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
@@ -298,8 +293,16 @@ impl Checker {
         copies.advance(copy, to, step, keys, &evidence);
     }
 
-    /// A copy is over, by a step. What its requests still wait for comes late.
+    /// A copy is over, by a step of its body.
     pub(super) fn end_copy(&mut self, copy: CopyNumber, step: CopyStep) {
+        let (_, copies, evidence) = self.with_evidence();
+        copies.heard(copy, step.by, &evidence);
+        self.close_copy(copy, step);
+    }
+
+    /// A copy is over, by a step or by the cancel of the request that opened it: who cancels that may not have received
+    /// what the other side has said in it. What its requests still wait for comes late.
+    pub(super) fn close_copy(&mut self, copy: CopyNumber, step: CopyStep) {
         let limits = self.limits;
         let Some((running, ended)) = self.copies.end(copy, step, &limits) else { return };
         // Whoever takes none of them must not make the list grow.

@@ -66,11 +66,6 @@ impl Checker {
                 && self.under_way(ended, direction, message)
     }
 
-    /// Whether a message may be late for the sub-session that held its values before the one that holds them now.
-    pub(super) fn may_be_late_for_one_before(&self, ended: &Ended) -> bool {
-        !self.is_past(ended.by, ended.fence)
-    }
-
     /// Whether a value in a direction that nothing is known of may be one that was forgotten while it could be late.
     pub(super) fn may_be_forgotten(&self, direction: Direction) -> bool {
         let lost = |by| self.copies.forgotten(by).is_some_and(|fence| !self.is_past(by, fence));

@@ -312,9 +312,8 @@ impl Checker {
                 self.said(&found, direction, message);
                 let ended = self.is_end(state);
                 let opener = || Some(id.clone());
-                let channel = self.copies.starts(state);
-                copy =
-                    channel.map(|channel| self.copies.start(channel, state, direction, opener(), ties.keys));
+                let (_, copies, evidence) = self.with_evidence();
+                copy = copies.start(state, direction, opener(), ties.keys, &evidence);
                 let place = copy.map_or(Place::Copy(state), Place::Keyed);
                 let asked = self.asked_mut(direction);
                 asked.open_exchange(id, message, place, token, &limits);
@@ -442,8 +441,8 @@ impl Checker {
     /// Opens the copy of a notification, if a key ties together what follows.
     fn open_copy(&mut self, found: Found, direction: Direction, ties: Ties<'_>) -> Option<CopyNumber> {
         let Action::Spawn(state) = found.action else { return None };
-        let channel = self.copies.starts(state)?;
-        Some(self.copies.start(channel, state, direction, None, ties.keys))
+        let (_, copies, evidence) = self.with_evidence();
+        copies.start(state, direction, None, ties.keys, &evidence)
     }
 
     /// Moves a linear channel. A request is booked before.

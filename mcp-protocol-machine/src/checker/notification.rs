@@ -122,7 +122,7 @@ impl Checker {
                 self.judge_gates(direction, message, applies)?;
                 let state = self.copy_state(copy);
                 let advice = state.and_then(|state| self.advice(direction, message, state, Some(id)));
-                self.end_copy(copy, self.copy_step(direction, message, None));
+                self.close_copy(copy, self.copy_step(direction, message, None));
                 let kind = StepKind::Copy { ended: true };
                 Ok(Step { kind, message: Some(message), copy: Some(copy), advice })
             }

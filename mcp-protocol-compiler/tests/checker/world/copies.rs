@@ -1,10 +1,11 @@
-//! What a message of a copy does to it: whether its keys are free, and whether it is over.
+//! What a message of a copy does to it: whether its keys are free, whether it is over, and for which that is over it may
+//! be late.
 
 use mcp_protocol_machine::protocol::Direction;
 
-use super::{Item, Standing, World, index};
+use super::{Item, Standing, Verdict, World, index};
 use crate::event::Event;
-use crate::reading::Place;
+use crate::reading::{Place, way};
 
 impl World<'_> {
     /// Whether a message may leave its sender where it is.
@@ -41,6 +42,53 @@ impl World<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Who gives a value to a copy, or goes on with it, knows that the copies are over that held the value before.
+    pub(super) fn let_go(&mut self, number: usize, by: Direction) {
+        let (body, keys) = (self.copies[number].body, self.copies[number].keys.clone());
+        for (other, copy) in self.copies.iter_mut().enumerate() {
+            let before = other != number && copy.over.is_some() && self.reading.shares_keys(copy.body, body);
+            if before && copy.keys.iter().any(|key| keys.contains(key)) {
+                copy.let_go[way(by)] = true;
+            }
+        }
+    }
+
+    /// What a message is that may be meant for one of these copies, the newest first, of those that are over; nothing if
+    /// whoever sends it knows that they all are.
+    ///
+    /// Copies that held the same value one after the other may all be over where the message is seen, and its sender may
+    /// not have heard of the end of any of them. So no single one decides.
+    pub(super) fn late_for(&mut self, fitting: &[usize], event: &Event, item: &Item) -> Option<Verdict> {
+        let may_go_on = |number: &usize| self.may_go_on_late(*number, item.direction);
+        let unheard: Vec<usize> = fitting.iter().copied().filter(may_go_on).collect();
+        let sent = |number: &usize| (*number, self.sent(&self.copies[*number].configs, item));
+        let after = unheard.iter().map(sent);
+        let after: Vec<_> = after.filter(|(_, after)| !after.is_empty()).collect();
+        if after.is_empty() {
+            return (!unheard.is_empty()).then_some(Verdict::Stale);
+        }
+        // Too late is no excuse for what was never negotiated.
+        if !self.gates(event) {
+            return Some(Verdict::Wrong("NotNegotiated"));
+        }
+        let sure = after.len() == 1;
+        for (number, after) in after {
+            let configs = &mut self.copies[number].configs;
+            // It is meant for one of these; the others stay where they are.
+            let others = std::mem::take(configs).into_iter().filter(|_| !sure);
+            configs.extend(others.chain(after));
+        }
+        Some(Verdict::Late)
+    }
+
+    /// Whether a copy that is over may have messages in a direction on their way.
+    fn may_go_on_late(&self, number: usize, direction: Direction) -> bool {
+        let copy = &self.copies[number];
+        let Some(ended) = copy.over else { return false };
+        let unheard = copy.unsure.is_some() || ended.by != direction && !self.was_heard(ended);
+        unheard && !copy.let_go[way(direction)]
     }
 
     /// After a message of a copy: is it over?

@@ -104,6 +104,7 @@ impl World<'_> {
         match copy {
             Some(number) => {
                 self.copies[number].configs = after;
+                self.let_go(number, direction);
                 self.settle(number, direction);
             }
             None => self.main = after,
@@ -185,6 +186,7 @@ impl World<'_> {
                     let news: Vec<_> = news.cloned().collect();
                     copy.keys.extend(news);
                 }
+                self.let_go(number, direction);
             }
             None => self.main = after,
         }

@@ -66,6 +66,9 @@ struct Copy {
     opener: Option<(Direction, RequestId)>,
     keys: Vec<(KeyIndex, RequestId)>,
     over: Option<Over>,
+    /// Once it is over: who has shown to know that, in direction `Send` and in direction `Receive`, by giving one of its
+    /// values to another copy or by going on with that one.
+    let_go: [bool; 2],
     /// Who opened it, and whether the other side has said something in it.
     by: Direction,
     known: bool,
@@ -333,11 +336,22 @@ impl<'a> World<'a> {
         // What is answered with an error was over at once.
         let over = refused.then_some(Over { by: direction.flip(), at: u64::MAX });
         let unsure = refused.then_some(event.message);
-        self.copies.push(Copy { body, configs, opener, keys, over, by: direction, known: false, unsure });
+        self.copies.push(Copy {
+            body,
+            configs,
+            opener,
+            keys,
+            over,
+            let_go: [false; 2],
+            by: direction,
+            known: false,
+            unsure,
+        });
         if refused {
             return (Verdict::Late, None);
         }
         let number = self.copies.len() - 1;
+        self.let_go(number, direction);
         self.settle(number, direction);
         (Verdict::Fine, Some(number))
     }
@@ -374,65 +388,51 @@ impl<'a> World<'a> {
             let after = self.sent(&self.copies[number].configs, &item);
             if after.is_empty() {
                 let unheard = self.copies[number].by != direction && !self.copies[number].known;
-                let before = fitting
-                    .iter()
-                    .copied()
-                    .find(|number| self.copies[*number].over.is_some_and(|over| !self.was_heard(over)));
-                return match (before.filter(|_| unheard), alone) {
+                return match alone {
                     // By who has not heard that the value is held.
-                    (_, Some(alone)) if unheard => self.open(event, item, alone),
-                    // It may be meant for the one before it, by who has not heard of either's fate.
-                    (Some(before), None) => {
-                        let late = self.sent(&self.copies[before].configs, &item);
-                        if !late.is_empty() {
-                            self.copies[before].configs = late;
-                        }
-                        (Verdict::Stale, None)
-                    }
-                    _ => (Verdict::Wrong("NotPermitted"), None),
+                    Some(alone) if unheard => self.open(event, item, alone),
+                    Some(_) => (Verdict::Wrong("NotPermitted"), None),
+                    // It may be meant for one before it, by who has not heard of either's fate.
+                    None => match self.late_for(&fitting, event, &item) {
+                        Some(verdict) => (verdict, None),
+                        None => (Verdict::Wrong("NotPermitted"), None),
+                    },
                 };
             }
             if !self.gates(event) {
                 return (Verdict::Wrong("NotNegotiated"), None);
             }
-            let known = self.copies[number].known || !self.stays(number, &item);
+            let goes_on = !self.stays(number, &item);
+            let known = self.copies[number].known || goes_on;
             let late = self.crosses(&self.copies[number].configs, &item);
             self.copies[number].configs = after;
             self.main = awake;
             if late {
                 return (Verdict::Late, None);
             }
+            if goes_on {
+                self.let_go(number, direction);
+            }
             self.settle(number, direction);
             // What leaves the copy where it is may stand alone, by who has not heard of the copy.
             self.copies[number].known &= known;
             return (Verdict::Fine, Some(number));
         }
-        let over = fitting.first().copied();
-        match (over.and_then(|number| self.copies[number].over), alone) {
-            (_, Some(alone)) if !event.keys.is_empty() => self.open(event, item, alone),
-            (Some(ended), _) if self.may_go_on_late(over.unwrap(), ended, direction) => {
-                let number = over.unwrap();
-                let after = self.sent(&self.copies[number].configs, &item);
-                if after.is_empty() {
-                    return (Verdict::Stale, None);
-                }
-                // Too late is no excuse for what was never negotiated.
-                if !self.gates(event) {
-                    return (Verdict::Wrong("NotNegotiated"), None);
-                }
-                self.copies[number].configs = after;
-                self.main = awake;
-                (Verdict::Late, None)
-            }
-            _ if declared.is_empty() => (Verdict::Wrong("NotPermitted"), None),
-            _ if event.keys.is_empty() => (Verdict::Wrong("NotPermitted|KeyMissing"), None),
-            _ => (Verdict::Wrong("NotPermitted|UnknownKey"), None),
+        if let Some(alone) = alone.filter(|_| !event.keys.is_empty()) {
+            return self.open(event, item, alone);
         }
-    }
-
-    /// Whether a copy that is over may have messages in a direction on their way.
-    fn may_go_on_late(&self, number: usize, ended: Over, direction: Direction) -> bool {
-        self.copies[number].unsure.is_some() || ended.by != direction && !self.was_heard(ended)
+        if let Some(verdict) = self.late_for(&fitting, event, &item) {
+            if verdict == Verdict::Late {
+                self.main = awake;
+            }
+            return (verdict, None);
+        }
+        let kind = match (declared.is_empty(), event.keys.is_empty()) {
+            (true, _) => "NotPermitted",
+            (false, true) => "NotPermitted|KeyMissing",
+            (false, false) => "NotPermitted|UnknownKey",
+        };
+        (Verdict::Wrong(kind), None)
     }
 
     /// Whether the other side is known to have heard of the end of a copy: it has answered what was asked later.

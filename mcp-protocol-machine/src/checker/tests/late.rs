@@ -1,9 +1,9 @@
 //! What comes late, or is said badly, and must not move anything: each of these was once found by random runs.
 
-use crate::checker::tests::tables::{Tables, To};
+use crate::checker::tests::tables::{Exchange, Tables, To};
 use crate::checker::tests::{ENDED, accepted, id, is_late, never};
 use crate::protocol::Direction::{Receive, Send};
-use crate::protocol::{KeyIndex, Origin, Side, StateKind};
+use crate::protocol::{Direction, KeyIndex, MessageIndex, Origin, Side, StateKind};
 use crate::{About, Checker, KeyValue, StepKind, Ties, ViolationKind};
 
 #[test]
@@ -164,5 +164,118 @@ fn what_follows_a_late_reply_is_late_for_its_own_copy_and_not_for_the_one_before
     for message in [step, done] {
         let late = accepted(checker.notification_tied(Receive, message, About::Nothing, ties, never));
         assert!(is_late(late.kind));
+    }
+}
+
+/// `*( !make . ?reply . ( ?ready . Task & ?stop . End ) )` with `Task = !step . Task & ?stop . End`, where the reply brings
+/// the key: the client's machine.
+struct Making {
+    checker: Checker,
+    make: Exchange,
+    ready: MessageIndex,
+    step: MessageIndex,
+    stop: MessageIndex,
+    cancelled: MessageIndex,
+}
+
+fn making() -> Making {
+    let mut tables = Tables::default();
+    let make = tables.request("make");
+    let [ready, step, stop] = ["ready", "step", "stop"].map(|name| tables.notification(name));
+    tables.edit(make.request).cancellable = true;
+    let cancelled = tables.cancels("cancelled");
+    tables.key("task", false, &[make.reply, ready, step, stop]);
+    tables.state("Active", StateKind::Replicated, &[(Send, make.request, To::Spawn("Asked"))]);
+    tables.state("Asked", StateKind::Linear, &[(Receive, make.reply, To::Step("Made"))]);
+    let made = [(Receive, ready, To::Step("Task")), (Receive, stop, To::Step("End"))];
+    tables.state("Made", StateKind::Linear, &made);
+    let task = [(Send, step, To::Step("Task")), (Receive, stop, To::Step("End"))];
+    tables.state("Task", StateKind::Linear, &task);
+    tables.state("End", StateKind::End, &[]);
+    let checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    Making { checker, make, ready, step, stop, cancelled }
+}
+
+impl Making {
+    fn make(&mut self, number: i64) {
+        self.checker.ask(Send, self.make.request, number).unwrap();
+    }
+
+    fn cancel(&mut self, number: i64) {
+        assert_eq!(self.checker.take_back(Send, self.cancelled, number).unwrap(), ENDED);
+    }
+
+    fn reply(&mut self, number: i64) -> StepKind {
+        let keys = [(KeyIndex(0), KeyValue::from("t"))];
+        let reply = self.make.reply;
+        accepted(self.checker.reply_tied(Receive, &id(number), reply, Ties::keys(&keys))).kind
+    }
+
+    fn tell(&mut self, direction: Direction, message: MessageIndex) -> Result<StepKind, ViolationKind> {
+        let keys = [(KeyIndex(0), KeyValue::from("t"))];
+        let ties = Ties::keys(&keys);
+        let told = self.checker.notification_tied(direction, message, About::Nothing, ties, never);
+        told.map(|step| step.kind).map_err(|violation| violation.kind.clone())
+    }
+}
+
+#[test]
+fn the_reply_to_a_request_that_is_known_to_be_cancelled_takes_no_value_from_another_copy() {
+    let mut making = making();
+    making.make(1);
+    making.cancel(1);
+    making.make(2);
+    making.cancel(2);
+    // Who answers the second request has received the cancel of the first, and not yet that of the second.
+    assert_eq!(making.reply(2), StepKind::Swallowed);
+    assert_eq!(making.reply(1), StepKind::Swallowed);
+    assert!(is_late(making.tell(Receive, making.stop).unwrap()));
+}
+
+#[test]
+fn a_message_may_be_late_for_any_copy_that_held_its_value() {
+    let mut making = making();
+    making.make(1);
+    making.reply(1);
+    making.tell(Receive, making.ready).unwrap();
+    making.make(2);
+    // The other side ends the first copy and gives its value to the second one.
+    assert_eq!(making.tell(Receive, making.stop), Ok(ENDED));
+    assert_eq!(making.reply(2), StepKind::Copy { ended: false });
+    let late = making.tell(Send, making.step).unwrap();
+    assert!(is_late(late), "it fits the first copy alone, whose end its sender may not have received");
+    assert_eq!(making.tell(Receive, making.stop), Ok(ENDED));
+    assert!(is_late(making.tell(Send, making.step).unwrap()), "nor that of the second one");
+    assert!(matches!(making.tell(Receive, making.stop), Err(ViolationKind::UnknownKey { .. })));
+}
+
+#[test]
+fn who_goes_on_with_a_copy_knows_that_the_one_before_it_with_the_same_value_is_over() {
+    let mut making = making();
+    making.make(1);
+    making.reply(1);
+    making.cancel(1);
+    making.make(2);
+    // The other side uses the value again, so it knows of the cancel.
+    assert_eq!(making.reply(2), StepKind::Copy { ended: false });
+    assert_eq!(making.tell(Receive, making.stop), Ok(ENDED));
+    assert!(matches!(making.tell(Receive, making.stop), Err(ViolationKind::UnknownKey { .. })));
+}
+
+#[test]
+fn the_use_of_a_value_proves_nothing_where_messages_overtake_one_another() {
+    for ordered in [true, false] {
+        let mut making = making();
+        making.checker.set_ordered(ordered);
+        making.make(1);
+        making.reply(1);
+        making.cancel(1);
+        making.make(2);
+        assert_eq!(making.reply(2), StepKind::Copy { ended: false });
+        assert_eq!(making.tell(Receive, making.ready), Ok(StepKind::Copy { ended: false }));
+        match making.tell(Receive, making.ready) {
+            Ok(kind) => assert!(is_late(kind) && !ordered, "it may have been sent for the first copy"),
+            Err(kind) => assert!(kind == ViolationKind::NotPermitted && ordered),
+        }
     }
 }
