@@ -187,8 +187,15 @@ impl Draft<'_> {
             let level = self.level();
             return Some((Some(send), format!("{out}{note}{level} . {}", self.target(pool))));
         }
+        if pool.key.is_some() && self.random.percent(12) {
+            // One that is the last step whatever its answer: alone it waits where a copy waits that has left loops.
+            let (request, _) = self.request(pool.key.as_deref(), "");
+            let between = operator(!send);
+            let answers = format!("( {back}reply . End {between} {back}{request}Error . End )");
+            return Some((Some(send), format!("{out}{request} . {answers}")));
+        }
         if self.random.percent(25) {
-            // One that may be taken back, which needs a loop.
+            // One that may be cancelled, which needs a loop.
             let (request, _) = self.request(pool.key.as_deref(), " cancellable");
             return Some((Some(send), format!("{out}{request} . {back}reply . {here}")));
         }
