@@ -57,7 +57,7 @@ fn debug_writes_the_expansion_and_includes_it() {
     assert_eq!(package.run(), "Hello\n");
     let code: Vec<String> = ours().map(|path| std::fs::read_to_string(path).unwrap()).collect();
     let [code] = code.as_slice() else { panic!("{} files", code.len()) };
-    assert!(code.contains("pub const HELLO: MessageIndex = MessageIndex(0);"), "{code}");
+    assert!(code.contains("HELLO = Message::notification(\"Hello\", \"hello\")"), "{code}");
 }
 
 #[test]

@@ -12,7 +12,24 @@ pub const RUNTIME: &str = "\
 mod runtime {
     pub mod typed {
         pub use mcp_protocol_machine::protocol::*;
-        pub use std::borrow::Cow;
+        pub mod tables {
+            pub use mcp_protocol_machine::protocol::{Message, Payload, Protocol};
+            macro_rules! messages {
+                ($($(#[$meta:meta])* $name:ident = $entry:expr;)*) => {
+                    #[allow(unused_imports)]
+                    use crate::runtime::typed::tables::{Message, Payload};
+                    #[allow(non_upper_case_globals)]
+                    pub(super) const rows: &[Message] = &[$($entry),*];
+                };
+            }
+            macro_rules! protocol {
+                ($name:ident = $table:expr;) => {
+                    use crate::runtime::typed::tables::Protocol;
+                    pub(super) const $name: Protocol = $table;
+                };
+            }
+            pub(crate) use {messages, protocol};
+        }
     }
     pub struct Error;
 }
