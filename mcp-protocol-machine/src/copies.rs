@@ -338,7 +338,7 @@ impl Copies {
             }
             running.keys.push((*key, value.clone()));
             let before = self.past.take(running.channel, *key, value);
-            // Whoever uses a value again knows that those are over which held it before.
+            // The side that uses a value again knows that the copies which held it before are over.
             let before = before.filter(|ended| !evidence.ordered || ended.by == by);
             running.reused.extend(before.map(|ended| (*key, ended)));
             self.holders.insert((running.channel, *key, value.clone()), copy);
@@ -439,7 +439,7 @@ impl Copies {
     }
 
     /// A copy is known to be over before its values are: each that no running copy holds is one of a copy that is over.
-    /// Whoever gave it the value may have known that, so this proves nothing of a copy that held the value before.
+    /// The side that gave it the value may have known that, so this proves nothing of a copy that held the value before.
     pub(crate) fn retire(
         &mut self,
         channel: u32,

@@ -20,7 +20,7 @@ pub(crate) struct Ended {
     pub(crate) message: MessageIndex,
     /// The state that this message found it in.
     pub(crate) from: StateIndex,
-    /// Requests of the other side had no reply then. They are still answered, and whoever hears of such an answer
+    /// Requests of the other side had no reply then. They are still answered, and the side that hears of such an answer
     /// before it hears of the end goes on from there.
     pub(crate) awaited: bool,
     /// Until when the other side may not have received that message.

@@ -176,7 +176,7 @@ struct Over {
     opened: Option<Opened>,
 }
 
-/// A request that opened a copy and was taken back, or came too late to open one.
+/// A request that opened a copy and was cancelled, or came too late to open one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened {
     pub(crate) request: MessageIndex,

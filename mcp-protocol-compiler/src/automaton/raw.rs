@@ -38,7 +38,7 @@ pub(super) struct RawState {
 }
 
 impl RawState {
-    /// Takes the state, edges and all, out of a list in which nobody looks for it any more.
+    /// Takes the state, edges and all, out of a list in which it is not looked for any more.
     pub(super) fn take(&mut self) -> RawState {
         let edges = std::mem::take(&mut self.edges);
         let parts = std::mem::take(&mut self.parts);

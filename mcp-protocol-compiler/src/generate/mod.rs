@@ -58,7 +58,7 @@ pub fn items(compiled: &Compiled, sources: &SourceMap) -> TokenStream {
 /// Where the generated code stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// In the place of a macro; made anew with every build.
+    /// In the place of a macro; made again with every build.
     Macro,
     /// In a file that is read and checked in: it changes only where the machine or its documentation does.
     File,

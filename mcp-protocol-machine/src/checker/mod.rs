@@ -190,7 +190,7 @@ impl Checker {
         for state in others.iter().chain([&state]) {
             protocol.role(side).and_then(|role| role.state(*state)).ok_or(TableError::NoState(*state))?;
         }
-        // Of a session that was begun elsewhere nobody knows what is still on its way.
+        // Where a session began elsewhere, it is not known what is still on its way.
         let unseen = state != Role::START || !others.is_empty();
         let next = Receipts::default().next();
         let trail = if unseen { Trail::unseen(next, next) } else { Trail::default() };

@@ -58,7 +58,7 @@ pub enum Event {
         /// What the peer said.
         error: RpcError,
     },
-    /// A request of this side will have no reply: it was taken back, took too long, its reply cannot be accepted, or the
+    /// A request of this side will have no reply: it was cancelled, took too long, its reply cannot be accepted, or the
     /// session is over.
     Failed {
         /// The request of this side.
@@ -136,7 +136,7 @@ impl CheckedSession {
     /// Waits for what comes next, and moves the session with it. Nothing is lost when the future is dropped.
     ///
     /// Things come in the order in which the peer sent them. What crossed a step of this side is late: it is dropped and
-    /// reported ([`Report::Late`](crate::Report::Late)). Requests and notifications beside the linear channels come only while nobody else takes them: not while a typed
+    /// reported ([`Report::Late`](crate::Report::Late)). Requests and notifications beside the linear channels come only while no other part of the program takes them: not while a typed
     /// `incoming` of the same session is held.
     ///
     /// # Errors

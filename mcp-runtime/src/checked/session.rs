@@ -61,7 +61,7 @@ impl CheckedSession {
         let seat = session.seat.copy.is_none().then(|| {
             let key = link.with(|engine| {
                 let key = engine.mailbox_opened();
-                // What the value has taken before is this one's to answer, and to learn of if it is taken back.
+                // What the value has taken before is this one's to answer, and to learn of if it is cancelled.
                 session.open.iter().for_each(|(_, id)| engine.hold(id, key));
                 key
             });

@@ -66,7 +66,7 @@ pub trait Endpoint: Send + Sync + 'static {
         let _ = reason;
     }
 
-    /// Tells of something that the session lives on with.
+    /// Reports something that does not end the session.
     fn report(&self, report: Report) {
         let _ = report;
     }
@@ -160,6 +160,6 @@ pub enum Output {
     Bytes,
     /// The session has said everything: write what is left, then close the write side. Late input is still welcome.
     Finished,
-    /// Nobody wants what is left to be written or may still come: let go of both directions at once.
+    /// What is left to be written, or may still come, is not wanted any more: drop both directions at once.
     Abandoned,
 }

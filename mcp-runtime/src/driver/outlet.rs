@@ -16,7 +16,7 @@ use crate::epoch::Epoch;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestTag(pub u64);
 
-/// What a transport knows of a message that came in, such as the head of its HTTP request, for whoever handles it.
+/// What a transport knows of a message that came in, such as the head of its HTTP request, for its handler.
 pub type Extension = Arc<dyn Any + Send + Sync>;
 
 /// One message that the session says.

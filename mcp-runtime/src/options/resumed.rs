@@ -19,7 +19,7 @@ pub struct Resumed {
 /// What one side has announced.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Announced {
-    /// Nobody knows; everything counts as announced.
+    /// Not known; everything counts as announced.
     #[default]
     Unknown,
     /// The payload of the message that announces, as JSON.
@@ -40,7 +40,7 @@ impl Resumed {
     }
 
     /// The id of the first request of this side. By default it is drawn at random, for ids must not be used twice in a
-    /// session, and nobody here knows which were.
+    /// session, and it is not known here which were.
     #[must_use]
     pub fn first_id(mut self, id: i64) -> Resumed {
         self.first_id = Some(id);

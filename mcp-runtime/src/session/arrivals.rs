@@ -229,7 +229,7 @@ impl Engine {
         }
     }
 
-    /// The session is over, and nobody will take what has come.
+    /// The session is over, and what has come will not be taken.
     pub(super) fn drop_untaken(&mut self) {
         self.drop_untaken_of(|_| true);
     }

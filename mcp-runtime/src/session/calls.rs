@@ -31,7 +31,7 @@ pub(crate) struct Pending {
     pub(super) clock: Option<Box<Clock>>,
     /// The session without types that waits for it, if one does.
     pub(super) mailbox: Option<MailboxId>,
-    /// Whoever asked works on something of this session: in another one the call means nothing.
+    /// The caller works on something of this epoch: in another one the call means nothing.
     pub(super) bound: bool,
 }
 
@@ -113,7 +113,7 @@ impl Engine {
         keep(&mut pending.waker, context, &mut self.effects);
     }
 
-    /// Whoever made a call has let go of it.
+    /// The caller has dropped its call.
     pub(crate) fn let_go(&mut self, caller: Caller, id: i64) {
         let Some(pending) = self.calls.get(&id) else { return };
         let running = pending.result.is_none();
@@ -155,7 +155,7 @@ impl Engine {
         }
     }
 
-    /// Wakes whoever waits for a call.
+    /// Wakes the task that waits for a call.
     pub(super) fn wake_call(&mut self, id: i64) {
         if let Some(waker) = self.calls.get_mut(&id).and_then(|pending| pending.waker.take()) {
             self.effects.wake(waker);

@@ -82,7 +82,8 @@ impl Inbound {
 #[derive(Debug)]
 pub(super) struct Accepted {
     pub(super) step: Step,
-    /// What the message announces, if the program cannot work with it. It goes with the message to whoever takes that.
+    /// What the message announces, if the program cannot work with it. It goes with the message to the task that takes
+    /// it.
     pub(super) negotiation: Option<Box<Error>>,
 }
 

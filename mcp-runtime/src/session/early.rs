@@ -172,7 +172,7 @@ impl Engine {
             }
         }
         if !self.goes_on() {
-            // Whoever waits for what may still come learns that nothing will.
+            // Tasks that wait for what may still come learn that nothing will.
             self.wake_everyone();
         }
     }

@@ -28,7 +28,7 @@ impl Engine {
             return;
         }
         // What a value would have had to answer is not waited for, nor a request that no handler will see. What the
-        // handlers of a dispatcher will see is handed out to them, and what was only told stays for whoever takes it.
+        // handlers of a dispatcher will see is handed out to them, and notifications stay for the task that takes them.
         if !self.is_served() {
             self.drop_untaken_of(Arrived::is_asked);
         }

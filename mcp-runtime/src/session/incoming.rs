@@ -29,7 +29,7 @@ impl Engine {
         self.now = Some(now);
         self.direct_used = false;
         let mut lines = std::mem::take(&mut self.lines);
-        // A stream has no names for its messages, and is told nothing of them.
+        // A stream has no names for its messages, and learns nothing about them.
         lines.feed(bytes, |line| drop(self.line(Inbound::alone(None, now), line)));
         self.lines = lines;
         // A peer that keeps the transport busy must not hold up what is due. What it said counts first.

@@ -66,7 +66,7 @@ impl Link {
         Link { shared: Arc::clone(&self.shared), about: request.map(Arc::new), epoch: self.epoch }
     }
 
-    /// The same handle, for whoever has a part in one epoch only: a request of the peer, or a copy that it opened. Once
+    /// The same handle, for a caller that has a part in one epoch only: a request of the peer, or a copy that it opened. Once
     /// that epoch is over, so is this handle.
     pub(crate) fn within(&self, epoch: Epoch) -> Link {
         Link { shared: Arc::clone(&self.shared), about: self.about.clone(), epoch: Some(epoch) }
@@ -92,7 +92,7 @@ impl Link {
         result
     }
 
-    /// The same on behalf of whoever holds this handle.
+    /// The same on behalf of the holder of this handle.
     pub(crate) fn speak<R>(&self, act: impl FnOnce(&mut Engine, Caller) -> R) -> R {
         self.speak_about(self.about.as_deref(), act)
     }
@@ -118,7 +118,7 @@ impl Link {
         poll_fn(|context| self.with(|engine| poll(engine, context, &mut waiter))).await
     }
 
-    /// The same on behalf of whoever holds this handle.
+    /// The same on behalf of the holder of this handle.
     pub(crate) async fn wait_as<R>(
         &self,
         mut poll: impl FnMut(&mut Engine, Caller, &Context<'_>, &mut Waiter) -> Poll<R>,

@@ -87,7 +87,7 @@ impl Engine {
             self.let_go(caller, id);
         }
         for id in self.held_by(key) {
-            // If the session is over, there is nobody to tell.
+            // If the session is over, no task is waiting.
             let _ = self.reply_error(
                 caller,
                 &id,

@@ -89,9 +89,9 @@ pub(crate) struct Turns {
 /// Who is woken once everything before a message has reached the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Held {
-    /// Whoever waits for a call.
+    /// The task that waits for a call.
     Call(i64),
-    /// Whoever waits for a linear input.
+    /// The task that waits for a linear input.
     Linear,
     /// The value of a sub-session.
     Copy(CopyNumber),
@@ -106,7 +106,7 @@ pub(crate) struct Order {
     next: u64,
     /// With the number of the message. No more than there are messages in the queues of those who wait.
     held: BTreeSet<(u64, Held)>,
-    /// Reports that nobody has to poll for.
+    /// Reports that need no polling.
     heard: VecDeque<(u64, Listener, Box<str>)>,
     /// Since when something waits for dispatchers that were polled so often.
     since: Option<(Instant, u64)>,
@@ -220,7 +220,7 @@ impl Engine {
         self.order.starting().is_some_and(|starting| starting < arrived.came)
     }
 
-    /// A message has come: whether whoever waits for it is woken at once. If not, that is done later.
+    /// A message has come: whether the task that waits for it is woken at once. If not, that is done later.
     pub(super) fn may_wake(&mut self, held: Held) -> bool {
         let free = self.came < self.barrier();
         if !free {

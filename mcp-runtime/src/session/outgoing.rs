@@ -118,7 +118,7 @@ impl Engine {
     ) -> Result<bool, Error> {
         let half_closed = self.lifecycle.is_answering() && !self.messages.one_by_one();
         if half_closed && !self.is_lost(caller) {
-            // Nobody may read it any more, and some peers stumble over it. Replies are still owed.
+            // It may not be read any more, and some peers stumble over it. Replies are still owed.
             let message = self.name(message);
             self.report(Report::Dropped { message, cause: Cause::PeerClosed });
             return Ok(false);

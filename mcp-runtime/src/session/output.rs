@@ -173,7 +173,7 @@ impl Engine {
         }
     }
 
-    /// Whoever waits to write looks again: for room, or for an abandoned reply.
+    /// Tasks that wait to write look again: for room, or for an abandoned reply.
     pub(crate) fn nudge(&mut self) {
         self.output_waiting.wake(&mut self.effects);
         self.linear_waiting.wake(&mut self.effects);

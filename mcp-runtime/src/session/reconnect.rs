@@ -24,8 +24,8 @@ impl Engine {
         self.epoch
     }
 
-    /// What is said to a request that the peer makes before the session is begun anew, and that is no part of it: one
-    /// that is answered without anybody's doing is answered, any other is refused. To anything else nothing is said.
+    /// What is said to a request that the peer makes before the session is opened again, and that is not a part of it: one
+    /// that the runtime answers by itself is answered, any other is refused. To anything else nothing is said.
     pub(crate) fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
         let Ok(Envelope::Request { id, method, params }) = parse(message, self.options.max_depth) else {
             return None;
@@ -79,7 +79,7 @@ impl Engine {
         self.report(Report::SessionRenewed);
     }
 
-    /// What was announced counts anew.
+    /// What was announced counts from now on.
     fn announced_again(&mut self, request: &[u8], result: &[u8]) {
         let protocol = self.protocol.clone();
         let (Ok(Envelope::Request { method, params, .. }), Ok(Envelope::Result { result, .. })) =
@@ -99,8 +99,8 @@ impl Engine {
         }
     }
 
-    /// Nobody waits any more for the answers to what the peer has asked. What it told before it lost the session
-    /// still counts. Gives the copies that nobody has taken.
+    /// The answers to what the peer has asked are not awaited any more. Its notifications from before it lost the
+    /// session still count. Returns the copies that were not taken.
     fn forget_asked(&mut self) -> Vec<CopyNumber> {
         let mut unattended = Vec::new();
         self.early = Default::default();
@@ -120,7 +120,7 @@ impl Engine {
             }
         }
         self.reached();
-        // Whoever has answered waits here to learn that nobody wants to know.
+        // A task that has answered waits here, and learns that its answer is not wanted.
         self.closing_waiting.wake(&mut self.effects);
         unattended
     }

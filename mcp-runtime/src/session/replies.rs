@@ -25,7 +25,7 @@ impl Engine {
         outcome: Result<&str, RpcError>,
     ) -> Received {
         let Awaiting::Request(request) = self.checker.awaiting(Direction::Receive, id) else {
-            // The copy of a call that was taken back may have got its key already.
+            // The copy of a call that was cancelled may have its key already.
             let retired = self.checker.retired(Direction::Receive, id);
             let message = retired
                 .zip(outcome.as_ref().ok())
@@ -83,7 +83,7 @@ impl Engine {
             let read = negotiation.map_or_else(|| read.map_err(Error::Refused), |error| Err(*error));
             self.complete_in_order(*number, read);
         } else if self.abandoned_reply_came(id) {
-            // The request leads back to where it was sent, so nobody misses the reply.
+            // The request leads back to where it was sent, so no task misses the reply.
         } else if matches!(step.kind, StepKind::Linear { .. }) {
             let body = match outcome {
                 Ok(result) => Body::Payload(Some(result.into())),
@@ -104,7 +104,7 @@ impl Engine {
                 self.copy_ended(copy, error);
             }
         }
-        // Otherwise the call was dropped while it ran; nobody waits for its reply.
+        // Otherwise the call was dropped while it ran; no task waits for its reply.
         Received::default()
     }
 }

@@ -1,7 +1,7 @@
 //! Tasks to be woken, and what else an engine does outside of its lock.
 //!
 //! In: wakers and reports, while the engine is locked. Out: the same, run once it is unlocked: a waker may run code
-//! that asks the engine again, also when it is dropped, and so may whoever reads reports. Refuses to lose one.
+//! that asks the engine again, also when it is dropped, and so may the code that reads reports. Refuses to lose one.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -175,7 +175,7 @@ pub(crate) struct Effects {
     first: Option<Waker>,
     second: Option<Waker>,
     more: Vec<Waker>,
-    /// Wakers that nobody waits with any more.
+    /// Wakers that no task waits with any more.
     dropped: Vec<Waker>,
     reports: Vec<Report>,
     heard: Vec<(Listener, Box<str>)>,

@@ -2,7 +2,7 @@
 //!
 //! In: a session value and a request. Out: futures, which write the request when they are first polled and move the
 //! value with the reply. Refuses to leave the two sides in doubt: an [`Exchange`], which leads back to where it
-//! started, is taken back when it is dropped or takes too long, or else its reply is abandoned and must arrive before the
+//! started, is cancelled when it is dropped or takes too long, or else its reply is abandoned and must arrive before the
 //! next step; an [`Advance`], which leads on, ends the session.
 
 use std::fmt;

@@ -213,7 +213,7 @@ async fn holding(permit: Permit, handler: impl Future<Output = ()>) {
 }
 
 /// Runs a handler as far as it comes, so that handlers begin in the order of their messages, and gives it a task of its
-/// own if it has to wait. It comes in a box, for whoever waits for messages would else keep room for a handler, which is
+/// own if it has to wait. It comes in a box, for a task that waits for messages would else keep room for a handler, which is
 /// large, while there is none. Fails with what a panic said, outside of the code that is watched anyway.
 async fn begin(
     tasks: &mut JoinSet<()>,

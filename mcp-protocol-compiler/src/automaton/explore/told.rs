@@ -1,7 +1,7 @@
 //! What has been said of a place already.
 //!
 //! In: findings as exploring makes them. Out: the same without those that repeat one, so that a place which is a
-//! thousand states is not held a thousand times. Refuses to hold more of them than anybody reads.
+//! thousand states is not held a thousand times. Refuses to hold more of them than are read.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
@@ -32,7 +32,7 @@ impl Told {
         self.errors
     }
 
-    /// Removes what has been told before, and what nobody would read: more than a few of one kind at one place, and
+    /// Removes what has been reported before, and what would not be read: more than a few of one kind at one place, and
     /// more than a few times what is shown in all.
     pub(super) fn forget_repeated(&mut self, findings: &mut Vec<Diagnostic>) {
         if findings.len() == self.checked {

@@ -11,7 +11,7 @@ use quote::ToTokens;
 /// Lines are not longer than this, where they can be broken.
 pub(super) const WIDTH: usize = 100;
 
-/// What a reader is told of a macro.
+/// What a reader learns about a macro.
 const REMARKS: [(&str, &str); 1] = [(
     "payloads",
     "Nothing of this runs. Where a payload type lacks serde's traits, rustc names the message that carries it.",

@@ -1,4 +1,4 @@
-//! What a message tells of its sender: which states it can have been in, and what is late from there.
+//! What a message shows about its sender: which states it can have been in, and what is late from there.
 
 use crate::checker::tests::tables::{Exchange, Tables, To};
 use crate::checker::tests::{accepted, id, is_late, never};

@@ -141,7 +141,7 @@ fn an_id_is_used_once() {
         r#"{"jsonrpc":"2.0","id":0,"method":"look",}"#,
         r#"{"jsonrpc":"2.0","id":0}"#,
     ] {
-        // Whoever sent the first request would take an error for its reply.
+        // The sender of the first request would take an error for its reply.
         assert!(server.ask(line).is_empty(), "{line}");
         assert_eq!(server.reports().len(), 1, "{line}");
         assert!(server.incoming().is_none(), "{line}");

@@ -274,13 +274,7 @@ fn the_transport_hears_when_nobody_waits_for_a_reply_any_more() {
 
 #[test]
 fn the_transport_hears_as_well_when_the_end_of_a_copy_leaves_requests_unanswered() {
-    let watcher = End::over(&watching::PROTOCOL, Side::Client, Options::default());
-    watcher
-        .link
-        .speak(|engine, caller| engine.request(caller, watching::messages::HELLO, "null", false, false))
-        .unwrap();
-    watcher.feed(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
-    watcher.linear().unwrap();
+    let watcher = End::past_hello(&watching::PROTOCOL, watching::messages::HELLO);
     let kept = watched(&watcher);
     let heard = || {
         let mut ids = std::mem::take(&mut kept.0.lock().unwrap().not_awaited);

@@ -1,4 +1,4 @@
-//! The order in which messages reach the program, whoever is polled when.
+//! The order in which messages reach the program, whichever task is polled when.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

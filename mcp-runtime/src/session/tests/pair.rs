@@ -40,7 +40,16 @@ impl End {
         End { link, now, reports }
     }
 
-    /// A server that somebody attends to, in its start state.
+    /// A client of a protocol whose first step is this request, which has been answered.
+    pub(super) fn past_hello(protocol: impl Into<ProtocolRef>, hello: MessageIndex) -> End {
+        let client = End::over(protocol, Side::Client, Options::default());
+        client.link.speak(|engine, caller| engine.request(caller, hello, "null", false, false)).unwrap();
+        client.feed(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
+        client.linear().unwrap();
+        client
+    }
+
+    /// A server that handles what comes, in its start state.
     pub(super) fn server() -> End {
         End::server_with(Options::default())
     }

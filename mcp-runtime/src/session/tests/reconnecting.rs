@@ -57,13 +57,7 @@ fn attended() -> End {
 
 /// A client of subscriptions that has shaken hands.
 fn watcher() -> End {
-    let watcher = End::over(&watching::PROTOCOL, Side::Client, Options::default());
-    watcher
-        .link
-        .speak(|engine, caller| engine.request(caller, watching::messages::HELLO, "null", false, false))
-        .unwrap();
-    watcher.feed(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
-    watcher.linear().unwrap();
+    let watcher = End::past_hello(&watching::PROTOCOL, watching::messages::HELLO);
     watcher.said();
     watcher
 }
@@ -213,13 +207,7 @@ fn a_copy_that_has_heard_nothing_is_opened_once_more() {
 
 #[test]
 fn of_a_lost_copy_that_nobody_has_taken_nothing_is_kept() {
-    let reader = End::over(&parcels::PROTOCOL, Side::Client, Options::default());
-    reader
-        .link
-        .speak(|engine, caller| engine.request(caller, parcels::messages::HELLO, "null", false, false))
-        .unwrap();
-    reader.feed(r#"{"jsonrpc":"2.0","id":0,"result":{}}"#);
-    reader.linear().unwrap();
+    let reader = End::past_hello(&parcels::PROTOCOL, parcels::messages::HELLO);
     reader.link.with(|engine| engine.attend());
     let say = |method: &str| {
         reader.feed(&json!({"jsonrpc":"2.0","method":method,"params":{"parcel":"a"}}).to_string());

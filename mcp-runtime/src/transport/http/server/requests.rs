@@ -346,7 +346,7 @@ async fn collect(body: &mut Body, most: usize, account: &Account) -> Result<(Byt
     Ok((pieces.whole(), permit))
 }
 
-/// Reads on in a body that nobody wants, beside the refusal that answers it: where the connection is closed with
+/// Reads on in a body that is not wanted, in parallel with the refusal that answers it: where the connection is closed with
 /// something unread, a client that is still writing never sees the answer.
 fn drain(mut body: Body, most: usize, within: Duration) {
     if body.is_end_stream() {

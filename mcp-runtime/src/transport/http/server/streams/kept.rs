@@ -126,7 +126,7 @@ impl Streams {
         }
     }
 
-    /// A message that nobody has taken is gone: what it has asked is not answered.
+    /// A message that was not taken is gone: what it has asked is not answered.
     pub(super) fn lose(&mut self, event: &Event) {
         match event.kind {
             MessageKind::Request { id, .. } => self.lost.push(id),
