@@ -4,9 +4,11 @@
 
 use mcp_protocol_machine::RequestId;
 
-use crate::jsonrpc::{Envelope, Line, Lines, parse};
+pub use crate::driver::Framing;
+use crate::driver::{Frame, FrameReader};
+use crate::jsonrpc::{Envelope, parse};
 
-/// What one line of a stream is read as.
+/// What one message of a stream is read as.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// A request: its id as JSON, its method, its params as they came.
@@ -21,13 +23,19 @@ pub enum Message {
     Malformed(Option<String>),
 }
 
-/// Reads a stream that comes in pieces, with a limit of bytes a line and of nesting.
-pub fn lines<'a>(pieces: impl Iterator<Item = &'a [u8]>, longest: usize, deepest: usize) -> Vec<Message> {
-    let mut lines = Lines::new(longest);
+/// Reads a stream that comes in pieces, with a limit of bytes a message and of nesting: its messages, and why it could
+/// not be read any further.
+pub fn messages<'a>(
+    framing: Framing,
+    pieces: impl Iterator<Item = &'a [u8]>,
+    longest: usize,
+    deepest: usize,
+) -> (Vec<Message>, Option<String>) {
+    let mut reader = FrameReader::new(framing);
     let mut messages = Vec::new();
-    let mut each = |line: Line<'_>| match line {
-        Line::Whole(line) if line.trim_ascii().is_empty() => {}
-        Line::Whole(line) => messages.push(match parse(line, deepest) {
+    let mut each = |frame: Frame<'_>| match frame {
+        Frame::Whole(message) if message.trim_ascii().is_empty() => {}
+        Frame::Whole(message) => messages.push(match parse(message, deepest) {
             Ok(Envelope::Request { id, method, params }) => {
                 Message::Request(json(&id), method.into_owned(), params.map(str::to_owned))
             }
@@ -39,13 +47,14 @@ pub fn lines<'a>(pieces: impl Iterator<Item = &'a [u8]>, longest: usize, deepest
             Ok(Envelope::Complaint { .. }) => Message::Complaint,
             Err(malformed) => Message::Malformed(malformed.id.as_ref().map(json)),
         }),
-        Line::TooLong(sketch) => messages.push(Message::Malformed(sketch.id.as_ref().map(json))),
+        Frame::TooLong(sketch) => messages.push(Message::Malformed(sketch.id.as_ref().map(json))),
     };
     for piece in pieces {
-        lines.feed(piece, &mut each);
+        reader.feed(piece, longest, &mut each);
     }
-    lines.finish(&mut each);
-    messages
+    reader.finish(longest, &mut each);
+    let error = reader.take_error().map(|error| error.to_string());
+    (messages, error)
 }
 
 /// An id as JSON, whole: how it is displayed is cut, for a log.

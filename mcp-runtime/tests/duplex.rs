@@ -7,8 +7,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mcp_runtime::driver::{self, End, Input, Limits, Outcome, Transport};
-use mcp_runtime::transport::{duplex, duplex::duplex_with_capacity};
+use mcp_runtime::driver::{End, Limits, Outcome, Transport};
+use mcp_runtime::transport::{ByteStream, duplex, duplex::duplex_with_capacity};
 use support::Script;
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
@@ -224,7 +224,7 @@ async fn a_failing_writer_is_reported_and_the_reader_goes_on() {
     let script = Script::new();
     let (mut peer, reader) = tokio::io::duplex(100);
     let writer = Reluctant { interrupted: false, left: 4 };
-    tokio::spawn(driver::run(script.clone(), Input::new(reader), writer, Limits::NONE));
+    tokio::spawn(ByteStream::from_parts(reader, writer).limits(Limits::NONE).run(script.clone()));
     script.send("abc");
     script.until(|seen| seen.confirmed == 4).await;
     script.send("def");

@@ -10,11 +10,12 @@ mod raw;
 use std::sync::{Arc, Mutex};
 
 use language_server::lsp::{Editor, LanguageServerError, Start, Tool};
-use language_server::{Text, changed, closing, opened, serve, start, stop};
-use mcp_runtime::transport::duplex;
+use language_server::{Text, changed, closing, connection, opened, serve, start, stop};
+use mcp_runtime::transport::{ByteStream, Framing};
 use mcp_runtime::{Options, Report};
 use raw::{Raw, raw};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 
@@ -30,7 +31,7 @@ fn served(tool: Tool<Start>) -> Served {
 }
 
 fn both() -> (Editor<Start>, Served) {
-    let (near, far) = duplex();
+    let (near, far) = connection();
     (Editor::new(near), served(Tool::new(far)))
 }
 
@@ -196,4 +197,29 @@ async fn a_client_that_changes_a_document_after_shutdown_is_told_so_and_changes_
     for report in reported {
         assert!(report.contains("the client") && report.contains("rests in"), "{report}");
     }
+}
+
+/// A client that writes headers by hand, and reads those of the server.
+#[tokio::test]
+async fn messages_stand_behind_their_lengths_on_the_wire() {
+    let (mut client, far) = tokio::io::duplex(1 << 16);
+    let tool = served(Tool::new(ByteStream::new(far).framing(Framing::ContentLength)));
+    let hello = request(1, "initialize", json!({"processId": null, "rootUri": null, "capabilities": {}}));
+    let shutdown = json!({"jsonrpc": "2.0", "id": 2, "method": "shutdown"});
+    let exit = json!({"jsonrpc": "2.0", "method": "exit"});
+    for message in [hello, notification("initialized", json!({})), shutdown, exit] {
+        let message = message.to_string();
+        let header =
+            format!("Content-Length: {}\r\nContent-Type: application/vscode-jsonrpc\r\n\r\n", message.len());
+        client.write_all((header + &message).as_bytes()).await.unwrap();
+    }
+    let mut written = String::new();
+    client.read_to_string(&mut written).await.unwrap();
+    let replies = [
+        r#"{"jsonrpc":"2.0","id":1,"result":{"capabilities":{"textDocumentSync":1}}}"#,
+        r#"{"jsonrpc":"2.0","id":2,"result":null}"#,
+    ];
+    let framed = replies.map(|reply| format!("Content-Length: {}\r\n\r\n{reply}", reply.len()));
+    assert_eq!(written, framed.concat());
+    assert_eq!(tool.exit.await.unwrap().unwrap(), 0);
 }

@@ -5,8 +5,8 @@ use std::io;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use super::outlet::{Outlet, Received, RequestTag};
-use crate::epoch::Epoch;
+use super::delivery::Delivery;
+use super::outlet::{Outlet, Received};
 use crate::error::{End, Error, Outcome, Reason};
 use crate::report::Report;
 
@@ -29,20 +29,6 @@ pub trait Endpoint: Send + Sync + 'static {
     /// [`poll_output`](Self::poll_output)'s bytes. That is then asked with no room, for the end of the session only.
     fn offer_outlet(&self, outlet: Box<dyn Outlet>) {
         drop(outlet);
-    }
-
-    /// Takes one whole message, or a batch, laid out in any way, for transports that carry messages rather than a
-    /// stream. Each of the requests that were accepted is settled once.
-    fn receive_message(&self, message: &[u8], tag: RequestTag, now: Instant) -> Received {
-        let _ = (message, tag, now);
-        Received::default()
-    }
-
-    /// The same for a message that arrived in this epoch. It is dropped if that is not the present one
-    /// ([`reconnected`](Self::reconnected)). No reconnection happens between the comparison and the taking.
-    fn receive_in(&self, epoch: Epoch, message: &[u8], tag: RequestTag, now: Instant) -> Received {
-        let _ = epoch;
-        self.receive_message(message, tag, now)
     }
 
     /// Tells that a request of this side could not be delivered, or that no reply to it will come.
@@ -97,10 +83,10 @@ pub trait Endpoint: Send + Sync + 'static {
         None
     }
 
-    /// Takes the next bytes of the incoming stream, in pieces of any size.
+    /// Takes messages of the peer. Each of the requests that were accepted is settled once.
     ///
     /// It takes all of them, always: the reader never waits for a slow consumer.
-    fn receive(&self, bytes: &[u8], now: Instant);
+    fn receive(&self, delivery: Delivery<'_>, now: Instant) -> Received;
 
     /// Tells that nothing more will come in. Called once at most, and [`receive`](Self::receive) not again after it.
     fn input_ended(&self, why: End);

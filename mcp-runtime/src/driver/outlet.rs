@@ -42,6 +42,14 @@ pub struct Received {
     pub refused: Option<String>,
 }
 
+impl Received {
+    /// The same of one more message.
+    pub(crate) fn add(&mut self, other: Received) {
+        self.requests = self.requests.saturating_add(other.requests);
+        self.refused = other.refused.or(self.refused.take());
+    }
+}
+
 /// What a message is, as far as its delivery is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

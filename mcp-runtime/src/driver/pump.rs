@@ -15,7 +15,9 @@ use std::time::Duration;
 use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::time::{Instant, Sleep};
 
+use super::delivery::Delivery;
 use super::endpoint::{Endpoint, Output};
+use super::framing::{FrameReader, Framing};
 use crate::error::{End, Outcome};
 
 /// How many outgoing bytes are collected before the writer must have taken some.
@@ -68,6 +70,10 @@ pub struct Pump<E: Endpoint, R, W> {
     endpoint: E,
     reader: Option<R>,
     writer: Option<W>,
+    framing: Framing,
+    frames: FrameReader,
+    /// Messages taken from the endpoint that are not framed yet; empty between polls.
+    messages: Vec<u8>,
     /// Bytes taken from the endpoint; those before `written` are with the writer already.
     pending: Vec<u8>,
     written: usize,
@@ -89,13 +95,13 @@ pub struct Pump<E: Endpoint, R, W> {
 }
 
 /// Carries the session of `endpoint` over a pair of streams to its end, and tells the endpoint how it ended.
-pub async fn run<E, R, W>(endpoint: E, reader: R, writer: W, limits: Limits)
+pub async fn run<E, R, W>(endpoint: E, reader: R, writer: W, framing: Framing, limits: Limits)
 where
     E: Endpoint,
     R: AsyncBufRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let mut pump = Pump::new(endpoint, reader, writer);
+    let mut pump = Pump::new(endpoint, reader, writer, framing);
     let mut deadline = None;
     while !pump.is_over() {
         let event = match deadline {
@@ -136,11 +142,14 @@ pub(crate) fn after(wait: Option<Duration>) -> Option<Instant> {
 
 impl<E: Endpoint, R, W> Pump<E, R, W> {
     /// A pump between `endpoint` and the two streams; it moves nothing until it is polled.
-    pub fn new(endpoint: E, reader: R, writer: W) -> Self {
+    pub fn new(endpoint: E, reader: R, writer: W, framing: Framing) -> Self {
         Self {
             endpoint,
             reader: Some(reader),
             writer: Some(writer),
+            framing,
+            frames: FrameReader::new(framing),
+            messages: Vec::new(),
             pending: Vec::new(),
             written: 0,
             longest: 0,
@@ -176,12 +185,16 @@ impl<E: Endpoint, R, W> Pump<E, R, W> {
     }
 
     /// Tells the endpoint why the input has ended, and drops the reader. Only the first call counts.
-    pub fn report_end(&mut self, end: End) {
+    pub fn report_end(&mut self, mut end: End) {
         self.reader = None;
         if self.end_reported {
             return;
         }
         self.end_reported = true;
+        self.endpoint.receive(Delivery::end_of(&mut self.frames), Instant::now().into_std());
+        if let (End::Eof, Some(error)) = (&end, self.frames.take_error()) {
+            end = End::Failed(error);
+        }
         if let End::Failed(error) = &end {
             self.note(error);
         }
@@ -269,9 +282,12 @@ impl<E: Endpoint, R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Pump<E, R, W> 
             Ok([]) => End::Eof,
             Ok(bytes) => {
                 let length = bytes.len();
-                self.endpoint.receive(bytes, Instant::now().into_std());
+                self.endpoint.receive(Delivery::bytes(&mut self.frames, bytes), Instant::now().into_std());
                 Pin::new(reader).consume(length);
-                return Poll::Ready(None);
+                match self.frames.take_error() {
+                    None => return Poll::Ready(None),
+                    Some(error) => End::Failed(error),
+                }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Poll::Ready(None),
             Err(error) => End::Failed(error),
@@ -309,7 +325,15 @@ impl<E: Endpoint, R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Pump<E, R, W> 
             Some(_) if !self.finished => COALESCE.saturating_sub(queued),
             _ => 0,
         };
-        match ready!(self.endpoint.poll_output(context, &mut self.pending, room)) {
+        let polled = match self.framing {
+            Framing::Lines => self.endpoint.poll_output(context, &mut self.pending, room),
+            framing => {
+                let polled = self.endpoint.poll_output(context, &mut self.messages, room);
+                framing.write(&std::mem::take(&mut self.messages), &mut self.pending);
+                polled
+            }
+        };
+        match ready!(polled) {
             Output::Bytes => {
                 self.longest = self.longest.max(self.pending.len());
                 Poll::Ready(None)

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use super::delivery::Delivery;
 use super::endpoint::{DirectOutput, Endpoint, Output};
-use super::outlet::{Outlet, Received, RequestTag};
-use crate::epoch::Epoch;
+use super::outlet::{Outlet, Received};
 use crate::error::{End, Error, Outcome, Reason};
 use crate::report::Report;
 
@@ -20,14 +20,6 @@ impl<E: Endpoint + ?Sized> Endpoint for Arc<E> {
 
     fn offer_outlet(&self, outlet: Box<dyn Outlet>) {
         (**self).offer_outlet(outlet);
-    }
-
-    fn receive_message(&self, message: &[u8], tag: RequestTag, now: Instant) -> Received {
-        (**self).receive_message(message, tag, now)
-    }
-
-    fn receive_in(&self, epoch: Epoch, message: &[u8], tag: RequestTag, now: Instant) -> Received {
-        (**self).receive_in(epoch, message, tag, now)
     }
 
     fn request_failed(&self, id: i64, error: Error) {
@@ -66,8 +58,8 @@ impl<E: Endpoint + ?Sized> Endpoint for Arc<E> {
         (**self).answer_aside(message)
     }
 
-    fn receive(&self, bytes: &[u8], now: Instant) {
-        (**self).receive(bytes, now);
+    fn receive(&self, delivery: Delivery<'_>, now: Instant) -> Received {
+        (**self).receive(delivery, now)
     }
 
     fn input_ended(&self, why: End) {

@@ -146,8 +146,7 @@ impl Engine {
             // A message may end the session for those behind it.
             if self.lifecycle.is_open() {
                 let received = self.message_came(inbound, parse(message.as_bytes(), self.options.max_depth));
-                all.requests += received.requests;
-                all.refused = received.refused.or(all.refused);
+                all.add(received);
             }
         }
         self.leave_batch(Some(key));

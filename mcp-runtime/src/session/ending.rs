@@ -201,7 +201,6 @@ impl Engine {
 
     /// The peer will say nothing more.
     pub(crate) fn input_ended(&mut self, why: End) {
-        self.last_line();
         if !self.lifecycle.is_open() {
             return;
         }

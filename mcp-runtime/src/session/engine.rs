@@ -37,7 +37,7 @@ use crate::budget::{Account, Budget, Holder};
 use crate::driver::{DirectOutput, MessageKind, Received, SharedLimits};
 use crate::epoch::Epoch;
 use crate::error::Error;
-use crate::jsonrpc::{Lines, RpcError};
+use crate::jsonrpc::RpcError;
 use crate::options::Options;
 use crate::report::Report;
 
@@ -49,7 +49,6 @@ pub(crate) struct Engine {
     pub(super) options: Arc<Options>,
     pub(super) names: Names,
     pub(super) checker: Checker,
-    pub(super) lines: Lines,
     pub(super) effects: Effects,
     /// What is to be told to `tracing`, if anybody listens.
     pub(super) traces: Vec<Trace>,
@@ -169,7 +168,6 @@ impl Engine {
         let input = Account::of([own]);
         Engine {
             names: Names::new(&protocol),
-            lines: Lines::new(options.max_message_bytes),
             protocol,
             side,
             options,

@@ -1,6 +1,6 @@
-//! Lines of the peer.
+//! Messages of the peer.
 //!
-//! In: bytes. Out: completed calls, queued inputs, answers of the engine itself. Refuses what is no message, what the
+//! In: what a transport delivers. Out: completed calls, queued inputs, answers of the engine itself. Refuses what is no message, what the
 //! checker does not permit and what does not fit into the queues, each with an answer if it asked for one, and with a
 //! report. It never waits and never panics, whatever comes.
 
@@ -18,52 +18,47 @@ use super::names::{Names, id_at};
 use super::order::Held;
 use super::trace::Outcome;
 use crate::budget::Permit;
-use crate::driver::{MessageKind, Received};
+use crate::driver::{Delivery, Frame, MessageKind, Received};
 use crate::error::Error;
-use crate::jsonrpc::{Envelope, Line, Malformed, RpcError, Seems, is_batch, parse};
+use crate::jsonrpc::{Envelope, Malformed, RpcError, Seems, is_batch, parse};
 use crate::report::{Cause, Report};
 
 impl Engine {
-    /// Takes the next bytes.
-    pub(crate) fn receive(&mut self, bytes: &[u8], now: Instant) {
+    /// Takes what the transport delivers.
+    pub(crate) fn receive(&mut self, delivery: Delivery<'_>, now: Instant) -> Received {
+        let mut all = Received::default();
+        if delivery.epoch().is_some_and(|epoch| epoch != self.epoch) {
+            return all;
+        }
         self.now = Some(now);
         self.direct_used = false;
-        let mut lines = std::mem::take(&mut self.lines);
-        // A stream has no names for its messages, and learns nothing about them.
-        lines.feed(bytes, |line| drop(self.line(Inbound::alone(None, now), line)));
-        self.lines = lines;
+        let inbound = Inbound::alone(delivery.tag(), now);
+        delivery.frames(self.options.max_message_bytes, |frame| all.add(self.frame(inbound, frame)));
         // A peer that keeps the transport busy must not hold up what is due. What it said counts first.
         if self.timers.first().is_some_and(|first| first <= now) {
             self.ring(now);
         }
+        all
     }
 
-    /// Takes what stood behind the last line end.
-    pub(super) fn last_line(&mut self) {
-        // Without a single byte received there is no last line either, and no clock is needed for it.
-        let Some(now) = self.now else { return };
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.finish(|line| drop(self.line(Inbound::alone(None, now), line)));
-        self.lines = lines;
-    }
-
-    pub(super) fn line(&mut self, inbound: Inbound, line: Line<'_>) -> Received {
+    /// Takes one whole message, or a batch.
+    fn frame(&mut self, inbound: Inbound, frame: Frame<'_>) -> Received {
         if !self.lifecycle.is_open() {
             // A session that is closed accepts everything and drops it.
             return Received::default();
         }
-        let parsed = match line {
-            Line::Whole(line) if line.trim_ascii().is_empty() => return Received::default(),
-            Line::Whole(line) if self.protocol.batch && is_batch(line) => {
-                return self.batch_came(inbound, line);
+        let parsed = match frame {
+            Frame::Whole(message) if message.trim_ascii().is_empty() => return Received::default(),
+            Frame::Whole(message) if self.protocol.batch && is_batch(message) => {
+                return self.batch_came(inbound, message);
             }
-            Line::Whole(line) => parse(line, self.options.max_depth),
-            Line::TooLong(sketch) => Err(Malformed::too_long(self.options.max_message_bytes, sketch)),
+            Frame::Whole(message) => parse(message, self.options.max_depth),
+            Frame::TooLong(sketch) => Err(Malformed::too_long(self.options.max_message_bytes, sketch)),
         };
         self.message_came(inbound, parsed)
     }
 
-    /// Takes one message, from a line of its own or from a batch.
+    /// Takes one message, which came by itself or in a batch.
     pub(super) fn message_came(
         &mut self,
         inbound: Inbound,

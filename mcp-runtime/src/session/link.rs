@@ -20,9 +20,7 @@ use super::engine::Engine;
 use super::trace::Tracer;
 use super::wakers::Waiter;
 use crate::clock::now;
-use crate::driver::{
-    DirectOutput, End, Endpoint, Outcome, Outlet, Output, Received, RequestTag, SharedLimits,
-};
+use crate::driver::{Delivery, DirectOutput, End, Endpoint, Outcome, Outlet, Output, Received, SharedLimits};
 use crate::epoch::Epoch;
 use crate::error::{Error, Reason};
 use crate::options::Options;
@@ -200,20 +198,6 @@ impl Endpoint for Link {
         self.with(|engine| engine.outlet_offered(outlet));
     }
 
-    fn receive_message(&self, message: &[u8], tag: RequestTag, now: Instant) -> Received {
-        self.with(|engine| engine.receive_message(message, tag, now))
-    }
-
-    fn receive_in(&self, epoch: Epoch, message: &[u8], tag: RequestTag, now: Instant) -> Received {
-        self.with(|engine| {
-            if engine.epoch() == epoch {
-                engine.receive_message(message, tag, now)
-            } else {
-                Received::default()
-            }
-        })
-    }
-
     fn request_failed(&self, id: i64, error: Error) {
         self.with(|engine| engine.request_failed(id, error));
     }
@@ -250,8 +234,8 @@ impl Endpoint for Link {
         self.with(|engine| engine.answer_aside(message))
     }
 
-    fn receive(&self, bytes: &[u8], now: Instant) {
-        self.with(|engine| engine.receive(bytes, now));
+    fn receive(&self, delivery: Delivery<'_>, now: Instant) -> Received {
+        self.with(|engine| engine.receive(delivery, now))
     }
 
     fn input_ended(&self, why: End) {

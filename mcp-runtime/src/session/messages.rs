@@ -4,15 +4,12 @@
 //! message to the transport's outlet, at once, with the name of what it is about. Refuses to cost anything where the
 //! transport carries a stream: what is remembered before the transport has said which it wants is forgotten then.
 
-use std::time::Instant;
-
 use mcp_protocol_machine::protocol::{Action, Direction, Edge, Origin as Author};
 use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
 
-use super::context::{Caller, Inbound};
+use super::context::Caller;
 use super::engine::Engine;
-use crate::driver::{Extension, MessageKind, Outgoing, Outlet, Place, Received, RequestTag};
-use crate::jsonrpc::{Line, Scanner};
+use crate::driver::{Extension, MessageKind, Outgoing, Outlet, Place, RequestTag};
 
 /// What a session keeps for a transport that carries messages.
 #[derive(Debug)]
@@ -153,21 +150,6 @@ impl Engine {
         {
             self.effects.wake(waker);
         }
-    }
-
-    /// Takes one whole message, or a batch.
-    pub(crate) fn receive_message(&mut self, message: &[u8], tag: RequestTag, now: Instant) -> Received {
-        self.now = Some(now);
-        let line = if message.len() > self.options.max_message_bytes {
-            Line::TooLong(Scanner::scan(message))
-        } else {
-            Line::Whole(message)
-        };
-        let received = self.line(Inbound::alone(Some(tag), now), line);
-        if self.timers.first().is_some_and(|first| first <= now) {
-            self.ring(now);
-        }
-        received
     }
 
     /// Where a message of this side stands, given what it did.

@@ -22,7 +22,7 @@ pub use environment::ENVIRONMENT;
 
 use self::errors::LinesTask;
 use self::process::{Exit, Process};
-use crate::driver::{End, Endpoint, Input, Means, Outcome, Pump, PumpEvent, Transport, after};
+use crate::driver::{End, Endpoint, Framing, Input, Means, Outcome, Pump, PumpEvent, Transport, after};
 
 /// How long each step of a child's shutdown may take before the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +64,7 @@ pub struct Child {
     input: ChildStdin,
     output: ChildStdout,
     errors: Option<LinesTask>,
+    framing: Framing,
     times: ShutdownTimes,
 }
 
@@ -99,8 +100,8 @@ impl fmt::Debug for Child {
 
 impl Transport for Child {
     async fn run<E: Endpoint>(self, endpoint: E) {
-        let Child { mut process, input, output, errors, times } = self;
-        let mut pump = Pump::new(endpoint, Input::new(output), input);
+        let Child { mut process, input, output, errors, framing, times } = self;
+        let mut pump = Pump::new(endpoint, Input::new(output), input, framing);
         let outcome = carry(&mut pump, &mut process, &times).await;
         process.end_group(times.after_terminate).await;
         if let Some(errors) = errors {

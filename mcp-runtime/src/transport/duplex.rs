@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::channel::{Head, Tail, channel};
-use crate::driver::{Endpoint, Limits, Transport, run};
+use crate::driver::{Endpoint, Framing, Limits, Transport, run};
 
 /// How many bytes one direction holds unless [`duplex_with_capacity`] says otherwise.
 pub const CAPACITY: usize = 64 * 1024;
@@ -53,6 +53,6 @@ impl Duplex {
 impl Transport for Duplex {
     async fn run<E: Endpoint>(self, endpoint: E) {
         endpoint.offer_direct_output(Box::new(self.tail.beside()));
-        run(endpoint, self.head, self.tail, self.limits).await;
+        run(endpoint, self.head, self.tail, Framing::Lines, self.limits).await;
     }
 }

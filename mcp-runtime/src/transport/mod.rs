@@ -1,7 +1,9 @@
-//! What carries a session: the in-memory [`Duplex`], this process's own [`Stdio`], and the stdio of a [`Child`].
+//! What carries a session: the in-memory [`Duplex`], this process's own [`Stdio`], the stdio of a [`Child`], and any
+//! other [`ByteStream`], such as a TCP connection or a Unix socket.
 //!
-//! Each comes as a value that implements [`Transport`]; in come bytes of an engine, out they go, and the other way.
-//! Here is all that the operating system wants to be asked; the pumping itself is in [`driver`](crate::driver).
+//! Each comes as a value that implements [`Transport`]. Here is all that the operating system wants to be asked; the
+//! pumping itself is in [`driver`](crate::driver). The guide `docs/transports.md` says when to use which, and how to
+//! write one.
 
 mod channel;
 pub mod child;
@@ -9,8 +11,10 @@ pub mod duplex;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub mod http;
 pub mod stdio;
+mod stream;
 
-pub use crate::driver::Transport;
+pub use crate::driver::{Framing, Transport};
 pub use child::{Child, ChildBuilder, ENVIRONMENT, ShutdownTimes, SpawnError};
 pub use duplex::{Duplex, duplex};
 pub use stdio::{Stdio, stdio};
+pub use stream::ByteStream;

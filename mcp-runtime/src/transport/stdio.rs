@@ -26,7 +26,7 @@ use std::time::Duration;
 use self::portable as system;
 #[cfg(unix)]
 use self::unix as system;
-use crate::driver::{End, Endpoint, Limits, Outcome, Transport, duplicate, run};
+use crate::driver::{End, Endpoint, Framing, Limits, Outcome, Transport, duplicate, run};
 
 /// How long the end of a session waits unless [`Stdio::limits`] says otherwise: 2 s for the parent to read the last
 /// messages, 250 ms for it to close its side. The second is short because nothing it says then matters any more.
@@ -37,7 +37,7 @@ static IN_USE: AtomicBool = AtomicBool::new(false);
 
 /// This process's own standard input and output.
 pub fn stdio() -> Stdio {
-    Stdio { streams: system::Streams::own(), claims: true, limits: LIMITS }
+    Stdio { streams: system::Streams::own(), claims: true, framing: Framing::Lines, limits: LIMITS }
 }
 
 /// This process's own standard input and output; nothing is touched before the session runs.
@@ -45,10 +45,17 @@ pub fn stdio() -> Stdio {
 pub struct Stdio {
     streams: system::Streams,
     claims: bool,
+    framing: Framing,
     limits: Limits,
 }
 
 impl Stdio {
+    /// Sets how messages are separated. By default each stands on a line of its own.
+    pub fn framing(mut self, framing: Framing) -> Self {
+        self.framing = framing;
+        self
+    }
+
     /// Sets how long the end of the session waits.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -59,7 +66,12 @@ impl Stdio {
     /// closed when the session has ended.
     #[cfg(unix)]
     pub fn from_files(input: std::os::fd::OwnedFd, output: std::os::fd::OwnedFd) -> Self {
-        Self { streams: system::Streams::Given(input, output), claims: false, limits: LIMITS }
+        Self {
+            streams: system::Streams::Given(input, output),
+            claims: false,
+            framing: Framing::Lines,
+            limits: LIMITS,
+        }
     }
 }
 
@@ -86,11 +98,11 @@ impl Drop for Claim {
 
 impl Transport for Stdio {
     async fn run<E: Endpoint>(self, endpoint: E) {
-        let Self { streams, claims, limits } = self;
+        let Self { streams, claims, framing, limits } = self;
         let claim = if claims { Claim::new().map(Some) } else { Ok(None) };
         let opened = claim.and_then(|claim| Ok((claim, streams.open()?)));
         match opened {
-            Ok((_claim, (reader, writer))) => run(endpoint, reader, writer, limits).await,
+            Ok((_claim, (reader, writer))) => run(endpoint, reader, writer, framing, limits).await,
             Err(error) => {
                 endpoint.input_ended(End::Failed(duplicate(&error)));
                 endpoint.terminated(Outcome::Failed(Arc::new(error)));

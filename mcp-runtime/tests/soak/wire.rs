@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::driver::{Endpoint, Limits, run};
-use mcp_runtime::transport::Transport;
+use mcp_runtime::transport::ByteStream;
 use serde_json::{Value, json};
 use tokio::io::{
-    AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, Lines, duplex, split,
+    AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf,
+    WriteHalf, duplex, split,
 };
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -18,15 +18,7 @@ use crate::ledger::{Ledger, Whose};
 use crate::noise::Noise;
 
 /// One end, for a session.
-pub(crate) struct Wire(DuplexStream);
-
-impl Transport for Wire {
-    async fn run<E: Endpoint>(self, endpoint: E) {
-        let (reader, writer) = split(self.0);
-        let limits = Limits::new(Duration::from_secs(2), Duration::from_secs(2));
-        run(endpoint, BufReader::new(reader), writer, limits).await;
-    }
-}
+pub(crate) type Wire = ByteStream<ReadHalf<DuplexStream>, WriteHalf<DuplexStream>>;
 
 /// The wire, as whoever is in the middle has it.
 pub(crate) struct Middle {
@@ -97,7 +89,7 @@ pub(crate) fn between(ledger: &Arc<Ledger>, noise: &mut Noise) -> (Wire, Wire, M
             _ = both => {}
         }
     });
-    (Wire(buyer), Wire(seller), Middle { cut, task })
+    (ByteStream::new(buyer), ByteStream::new(seller), Middle { cut, task })
 }
 
 struct Direction {

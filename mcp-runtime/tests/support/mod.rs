@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use mcp_runtime::driver::{End, Endpoint, Outcome, Output};
+use mcp_runtime::driver::{Delivery, End, Endpoint, Outcome, Output, Received};
 use tokio::sync::Notify;
 
-/// What has reached the endpoint, and what it is going to say.
+/// What has reached the endpoint, each message on a line, and what it is going to say.
 #[derive(Default)]
 pub struct Seen {
     pub input: Vec<u8>,
@@ -27,8 +27,6 @@ pub struct Seen {
     output: VecDeque<Vec<u8>>,
     /// Each line that comes in goes out again.
     echo: bool,
-    /// How many bytes of `input` have been echoed.
-    echoed: usize,
     finished: bool,
     /// Finishes when the input has ended, as a server does.
     finish_at_end: bool,
@@ -115,20 +113,22 @@ impl Script {
 }
 
 impl Endpoint for Script {
-    fn receive(&self, bytes: &[u8], _now: Instant) {
+    fn receive(&self, delivery: Delivery<'_>, _now: Instant) -> Received {
         self.change(|seen| {
             assert!(seen.end.is_none() && seen.outcome.is_none(), "no input after its end");
-            seen.input.extend_from_slice(bytes);
             seen.pieces += 1;
-            if seen.echo {
-                let whole = seen.input.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-                if whole > seen.echoed {
-                    let lines = seen.input[seen.echoed..whole].to_vec();
-                    seen.echoed = whole;
-                    seen.output.push_back(lines);
+            delivery.for_each(|message| {
+                if message.is_empty() {
+                    return;
                 }
-            }
+                let line = [message, b"\n"].concat();
+                seen.input.extend_from_slice(&line);
+                if seen.echo {
+                    seen.output.push_back(line);
+                }
+            });
         });
+        Received::default()
     }
 
     fn input_ended(&self, why: End) {

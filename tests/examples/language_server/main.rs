@@ -2,12 +2,16 @@
 //! language_server`.
 //!
 //! Each open document is a sub-session with a value of its own. The value exists from `didOpen` to `didClose`, and only
-//! its methods can change the document. After `shutdown` documents are suspended. Both sides are in this program,
-//! connected by an in-memory transport.
+//! its methods can change the document. After `shutdown` documents are suspended.
+//!
+//! Both sides are in this program, connected by a stream of bytes in memory. As the protocol requires, a header with
+//! `Content-Length` stands before each message. `cargo run --example language_server -- --stdio` is the server alone, on
+//! the standard streams, for an editor.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
-use mcp_runtime::transport::duplex;
+use mcp_runtime::transport::{ByteStream, Framing, Transport, stdio};
+use tokio::io::DuplexStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use lsp::{Editing, Editor, LanguageServerError, Start, Stopped, Tool, Working, server};
@@ -96,12 +100,23 @@ pub(crate) mod lsp {
 
 #[tokio::main]
 async fn main() -> Result<(), LanguageServerError> {
-    let (near, far) = duplex();
     let (seen, mut closed) = unbounded_channel();
+    if std::env::args().nth(1).as_deref() == Some("--stdio") {
+        let code = serve(Tool::new(stdio().framing(Framing::ContentLength)), seen).await?;
+        std::process::exit(code.into());
+    }
+    let (near, far) = connection();
     let (edited, served) = tokio::join!(edit(Editor::new(near), &mut closed), serve(Tool::new(far), seen));
     edited?;
     println!("the server exits with {}", served?);
     Ok(())
+}
+
+/// Both ends of a connection on which messages stand behind headers.
+pub(crate) fn connection() -> (impl Transport, impl Transport) {
+    let framed = |stream: DuplexStream| ByteStream::new(stream).framing(Framing::ContentLength);
+    let (near, far) = tokio::io::duplex(64 * 1024);
+    (framed(near), framed(far))
 }
 
 /// The editor: opens two documents at once, changes one of them, and shuts the server down.

@@ -1,21 +1,14 @@
 //! A peer of raw text.
 
-use mcp_runtime::Transport;
-use mcp_runtime::driver::{Endpoint, Limits, run};
+use mcp_runtime::driver::Limits;
+use mcp_runtime::transport::ByteStream;
 use serde_json::Value;
 use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, duplex, split,
 };
 
 /// The end that a session runs over.
-pub(crate) struct Wire(DuplexStream);
-
-impl Transport for Wire {
-    async fn run<E: Endpoint>(self, endpoint: E) {
-        let (reader, writer) = split(self.0);
-        run(endpoint, BufReader::new(reader), writer, Limits::NONE).await;
-    }
-}
+pub(crate) type Wire = ByteStream<ReadHalf<DuplexStream>, WriteHalf<DuplexStream>>;
 
 /// The end that a test speaks on.
 pub(crate) struct Raw {
@@ -26,7 +19,7 @@ pub(crate) struct Raw {
 pub(crate) fn raw() -> (Wire, Raw) {
     let (wire, raw) = duplex(1 << 20);
     let (reader, writer) = split(raw);
-    (Wire(wire), Raw { lines: BufReader::new(reader).lines(), writer })
+    (ByteStream::new(wire).limits(Limits::NONE), Raw { lines: BufReader::new(reader).lines(), writer })
 }
 
 impl Raw {

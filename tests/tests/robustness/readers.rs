@@ -1,8 +1,9 @@
-//! Two readers of what a peer sends, held against simple ones: lines of JSON-RPC, and server-sent events.
+//! The readers of what a peer sends, held against simple ones: JSON-RPC on lines and behind lengths, and server-sent
+//! events.
 
 use std::collections::BTreeMap;
 
-use mcp_runtime::fuzzing::{self, EventStream, Message};
+use mcp_runtime::fuzzing::{self, EventStream, Framing, Message};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -13,23 +14,38 @@ use crate::choices::{head_and_stream, pieces};
 const LONGEST: usize = 512;
 const DEEPEST: usize = 16;
 
-/// What the line reader says: a stream is read alike however it is cut, and a line that is well-formed JSON-RPC is read
-/// as what it is.
+/// What the readers of messages say: a stream is read alike however it is cut, and a line that is well-formed JSON-RPC is
+/// read as what it is, also behind its length.
 pub fn lines(input: &[u8]) {
     let (cuts, stream) = head_and_stream(input);
-    let whole = fuzzing::lines(std::iter::once(stream), LONGEST, DEEPEST);
-    let cut = fuzzing::lines(pieces(stream, cuts).into_iter(), LONGEST, DEEPEST);
-    assert_eq!(whole, cut, "the pieces of a stream matter");
-    let single = fuzzing::lines(stream.chunks(1), LONGEST, DEEPEST);
-    assert_eq!(whole, single, "the pieces of a stream matter");
+    let whole = read(Framing::Lines, stream, cuts);
     let lines: Vec<&[u8]> =
         stream.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect();
     assert_eq!(whole.len(), lines.len(), "one message a line");
-    for (line, message) in lines.into_iter().zip(whole) {
+    for (line, message) in lines.iter().zip(&whole) {
         if let Some(expected) = plainly(line) {
-            assert_eq!(message, expected, "{}", String::from_utf8_lossy(line));
+            assert_eq!(*message, expected, "{}", String::from_utf8_lossy(line));
         }
     }
+    // As it is, this stream has broken headers. With headers of its own it holds the same messages.
+    read(Framing::ContentLength, stream, cuts);
+    let framed: Vec<Vec<u8>> = lines
+        .iter()
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .map(|line| [format!("Content-Length: {}\r\n\r\n", line.len()).as_bytes(), line].concat())
+        .collect();
+    assert_eq!(read(Framing::ContentLength, &framed.concat(), cuts), whole, "the framing matters");
+}
+
+/// The messages of a stream, which are the same however it is cut.
+fn read(framing: Framing, stream: &[u8], cuts: &[u8]) -> Vec<Message> {
+    let (whole, error) = fuzzing::messages(framing, std::iter::once(stream), LONGEST, DEEPEST);
+    for pieces in [pieces(stream, cuts), stream.chunks(1).collect()] {
+        let (cut, cut_error) = fuzzing::messages(framing, pieces.into_iter(), LONGEST, DEEPEST);
+        assert_eq!(whole, cut, "the pieces of a stream matter");
+        assert_eq!(error.is_some(), cut_error.is_some(), "the pieces of a stream matter");
+    }
+    whole
 }
 
 /// The members of an object, in order; twice the same name is two members.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcp_runtime::driver::{End, Endpoint, Outcome, Output};
+use mcp_runtime::driver::{Delivery, End, Endpoint, FrameReader, Framing, Outcome, Output};
 use mcp_runtime::{CheckedSession, Error, Event, Options, Reason, RequestId, Transport};
 use serde_json::{Value, json};
 
@@ -51,6 +51,7 @@ struct Asked {
 struct World<'a> {
     choices: Choices<'a>,
     endpoint: Arc<dyn Endpoint>,
+    input: FrameReader,
     session: Option<CheckedSession>,
     /// Sub-sessions, which are read and answered like the session.
     opened: Vec<CheckedSession>,
@@ -90,6 +91,7 @@ pub fn session(input: &[u8]) {
         let mut world = World {
             choices: Choices::new(input),
             endpoint,
+            input: FrameReader::new(Framing::Lines),
             session: Some(session),
             opened: Vec::new(),
             asked: BTreeMap::new(),
@@ -232,7 +234,7 @@ impl World<'_> {
         let now = tokio::time::Instant::now().into_std();
         let length = 1 + self.choices.below(64);
         for piece in bytes.chunks(length) {
-            self.endpoint.receive(piece, now);
+            self.endpoint.receive(Delivery::bytes(&mut self.input, piece), now);
         }
     }
 

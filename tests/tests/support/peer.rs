@@ -7,12 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_protocols::mcp_2025_03_26::{McpServer, Uninit};
-use mcp_runtime::driver::{Endpoint, Limits, Transport, run};
+use mcp_runtime::driver::Limits;
+use mcp_runtime::transport::ByteStream;
 use mcp_runtime::{Options, Report};
 use serde_json::{Value, json};
-use tokio::io::{
-    AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, Lines, duplex, split,
-};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, Lines, duplex, split};
 use tokio::process::{Child, Command};
 
 use super::example;
@@ -20,16 +19,6 @@ use super::server::serve_session;
 
 /// Fails a test that hangs; nothing else depends on the time.
 const GUARD: Duration = Duration::from_secs(120);
-
-/// The end that the server in memory runs over.
-pub(crate) struct Wire(DuplexStream);
-
-impl Transport for Wire {
-    async fn run<E: Endpoint>(self, endpoint: E) {
-        let (reader, writer) = split(self.0);
-        run(endpoint, BufReader::new(reader), writer, Limits::NONE).await;
-    }
-}
 
 /// What the server in memory has reported and nobody has asked for yet.
 type Reports = Arc<Mutex<VecDeque<String>>>;
@@ -86,7 +75,7 @@ impl Peer {
                 seen.lock().unwrap().push_back(report.to_string());
             }
         });
-        tokio::spawn(serve(McpServer::with_options(Wire(far), options)));
+        tokio::spawn(serve(McpServer::with_options(ByteStream::new(far).limits(Limits::NONE), options)));
         let (reader, writer) = split(near);
         let mut peer = Peer::new(reader, writer);
         peer.reports = Some(reports);

@@ -1,10 +1,9 @@
 //! A transport with a window: what one side reads and writes, message by message, for tests that look at the wire.
 
 use mcp_runtime::Transport;
-use mcp_runtime::driver::{End, Endpoint, Outcome, Output};
+use mcp_runtime::driver::{Delivery, End, Endpoint, Outcome, Output, Received};
 use serde_json::Value;
 use std::io;
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Instant;
 use tokio::sync::watch;
@@ -53,8 +52,7 @@ impl<T: Transport> Transport for Tap<T> {
     }
 
     async fn run<E: Endpoint>(self, endpoint: E) {
-        let read = Arc::default();
-        self.transport.run(Watched { endpoint, window: self.window, read }).await;
+        self.transport.run(Watched { endpoint, window: self.window }).await;
     }
 }
 
@@ -62,20 +60,20 @@ impl<T: Transport> Transport for Tap<T> {
 struct Watched<E> {
     endpoint: E,
     window: Window,
-    /// The beginning of a line that has not come to its end.
-    read: Arc<Mutex<Vec<u8>>>,
 }
 
 impl<E: Endpoint> Endpoint for Watched<E> {
-    fn receive(&self, bytes: &[u8], now: Instant) {
-        let mut read = self.read.lock().unwrap();
-        read.extend_from_slice(bytes);
-        let whole = read.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let lines = read.drain(..whole).collect::<Vec<_>>();
-        drop(read);
-        // The engine sees the bytes first: who waits for a line may rely on the session having it.
-        self.endpoint.receive(bytes, now);
-        self.show(&lines, Line::Read);
+    fn receive(&self, delivery: Delivery<'_>, now: Instant) -> Received {
+        let mut read = Vec::new();
+        let mut received = Received::default();
+        delivery.for_each(|message| {
+            // The engine sees the message first: who waits for it may rely on the session having it.
+            received = self.endpoint.receive(Delivery::message(message), now);
+            read.extend_from_slice(message);
+            read.push(b'\n');
+        });
+        self.show(&read, Line::Read);
+        received
     }
 
     fn input_ended(&self, why: End) {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::desk;
 use super::pair::End;
-use crate::driver::{End as InputEnd, Endpoint, Output};
+use crate::driver::{End as InputEnd, Output};
 use crate::error::Error;
 use crate::options::Options;
 use mcp_protocol_machine::protocol::Side;
@@ -163,7 +163,7 @@ fn a_cancelled_request_is_not_waited_for() {
 fn an_end_of_input_leaves_the_replies_to_come() {
     let server = server();
     server.feed_bytes(two().as_bytes());
-    server.link.input_ended(InputEnd::Eof);
+    server.end_input(InputEnd::Eof);
     answer(&server, "7");
     assert_eq!(server.output().1, Poll::Pending);
     server.incoming();

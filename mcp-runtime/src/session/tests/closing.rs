@@ -102,7 +102,7 @@ fn a_peer_that_has_said_everything_gets_its_answers_from_a_side_that_closes() {
     let server = End::ready_server(Options::default());
     ask(&server, 1);
     let id = server.incoming().unwrap().id.unwrap();
-    server.link.input_ended(crate::driver::End::Eof);
+    server.end_input(crate::driver::End::Eof);
     server.link.with(|engine| engine.close());
     assert!(server.output().1.is_pending());
     server.link.speak(|engine, caller| engine.reply_result(caller, &id, "\"done\"")).unwrap();
@@ -200,7 +200,7 @@ fn handlers_for_a_peer_that_has_said_everything_have_their_time_and_no_more() {
     ask(&server, 2);
     let (first, second) = (server.incoming().unwrap().id.unwrap(), server.incoming().unwrap().id.unwrap());
     assert_eq!(server.link.next_deadline(), None);
-    server.link.input_ended(crate::driver::End::Eof);
+    server.end_input(crate::driver::End::Eof);
     server.later(SECOND);
     assert_eq!(server.link.next_deadline(), Some(server.now + SECOND * 60));
     server.later(SECOND * 59);

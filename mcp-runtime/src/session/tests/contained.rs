@@ -13,7 +13,7 @@ use serde_json::json;
 use super::garden::messages::DIG;
 use super::pair::End;
 use super::{desk, garden};
-use crate::driver::{Endpoint, SharedLimits};
+use crate::driver::{Delivery, Endpoint, SharedLimits};
 use crate::options::Options;
 use crate::session::{Engine, Link, Sent, Verdict, Waiter};
 
@@ -165,7 +165,7 @@ fn a_panic_of_whoever_is_told_of_reports_ends_nothing() {
     let engine = Engine::new(protocol.clone(), Side::Server, Arc::clone(&options)).unwrap();
     let link = Link::new(engine, protocol, Side::Server, options, SharedLimits::default());
     for times in 1..3 {
-        link.receive(b"no message\n", Instant::now());
+        link.receive(Delivery::message(b"no message"), Instant::now());
         assert_eq!(told.load(Ordering::SeqCst), times);
     }
     assert!(link.speak(|engine, caller| engine.closed(caller)).is_none());

@@ -7,7 +7,6 @@ use super::desk::messages::{APPROVE, HELLO, LOOK, NOTE, READY};
 use super::messages::{feed, watched};
 use super::pair::End;
 use crate::driver::End as InputEnd;
-use crate::driver::Endpoint;
 use crate::options::Options;
 
 const HANDSHAKE: [&str; 4] = [
@@ -59,7 +58,7 @@ fn a_handshake_in_one_write_is_judged_in_its_order() {
 fn it_is_answered_though_the_peer_has_said_everything() {
     let server = End::server();
     HANDSHAKE.iter().for_each(|line| server.feed(line));
-    server.link.input_ended(InputEnd::Eof);
+    server.end_input(InputEnd::Eof);
     assert!(server.incoming().is_none());
     assert!(server.link.with(|engine| engine.goes_on()), "who waits for requests does not give up");
     welcome(&server);

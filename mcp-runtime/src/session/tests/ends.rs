@@ -32,7 +32,7 @@ fn closing_writes_what_is_left_and_drops_what_comes() {
         client.link.speak(|engine, caller| engine.request(caller, LOOK, "null", false, true)),
         Err(Error::Closed)
     ));
-    client.link.input_ended(InputEnd::Eof);
+    client.end_input(InputEnd::Eof);
     client.link.terminated(Outcome::Closed);
     let context = Context::from_waker(Waker::noop());
     assert!(matches!(
@@ -45,7 +45,7 @@ fn closing_writes_what_is_left_and_drops_what_comes() {
 fn what_the_peer_has_told_before_its_end_still_counts() {
     let server = End::ready_server(Options::default());
     server.feed(r#"{"jsonrpc":"2.0","method":"bell","params":1}"#);
-    server.link.input_ended(InputEnd::Eof);
+    server.end_input(InputEnd::Eof);
     assert_eq!(server.output().1, Poll::Ready(Output::Finished), "nothing is owed, so the transport may go");
     server.link.terminated(Outcome::Closed);
     assert_eq!(server.incoming().map(|arrived| arrived.message), Some(BELL));
@@ -65,7 +65,7 @@ fn a_peer_that_asks_and_closes_gets_its_answers() {
     let server = End::ready_server(Options::default());
     server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"look"}"#);
     server.feed_bytes(br#"{"jsonrpc":"2.0","id":2,"method":"look"}"#);
-    server.link.input_ended(InputEnd::Eof);
+    server.end_input(InputEnd::Eof);
     assert_eq!(server.output().1, Poll::Pending);
     for id in 1..=2 {
         let look = server.incoming().unwrap();
@@ -85,7 +85,7 @@ fn a_dropped_value_does_not_take_the_answers_with_it() {
     server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"look"}"#);
     server.feed(r#"{"jsonrpc":"2.0","id":2,"method":"count","params":1}"#);
     let look = server.incoming().unwrap();
-    server.link.input_ended(InputEnd::Eof);
+    server.end_input(InputEnd::Eof);
     server.link.with(|engine| engine.value_dropped(true));
     assert_eq!(server.output().1, Poll::Pending, "the handler works on");
     server.link.speak(|engine, caller| engine.reply_result(caller, &look.id.unwrap(), "7")).unwrap();
@@ -98,7 +98,7 @@ fn a_dropped_value_does_not_take_the_answers_with_it() {
 fn a_vanishing_peer_fails_every_call_with_the_reason() {
     let client = End::ready_client(Options::default());
     let calls: Vec<_> = (0..3).map(|_| client.call(ASK, "\"?\"")).collect();
-    client.link.input_ended(InputEnd::Failed(io::Error::other("cable cut")));
+    client.end_input(InputEnd::Failed(io::Error::other("cable cut")));
     for call in calls {
         let error = client.outcome(call).unwrap().unwrap_err();
         assert!(error.contains("cable cut"), "{error}");
@@ -131,7 +131,7 @@ fn a_transport_that_was_told_the_end_still_hears_of_what_follows() {
     let waker = Waker::from(Arc::clone(&bell));
     let mut context = Context::from_waker(&waker);
     let server = End::ready_server(Options::default());
-    server.link.input_ended(InputEnd::Eof);
+    server.end_input(InputEnd::Eof);
     // Notice for the first time, and told again: the waker is kept each time.
     for rung in 1..=2 {
         let polled = server.link.poll_output(&mut context, &mut Vec::new(), 0);

@@ -12,7 +12,7 @@ use super::desk::messages::{APPROVE, ASK, CHANGED, HELLO, WELCOME};
 use super::pair::End;
 use super::watching;
 use super::watching::messages::{SUBSCRIBE, UNSUBSCRIBE};
-use crate::driver::{Endpoint, Epoch, MessageKind, Outgoing, Outlet, Place, RequestTag};
+use crate::driver::{Delivery, Endpoint, Epoch, MessageKind, Outgoing, Outlet, Place, RequestTag};
 use crate::error::{Error, Reason};
 use crate::options::{CallTimeouts, Options};
 use crate::session::Waiter;
@@ -90,7 +90,7 @@ pub(super) fn watched(end: &End) -> Kept {
 
 /// Feeds a message under a name; how many requests in it were accepted, and whether it was refused.
 pub(super) fn feed(end: &End, message: &str, name: u64) -> (usize, bool) {
-    let received = end.link.receive_message(message.as_bytes(), RequestTag(name), end.now);
+    let received = end.link.receive(Delivery::message(message.as_bytes()).tagged(RequestTag(name)), end.now);
     (received.requests, received.refused.is_some())
 }
 

@@ -396,7 +396,7 @@ fn behind_the_end_of_its_input_a_server_sends_replies_only() {
 {"jsonrpc":"2.0","id":2,"method":"ask","params":"?"}"#,
     );
     let (one, two) = (server.incoming().unwrap().id.unwrap(), server.incoming().unwrap().id.unwrap());
-    server.link.input_ended(crate::driver::End::Eof);
+    server.end_input(crate::driver::End::Eof);
     let told = server.link.speak(|engine, caller| {
         engine.notification(
             caller,

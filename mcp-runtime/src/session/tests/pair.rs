@@ -9,7 +9,7 @@ use mcp_protocol_machine::protocol::{MessageIndex, Side};
 use serde_json::{Value, json};
 
 use super::desk;
-use crate::driver::{Endpoint, Output, SharedLimits};
+use crate::driver::{Delivery, End as InputEnd, Endpoint, FrameReader, Framing, Output, SharedLimits};
 use crate::options::Options;
 use crate::report::Report;
 use crate::session::{Arrived, Engine, LinearInput, Link, Sent, Verdict, Waiter};
@@ -19,6 +19,7 @@ pub(super) struct End {
     pub(super) link: Link,
     pub(super) now: Instant,
     reports: Arc<Mutex<Vec<String>>>,
+    input: Mutex<FrameReader>,
 }
 
 impl End {
@@ -37,7 +38,7 @@ impl End {
         let link = Link::new(engine, protocol, side, options, SharedLimits::default());
         let now = Instant::now();
         link.tick(now);
-        End { link, now, reports }
+        End { link, now, reports, input: Mutex::new(FrameReader::new(Framing::Lines)) }
     }
 
     /// A client of a protocol whose first step is this request, which has been answered.
@@ -111,7 +112,13 @@ impl End {
     }
 
     pub(super) fn feed_bytes(&self, bytes: &[u8]) {
-        self.link.receive(bytes, self.now);
+        self.link.receive(Delivery::bytes(&mut self.input.lock().unwrap(), bytes), self.now);
+    }
+
+    /// Ends the input, also in the middle of a line.
+    pub(super) fn end_input(&self, why: InputEnd) {
+        self.link.receive(Delivery::end_of(&mut self.input.lock().unwrap()), self.now);
+        self.link.input_ended(why);
     }
 
     pub(super) fn later(&mut self, wait: Duration) {

@@ -11,7 +11,7 @@ use super::messages::{feed, watched};
 use super::pair::End;
 use super::watching::messages::{SUBSCRIBE, UNSUBSCRIBE};
 use super::{parcels, watching};
-use crate::driver::{Endpoint, Epoch, MessageKind, Place, RequestTag};
+use crate::driver::{Delivery, Endpoint, Epoch, MessageKind, Place, RequestTag};
 use crate::error::Error;
 use crate::options::Options;
 use crate::session::{Arrived, Link, Verdict, Waiter};
@@ -82,8 +82,11 @@ fn an_id_of_the_lost_session_is_free_and_who_works_on_it_answers_nobody() {
 fn what_comes_in_another_session_than_the_one_that_runs_is_not_taken() {
     let client = attended();
     let _kept = watched(&client);
-    let come =
-        |epoch, id| client.link.receive_in(epoch, approve(id).as_bytes(), RequestTag(1), client.now).requests;
+    let come = |epoch, id| {
+        let message = approve(id);
+        let delivery = Delivery::message(message.as_bytes()).tagged(RequestTag(1)).in_epoch(epoch);
+        client.link.receive(delivery, client.now).requests
+    };
     let (first, second) = (Epoch::FIRST, Epoch::FIRST.next());
     assert_eq!((come(second, 0), come(first, 1)), (0, 1));
     client.reconnect();

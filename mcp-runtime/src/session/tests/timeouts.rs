@@ -207,7 +207,7 @@ fn letting_go_of_a_call_stops_its_clock() {
 fn the_end_of_the_session_stops_every_clock() {
     let client = End::ready_client(Options::default());
     let id = call(&client, within(5));
-    client.link.input_ended(crate::driver::End::Eof);
+    client.end_input(crate::driver::End::Eof);
     assert!(matches!(error(&client, id), Error::Disconnected { .. }));
     assert!(is_idle(&client));
 }
@@ -319,6 +319,6 @@ fn a_debt_does_not_outlive_the_session() {
     let client = End::ready_client(Options::default());
     let id = count(&client);
     client.link.speak(|engine, caller| engine.abandon_exchange(caller, COUNT, id, None, None));
-    client.link.input_ended(crate::driver::End::Eof);
+    client.end_input(crate::driver::End::Eof);
     assert!(matches!(debt(&client, id), Poll::Ready(Err(Error::Disconnected { .. }))));
 }

@@ -135,7 +135,7 @@ fn each_future_that_waits_has_one_place_however_often_it_is_polled() {
             other.poll(3, |context| end.link.with(|engine| wait(engine, context, waiter)));
         }
         assert_eq!((other.woken(), other.kept()), (0, 2), "{name}");
-        end.link.input_ended(crate::driver::End::Eof);
+        end.end_input(crate::driver::End::Eof);
         end.link.terminated(crate::driver::Outcome::Closed);
         assert_eq!((other.woken(), other.kept()), (2, 0), "{name}: each is woken once");
     }
@@ -162,7 +162,7 @@ fn polling_a_future_again_takes_as_long_with_many_others_as_alone() {
         task.poll(2, |context| end.link.with(|engine| waits(engine.poll_incoming(context, waiter))));
     }
     assert_eq!(task.kept(), waiters.len() + others.len());
-    end.link.input_ended(crate::driver::End::Eof);
+    end.end_input(crate::driver::End::Eof);
     end.link.terminated(crate::driver::Outcome::Closed);
     assert_eq!((task.woken(), task.kept()), (waiters.len() + others.len(), 0), "each is woken once");
 }

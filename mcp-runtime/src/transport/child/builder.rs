@@ -13,6 +13,7 @@ use tokio::process::Command;
 use super::errors::{LinesTask, OnLine};
 use super::process::Process;
 use super::{Child, ShutdownTimes, environment};
+use crate::driver::Framing;
 
 /// What becomes of the child's error output.
 enum Errors {
@@ -25,6 +26,7 @@ enum Errors {
 pub struct ChildBuilder {
     command: Command,
     errors: Errors,
+    framing: Framing,
     times: ShutdownTimes,
     inherits_environment: bool,
 }
@@ -45,9 +47,25 @@ impl ChildBuilder {
         Self {
             command: command.into(),
             errors: Errors::Inherit,
+            framing: Framing::Lines,
             times: ShutdownTimes::default(),
             inherits_environment: false,
         }
+    }
+
+    /// Sets how messages are separated in the child's input and output. By default each stands on a line of its own.
+    ///
+    /// ```no_run
+    /// # use mcp_runtime::transport::{Child, Framing};
+    /// # use tokio::process::Command;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = Child::builder(Command::new("rust-analyzer")).framing(Framing::ContentLength).spawn()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn framing(mut self, framing: Framing) -> Self {
+        self.framing = framing;
+        self
     }
 
     /// Sets how long each step of the shutdown may take.
@@ -93,7 +111,7 @@ impl ChildBuilder {
 
     /// Starts the child. Must be called on a tokio runtime with I/O and time enabled.
     pub fn spawn(self) -> Result<Child, SpawnError> {
-        let Self { mut command, errors, times, inherits_environment } = self;
+        let Self { mut command, errors, framing, times, inherits_environment } = self;
         if !inherits_environment {
             environment::restrict(&mut command);
         }
@@ -117,7 +135,7 @@ impl ChildBuilder {
             (Errors::Lines(on_line), Some(stream)) => Some(LinesTask::spawn(stream, on_line)),
             _ => None,
         };
-        Ok(Child { process, input, output, errors, times })
+        Ok(Child { process, input, output, errors, framing, times })
     }
 }
 

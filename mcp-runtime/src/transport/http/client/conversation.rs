@@ -23,7 +23,7 @@ use super::provider::{AnyHeaderProvider, AnyProvider};
 use super::reconnect::Handshake;
 use super::running::{Over, Requests};
 use super::{HttpClient, posting};
-use crate::driver::{Endpoint, Epoch, Outgoing, Outlet, RequestTag};
+use crate::driver::{Delivery, Endpoint, Epoch, Outgoing, Outlet, RequestTag};
 use crate::error::{Error, Reason};
 use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
@@ -204,7 +204,8 @@ impl Conversation {
 
     /// Hands a message of the server to the session, unless it came in one that the server has lost meanwhile.
     pub(super) fn receive(&self, message: &[u8], epoch: Epoch) {
-        self.endpoint.receive_in(epoch, message, RequestTag(0), Instant::now().into_std());
+        let delivery = Delivery::message(message).tagged(RequestTag(0)).in_epoch(epoch);
+        self.endpoint.receive(delivery, Instant::now().into_std());
     }
 
     /// The client has reconnected; `request` is the first request of the handshake, and `reply` its reply.

@@ -45,7 +45,7 @@ use conversation::{Conversation, Way, server};
 use ends::{Closing, Silence};
 use provider::{AnyHeaderProvider, AnyProvider};
 
-use crate::driver::{Endpoint, Limits, run};
+use crate::driver::{Endpoint, Framing, Limits, run};
 use crate::error::Reason;
 use crate::transport::Transport;
 use crate::transport::http::SESSION_ID;
@@ -179,7 +179,7 @@ impl Transport for HttpClient {
         {
             let mut posting = std::pin::pin!(conversation.post_in_order());
             let output = Closing::new(Arc::clone(&conversation));
-            let mut carrying = std::pin::pin!(run(endpoint, Silence, output, limits));
+            let mut carrying = std::pin::pin!(run(endpoint, Silence, output, Framing::Lines, limits));
             tokio::select! {
                 () = &mut carrying => {}
                 () = &mut posting => {}

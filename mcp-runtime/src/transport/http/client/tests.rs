@@ -11,7 +11,7 @@ use super::reconnect::reconnect;
 use super::running::{Over, Running};
 use super::{HttpClient, SessionProvider};
 use crate::driver::{
-    End, Endpoint, Epoch, MessageKind, Outcome, Outgoing, Output, Place, Received, RequestTag,
+    Delivery, End, Endpoint, Epoch, MessageKind, Outcome, Outgoing, Output, Place, Received,
 };
 use crate::error::{Reason, Renewal};
 
@@ -26,15 +26,14 @@ struct Kept {
 }
 
 impl Endpoint for Kept {
-    fn receive_message(&self, message: &[u8], _: RequestTag, _: Instant) -> Received {
-        self.messages.lock().unwrap().push(String::from_utf8(message.to_vec()).unwrap());
-        Received::default()
-    }
-
-    fn receive_in(&self, epoch: Epoch, message: &[u8], tag: RequestTag, now: Instant) -> Received {
-        let lost = self.messages.lock().unwrap().iter().filter(|message| *message == "reconnected").count();
+    fn receive(&self, delivery: Delivery<'_>, _: Instant) -> Received {
+        let mut messages = self.messages.lock().unwrap();
+        let lost = messages.iter().filter(|message| *message == "reconnected").count();
         let present = (0..lost).fold(Epoch::FIRST, |epoch, _| epoch.next());
-        if present == epoch { self.receive_message(message, tag, now) } else { Received::default() }
+        if delivery.epoch() == Some(present) {
+            delivery.for_each(|message| messages.push(String::from_utf8(message.to_vec()).unwrap()));
+        }
+        Received::default()
     }
 
     fn reconnected(&self, _: &[u8], _: &[u8]) {
@@ -47,8 +46,6 @@ impl Endpoint for Kept {
     fn failed(&self, reason: Reason) {
         self.reasons.lock().unwrap().push(reason);
     }
-
-    fn receive(&self, _: &[u8], _: Instant) {}
 
     fn input_ended(&self, _: End) {}
 

@@ -19,7 +19,8 @@ use super::options::ServerOptions;
 use super::quotas::SessionQuotas;
 use super::streams::{Ending, Streams};
 use crate::driver::{
-    Endpoint, Extension, Limits, Outcome, Outgoing, Outlet, Received, RequestTag, SharedLimits, run,
+    Delivery, Endpoint, Extension, Framing, Limits, Outcome, Outgoing, Outlet, Received, RequestTag,
+    SharedLimits, run,
 };
 use crate::error::{Error, Reason};
 use crate::transport::Transport;
@@ -127,7 +128,9 @@ impl Shared {
             }
         }
         let received = match self.endpoint.get() {
-            Some(Attached(endpoint)) => endpoint.receive_message(message, RequestTag(stream), now),
+            Some(Attached(endpoint)) => {
+                endpoint.receive(Delivery::message(message).tagged(RequestTag(stream)), now)
+            }
             None => Received::default(),
         };
         self.streams().counted(stream, received.requests);
@@ -242,7 +245,7 @@ impl Transport for HttpSession {
         self.shared.attaching.notify_waiters();
         let input = Presence { shared: Arc::clone(&self.shared), timer: None };
         let output = Draining { shared: Arc::clone(&self.shared) };
-        run(endpoint, input, output, LIMITS).await;
+        run(endpoint, input, output, Framing::Lines, LIMITS).await;
     }
 }
 

@@ -1,26 +1,15 @@
-//! Lines out of a stream of bytes.
+//! Messages on lines of their own, without the lines' ends (`\n`, or `\r\n`).
 //!
-//! In: pieces of any size. Out: whole lines without their ends (`\n`, or `\r\n`), or the sketch of a line that was
-//! longer than the limit. Refuses to hold more than one unfinished line of the permitted length: a line that is
-//! longer is looked at as it goes by and never kept.
+//! Keeps at most one unfinished line of the permitted length. A longer line is looked at as it goes by and never kept.
 
 use memchr::memchr;
 
-use super::scan::{Scanner, Sketch};
-
-/// What a stream held.
-#[derive(Debug)]
-pub(crate) enum Line<'a> {
-    /// A line that fits.
-    Whole(&'a [u8]),
-    /// A line that was too long, and what its top level said.
-    TooLong(Sketch),
-}
+use super::framing::Frame;
+use crate::jsonrpc::Scanner;
 
 /// Collects the lines of one stream.
 #[derive(Debug, Default)]
-pub(crate) struct Lines {
-    limit: usize,
+pub(super) struct LineReader {
     /// The beginning of a line whose end has not come yet.
     partial: Vec<u8>,
     /// Where the line at hand is too long already: the look at it.
@@ -30,47 +19,43 @@ pub(crate) struct Lines {
 /// A buffer for partial lines that has grown beyond this is given back once its line is complete.
 const KEPT_CAPACITY: usize = 64 * 1024;
 
-impl Lines {
-    pub(crate) fn new(limit: usize) -> Lines {
-        Lines { limit, partial: Vec::new(), skipping: None }
-    }
-
+impl LineReader {
     /// Takes the next piece and hands each line that it completes to `each`.
-    pub(crate) fn feed(&mut self, mut bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
+    pub(super) fn feed(&mut self, mut bytes: &[u8], limit: usize, mut each: impl FnMut(Frame<'_>)) {
         while let Some(end) = memchr(b'\n', bytes) {
             let (line, rest) = bytes.split_at_checked(end).unwrap_or((bytes, &[]));
             bytes = rest.split_first().map_or(&[], |(_, rest)| rest);
-            self.line_ended(line, &mut each);
+            self.line_ended(line, limit, &mut each);
         }
-        self.keep(bytes);
+        self.keep(bytes, limit);
     }
 
     /// Takes what stands after the last line end when the stream is over.
-    pub(crate) fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
-        self.line_ended(&[], &mut each);
+    pub(super) fn finish(&mut self, limit: usize, mut each: impl FnMut(Frame<'_>)) {
+        self.line_ended(&[], limit, &mut each);
     }
 
-    fn line_ended(&mut self, line: &[u8], each: &mut impl FnMut(Line<'_>)) {
-        if self.skipping.is_none() && self.partial.is_empty() && line.len() <= self.limit {
-            each(Line::Whole(trimmed(line)));
+    fn line_ended(&mut self, line: &[u8], limit: usize, each: &mut impl FnMut(Frame<'_>)) {
+        if self.skipping.is_none() && self.partial.is_empty() && line.len() <= limit {
+            each(Frame::Whole(trimmed(line)));
             return;
         }
-        self.keep(line);
+        self.keep(line, limit);
         if let Some(scanner) = self.skipping.take() {
-            each(Line::TooLong(scanner.finish()));
+            each(Frame::TooLong(scanner.finish()));
             return;
         }
-        each(Line::Whole(trimmed(&self.partial)));
+        each(Frame::Whole(trimmed(&self.partial)));
         self.partial.clear();
         if self.partial.capacity() > KEPT_CAPACITY {
             self.partial = Vec::new();
         }
     }
 
-    fn keep(&mut self, bytes: &[u8]) {
+    fn keep(&mut self, bytes: &[u8], limit: usize) {
         if let Some(scanner) = &mut self.skipping {
             scanner.feed(bytes);
-        } else if self.partial.len().saturating_add(bytes.len()) > self.limit {
+        } else if self.partial.len().saturating_add(bytes.len()) > limit {
             let mut scanner = Box::new(Scanner::new());
             scanner.feed(&self.partial);
             scanner.feed(bytes);
@@ -93,18 +78,18 @@ mod tests {
 
     /// All lines of a text, fed in pieces of one size; too long ones as their id.
     fn lines(text: &str, piece: usize, limit: usize) -> Vec<String> {
-        let mut lines = Lines::new(limit);
+        let mut lines = LineReader::default();
         let mut seen = Vec::new();
-        let mut note = |line: Line<'_>| {
+        let mut note = |line: Frame<'_>| {
             seen.push(match line {
-                Line::Whole(line) => String::from_utf8(line.to_vec()).unwrap(),
-                Line::TooLong(sketch) => format!("too long: {:?}", sketch.id.map(|id| id.to_string())),
+                Frame::Whole(line) => String::from_utf8(line.to_vec()).unwrap(),
+                Frame::TooLong(sketch) => format!("too long: {:?}", sketch.id.map(|id| id.to_string())),
             });
         };
         for piece in text.as_bytes().chunks(piece) {
-            lines.feed(piece, &mut note);
+            lines.feed(piece, limit, &mut note);
         }
-        lines.finish(&mut note);
+        lines.finish(limit, &mut note);
         seen
     }
 
@@ -120,13 +105,13 @@ mod tests {
 
     #[test]
     fn a_long_line_is_not_kept() {
-        let mut lines = Lines::new(1000);
+        let mut lines = LineReader::default();
         for _ in 0..1000 {
-            lines.feed(&[b'x'; 1000], |_| panic!("no line has ended"));
+            lines.feed(&[b'x'; 1000], 1000, |_| panic!("no line has ended"));
         }
         assert!(lines.partial.capacity() <= 2000);
         let mut long = 0;
-        lines.feed(b"\n", |line| long += usize::from(matches!(line, Line::TooLong(_))));
+        lines.feed(b"\n", 1000, |line| long += usize::from(matches!(line, Frame::TooLong(_))));
         assert_eq!(long, 1);
     }
 }

@@ -1,0 +1,83 @@
+//! What a transport delivers to the engine.
+
+use super::framing::{Frame, FrameReader};
+use super::outlet::RequestTag;
+use crate::epoch::Epoch;
+
+/// Messages of the peer, as a transport delivers them to an [`Endpoint`](super::Endpoint).
+#[derive(Debug)]
+pub struct Delivery<'a> {
+    source: Source<'a>,
+    tag: Option<RequestTag>,
+    epoch: Option<Epoch>,
+}
+
+#[derive(Debug)]
+enum Source<'a> {
+    Message(&'a [u8]),
+    Bytes(&'a mut FrameReader, &'a [u8]),
+    End(&'a mut FrameReader),
+}
+
+impl<'a> Delivery<'a> {
+    /// One whole message, or a batch, laid out in any way.
+    pub fn message(message: &'a [u8]) -> Delivery<'a> {
+        Delivery::of(Source::Message(message))
+    }
+
+    /// The next bytes of a stream, in pieces of any size, and the messages that they complete. After it,
+    /// [`FrameReader::take_error`] says whether the stream can be read any further.
+    pub fn bytes(reader: &'a mut FrameReader, bytes: &'a [u8]) -> Delivery<'a> {
+        Delivery::of(Source::Bytes(reader, bytes))
+    }
+
+    /// What is left of a stream that has ended: with [`Framing::Lines`](super::Framing::Lines), a last line without
+    /// its end.
+    pub fn end_of(reader: &'a mut FrameReader) -> Delivery<'a> {
+        Delivery::of(Source::End(reader))
+    }
+
+    fn of(source: Source<'a>) -> Delivery<'a> {
+        Delivery { source, tag: None, epoch: None }
+    }
+
+    /// Names it, so that what the session says about it carries the name.
+    #[must_use]
+    pub fn tagged(self, tag: RequestTag) -> Delivery<'a> {
+        Delivery { tag: Some(tag), ..self }
+    }
+
+    /// Says in which epoch it arrived. It is dropped if that is not the present one. No reconnection happens between the
+    /// comparison and the taking.
+    #[must_use]
+    pub fn in_epoch(self, epoch: Epoch) -> Delivery<'a> {
+        Delivery { epoch: Some(epoch), ..self }
+    }
+
+    /// Hands each message to `each`, for an endpoint that is not an engine.
+    pub fn for_each(self, mut each: impl FnMut(&[u8])) {
+        self.frames(usize::MAX, |frame| {
+            if let Frame::Whole(message) = frame {
+                each(message);
+            }
+        });
+    }
+
+    pub(crate) fn tag(&self) -> Option<RequestTag> {
+        self.tag
+    }
+
+    pub(crate) fn epoch(&self) -> Option<Epoch> {
+        self.epoch
+    }
+
+    /// Hands each message to `each`; those of more than `limit` bytes as a sketch.
+    pub(crate) fn frames(self, limit: usize, mut each: impl FnMut(Frame<'_>)) {
+        match self.source {
+            Source::Message(message) if message.len() > limit => each(Frame::too_long(message)),
+            Source::Message(message) => each(Frame::Whole(message)),
+            Source::Bytes(reader, bytes) => reader.feed(bytes, limit, each),
+            Source::End(reader) => reader.finish(limit, each),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Messages within a stream of bytes.
+//!
+//! In: pieces of any size. Out: whole messages, or the sketch of a message that is longer than the limit; and, the
+//! other way, messages with what separates them on the wire. Refuses what cannot be told apart, with an error after
+//! which nothing more is read.
+
+use std::io;
+
+use super::content_length::ContentLengthReader;
+use super::lines::LineReader;
+use crate::jsonrpc::{Scanner, Sketch};
+
+/// How messages are separated in a stream of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Framing {
+    /// One message on each line, as MCP has it. A line ends with `\n` or `\r\n`; empty lines are skipped.
+    #[default]
+    Lines,
+    /// A header before each message, as the Language Server Protocol has it:
+    ///
+    /// ```text
+    /// Content-Length: 52\r\n
+    /// \r\n
+    /// {"jsonrpc":"2.0","id":1,"method":"shutdown"…
+    /// ```
+    ///
+    /// The length counts the bytes of the message. Other header fields are permitted and ignored, except that a
+    /// `charset` in `Content-Type` must be UTF-8. A header has at most 4096 bytes. A malformed header ends the session,
+    /// because the end of its message is unknown: [`Reason::Failed`](crate::Reason::Failed) says what is wrong.
+    ContentLength,
+}
+
+impl Framing {
+    /// Appends messages as they stand on the wire. `messages` has one on each line.
+    pub(super) fn write(self, messages: &[u8], into: &mut Vec<u8>) {
+        match self {
+            Framing::Lines => into.extend_from_slice(messages),
+            Framing::ContentLength => {
+                for message in messages.split(|byte| *byte == b'\n').filter(|message| !message.is_empty()) {
+                    into.extend_from_slice(format!("Content-Length: {}\r\n\r\n", message.len()).as_bytes());
+                    into.extend_from_slice(message);
+                }
+            }
+        }
+    }
+}
+
+/// What a stream held.
+#[derive(Debug)]
+pub(crate) enum Frame<'a> {
+    /// A message that fits.
+    Whole(&'a [u8]),
+    /// A message that was too long, and what its top level said.
+    TooLong(Sketch),
+}
+
+impl Frame<'_> {
+    /// A message that is longer than the limit.
+    pub(super) fn too_long(message: &[u8]) -> Frame<'static> {
+        Frame::TooLong(Scanner::scan(message))
+    }
+}
+
+/// Finds the messages in a stream of bytes that comes in pieces.
+///
+/// It holds at most one unfinished message of the permitted length. A longer message is looked at as it goes by and
+/// never kept.
+#[derive(Debug)]
+pub struct FrameReader {
+    framing: Reader,
+    /// Why nothing more is read.
+    error: Option<io::Error>,
+}
+
+#[derive(Debug)]
+enum Reader {
+    Lines(LineReader),
+    ContentLength(ContentLengthReader),
+}
+
+impl FrameReader {
+    /// A reader at the beginning of a stream.
+    pub fn new(framing: Framing) -> FrameReader {
+        let framing = match framing {
+            Framing::Lines => Reader::Lines(LineReader::default()),
+            Framing::ContentLength => Reader::ContentLength(ContentLengthReader::default()),
+        };
+        FrameReader { framing, error: None }
+    }
+
+    /// Returns the error after which nothing more is read, once.
+    pub fn take_error(&mut self) -> Option<io::Error> {
+        self.error.take()
+    }
+
+    /// Takes the next piece and hands each message that it completes to `each`.
+    pub(crate) fn feed(&mut self, bytes: &[u8], limit: usize, each: impl FnMut(Frame<'_>)) {
+        match &mut self.framing {
+            Reader::Lines(lines) => lines.feed(bytes, limit, each),
+            Reader::ContentLength(reader) => {
+                self.error = reader.feed(bytes, limit, each).or(self.error.take())
+            }
+        }
+    }
+
+    /// Takes the end of the stream.
+    pub(crate) fn finish(&mut self, limit: usize, each: impl FnMut(Frame<'_>)) {
+        match &mut self.framing {
+            Reader::Lines(lines) => lines.finish(limit, each),
+            Reader::ContentLength(reader) => self.error = reader.finish().or(self.error.take()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for framing in [Framing::Lines, Framing::ContentLength] {
+            let mut written = Vec::new();
+            framing.write(b"{\"a\":1}\n{\"b\":\"\xc3\xa4\"}\n", &mut written);
+            let mut seen = Vec::new();
+            let mut reader = FrameReader::new(framing);
+            let mut note = |frame: Frame<'_>| match frame {
+                Frame::Whole([]) => {}
+                Frame::Whole(message) => seen.push(message.to_vec()),
+                Frame::TooLong(_) => panic!("nothing is long here"),
+            };
+            reader.feed(&written, 100, &mut note);
+            reader.finish(100, &mut note);
+            assert_eq!(seen, [b"{\"a\":1}".to_vec(), b"{\"b\":\"\xc3\xa4\"}".to_vec()], "{framing:?}");
+            assert!(reader.take_error().is_none());
+        }
+    }
+}
