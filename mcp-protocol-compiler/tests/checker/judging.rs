@@ -37,6 +37,7 @@ pub(crate) struct Counts {
     pub(crate) messages: u64,
     pub(crate) late: u64,
     pub(crate) stale: u64,
+    pub(crate) distant: u64,
     pub(crate) alone: u64,
     pub(crate) advised: u64,
     pub(crate) estranged: u64,
@@ -179,6 +180,11 @@ impl<'a> Pair<'a> {
             (Verdict::Stale, Ok(Step { kind: StepKind::Swallowed | StepKind::Late(_), .. }) | Err(_)) => {
                 counts.stale += 1;
                 Ok(Some(expected))
+            }
+            // What follows depends on what the checker has made of it.
+            (Verdict::Distant, Ok(Step { kind: StepKind::Late(_), .. }) | Err(_)) => {
+                counts.distant += 1;
+                Ok(None)
             }
             _ if self.estranged => {
                 counts.estranged += 1;

@@ -32,6 +32,8 @@ pub(crate) enum Verdict {
     Late,
     /// It is about a copy that is over, but who sends it has seen or said too much to be late: dropped or refused.
     Stale,
+    /// Its sender may have received so little that the checker does not follow where it stands: dropped or refused.
+    Distant,
     /// Nobody could have sent it: the name of the kind of violation.
     Wrong(&'static str),
 }
@@ -119,6 +121,8 @@ pub(crate) struct World<'a> {
     /// How many messages were seen, and the last request of each direction that was answered.
     seen: u64,
     answered: [u64; 2],
+    /// Which of all messages went in each direction.
+    written: [Vec<u64>; 2],
     /// How many steps of copies stood alone.
     pub(crate) alone: u64,
     /// The rules that the last message may have broken, with `None` where it broke none.
@@ -129,6 +133,9 @@ pub(crate) struct World<'a> {
 
 /// More pairs of programs than this are not followed.
 const CONFIGS: usize = 400;
+
+/// How many states behind the present one the checker keeps, by `docs/semantics.md`.
+const STATES_KEPT: usize = 16;
 
 fn index(direction: Direction) -> usize {
     usize::from(direction == Direction::Receive)
@@ -156,6 +163,7 @@ impl<'a> World<'a> {
             granted: HashMap::new(),
             seen: 0,
             answered: [0; 2],
+            written: Default::default(),
             alone: 0,
             advice: RefCell::default(),
             torn: Cell::new(false),
@@ -191,12 +199,21 @@ impl<'a> World<'a> {
         self.advice.borrow_mut().clear();
         self.seen += 1;
         let direction = event.direction(self.side);
+        self.written[index(direction)].push(self.seen);
         let kind = self.protocol.message(event.message).unwrap().kind;
         let verdict = match kind {
             Kind::Request => self.request(event, direction),
             Kind::Notification => self.notification(event, direction),
             Kind::Reply { request } => self.reply(event, direction, request, false),
             Kind::Refusal { request } => self.reply(event, direction, request, true),
+        };
+        let verdict = match (verdict, kind) {
+            (Verdict::Wrong("NotPermitted"), Kind::Request | Kind::Notification)
+                if self.is_far_behind(direction) =>
+            {
+                Verdict::Distant
+            }
+            (verdict, _) => verdict,
         };
         if let (Verdict::Wrong(_), Kind::Request) = (verdict, kind) {
             self.refused.insert((direction, event.id.clone().unwrap()), true);
@@ -215,6 +232,13 @@ impl<'a> World<'a> {
             self.granted.insert(event.from, event.grants.clone());
         }
         verdict
+    }
+
+    /// Whether the sender of a message may have left more unread than the checker keeps states for: so much was written
+    /// to it since the last request that it is known to have read.
+    fn is_far_behind(&self, sender: Direction) -> bool {
+        let other = index(sender.flip());
+        self.written[other].iter().rev().take_while(|at| **at > self.answered[other]).count() > STATES_KEPT
     }
 
     fn gates(&self, event: &Event) -> bool {
