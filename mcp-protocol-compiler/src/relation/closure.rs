@@ -57,17 +57,22 @@ pub fn close(client: &mut Automaton, server: &mut Automaton, messages: &[Message
         return Closed::default();
     }
     let ends = [ChannelEnds::apart(client), ChannelEnds::apart(server)];
-    let (planned, limit) = {
-        let (one, other) = (Machine::new(client), Machine::new(server));
-        match diamond::explore(&one, &other, Grouping::Apart) {
-            Ok(walk) => {
-                let plan = plan(&walk);
-                match plan.too_many() {
-                    Some(place) => (Planned::new(), Some(size::too_many_late(place, MOST_LATE))),
-                    None => (plan.planned, None),
-                }
+    let mut planned = Planned::new();
+    let limit = loop {
+        let round = match round(client, server, messages) {
+            Ok(round) => round,
+            Err(limit) => break Some(limit),
+        };
+        for (&(side, state, event), cause) in &round.planned {
+            let automaton = if side == Side::Client { &mut *client } else { &mut *server };
+            if let Some(state) = automaton.states.get_mut(position(state)) {
+                state.edges.push(cause.edge(side, event));
             }
-            Err(limit) => (Planned::new(), Some(report::too_many(&one, &other, messages, &limit))),
+        }
+        let done = round.planned.is_empty() || !round.is_split;
+        planned.extend(round.planned);
+        if done {
+            break None;
         }
     };
     let late = |side: Side, state: StateIndex| -> Late {
@@ -90,22 +95,29 @@ pub fn close(client: &mut Automaton, server: &mut Automaton, messages: &[Message
     };
     let mut added = Vec::with_capacity(joined.len());
     for ((side, state, event), cause) in joined {
-        let automaton = if side == Side::Client { &mut *client } else { &mut *server };
-        let edge = Edge {
-            direction: event.direction(side),
-            message: event.message,
-            action: cause.arrow.action,
-            origin: Origin::Closure,
-            cancels: event.cancels,
-            span: cause.arrow.span,
-            level: None,
-        };
-        if let Some(state) = automaton.states.get_mut(position(state)) {
-            state.edges.push(edge.clone());
-        }
-        added.push(Added { side, state, edge });
+        added.push(Added { side, state, edge: cause.edge(side, event) });
     }
     Closed { added, diagnostics }
+}
+
+/// What one look at all pairs plans.
+struct Round {
+    planned: Planned,
+    /// Channels were looked at in groups that share no message. An edge that is added may make two groups one, which
+    /// takes another look.
+    is_split: bool,
+}
+
+fn round(client: &Automaton, server: &Automaton, messages: &[Message]) -> Result<Round, Diagnostic> {
+    let (one, other) = (Machine::new(client), Machine::new(server));
+    let walk = diamond::explore(&one, &other, Grouping::Apart)
+        .map_err(|limit| report::too_many(&one, &other, messages, &limit))?;
+    let is_split = walk.all().any(|index| walk.is_split(index));
+    let plan = plan(&walk);
+    match plan.too_many() {
+        Some(place) => Err(size::too_many_late(place, MOST_LATE)),
+        None => Ok(Round { planned: plan.planned, is_split }),
+    }
 }
 
 /// An edge to be added, and the message that the other one may cross.
@@ -118,6 +130,18 @@ struct Cause {
 }
 
 impl Cause {
+    fn edge(&self, side: Side, event: Event) -> Edge {
+        Edge {
+            direction: event.direction(side),
+            message: event.message,
+            action: self.arrow.action,
+            origin: Origin::Closure,
+            cancels: event.cancels,
+            span: self.arrow.span,
+            level: None,
+        }
+    }
+
     fn body(&self) -> Option<StateIndex> {
         match self.arrow.action {
             Action::Spawn(body) => Some(body),

@@ -109,10 +109,10 @@ impl ChannelEnds {
             kept.insert((*original, late(*original)), *original);
         }
         let mut places: Vec<StateIndex> = Vec::with_capacity(self.originals.len());
-        let mut stay: Vec<(usize, StateIndex)> = Vec::new();
+        let mut stay: Vec<usize> = Vec::new();
         for (number, original) in self.originals.iter().enumerate() {
             let place = *kept.entry((*original, late(index(self.first + number)))).or_insert_with(|| {
-                stay.push((number, *original));
+                stay.push(number);
                 index(self.first + stay.len() - 1)
             });
             places.push(place);
@@ -125,8 +125,8 @@ impl ChannelEnds {
         let mut names = EndNames::new(automaton, first, messages);
         let states: Vec<State> = stay
             .iter()
-            .filter_map(|(number, original)| {
-                let mut state = automaton.states.get(position(*original))?.clone();
+            .filter_map(|number| {
+                let mut state = automaton.states.get(first + number)?.clone();
                 names.rename(&mut state, index(first + number));
                 Some(state)
             })
