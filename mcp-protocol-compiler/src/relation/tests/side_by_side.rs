@@ -46,6 +46,17 @@ fn a_late_opening_opens_the_body_of_the_choice_that_was_left() {
 }
 
 #[test]
+fn what_comes_late_ties_channels_that_had_no_message_in_common() {
+    // One role has two channels where the other has one; that one accepts what is late for the channel at its end.
+    let client = "0 !h 0; 0 ?g 5; 5 = (1, 3); 1 = End; 3 ?e 2; 2 = End";
+    let server = "0 ?h 0; 0 !g 1; 1 ?h 1; 1 !e 2; 2 = End";
+    let mut roles = Roles::new("", client, server);
+    assert!(roles.compatible());
+    assert_eq!(roles.added(Side::Server), ["S2 ?h"]);
+    assert!(roles.races().is_empty() && roles.safe());
+}
+
+#[test]
 fn what_comes_late_at_an_end_is_for_the_channel_that_has_come_to_it() {
     // One state is the end of both channels.
     let client = "0 = (1, 2); 1 !hello 4; 2 !start 3; 3 !tick 3; 3 ?stop 4; 4 = End";
