@@ -118,7 +118,7 @@ fn a_wrong_dual_would_be_noticed() {
 #[test]
 fn the_dual_of_shipped_protocols() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let counter = std::fs::read_to_string(root.join("tests/examples/counter/counter.session")).unwrap();
+    let counter = std::fs::read_to_string(root.join("examples/counter/counter.session")).unwrap();
     assert_eq!(errors(&with_written_server(&counter, "Counter")), Vec::<&str>::new());
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let mcp = flat(&format!("protocols/mcp-{revision}.session"));

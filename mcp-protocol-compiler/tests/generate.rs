@@ -20,7 +20,7 @@ fn expanded(text: &str) -> String {
     let compilation = compiled(text);
     let protocol = compilation.protocol.as_ref().unwrap();
     assert_eq!(generate::check(protocol), []);
-    generate::expand(protocol, &compilation.sources).unwrap()
+    generate::expand(protocol, &compilation.sources, None).unwrap()
 }
 
 /// Every kind of linear step: combined forms, choices, refusals, closing.
@@ -54,7 +54,7 @@ fn mcp() {
     let compilation = compile(Path::new(MCP), &mut |path| std::fs::read(path)).unwrap();
     let protocol = compilation.protocol.as_ref().unwrap();
     assert_eq!(generate::check(protocol), []);
-    insta::assert_snapshot!(generate::expand(protocol, &compilation.sources).unwrap());
+    insta::assert_snapshot!(generate::expand(protocol, &compilation.sources, None).unwrap());
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn shipped(edit: impl Fn(String) -> String) -> String {
     let compilation = compile(Path::new(MCP), &mut read).unwrap();
     let rendered = render_all(&compilation.sources, &compilation.diagnostics, Style::Plain);
     assert!(compilation.protocol.is_some(), "{rendered}");
-    generate::expand(compilation.protocol.as_ref().unwrap(), &compilation.sources).unwrap()
+    generate::expand(compilation.protocol.as_ref().unwrap(), &compilation.sources, None).unwrap()
 }
 
 #[test]

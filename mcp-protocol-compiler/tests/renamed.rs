@@ -27,10 +27,10 @@ const PROTOCOLS: [(&str, bool); 7] = [
     ("protocols/mcp-2025-03-26.session", true),
     ("tests/protocols/note.session", false),
     ("tests/protocols/note-channels.session", true),
-    ("tests/examples/counter/counter.session", true),
-    ("tests/examples/cash_machine/cash_machine.session", true),
-    ("tests/examples/file_transfer/file_transfer.session", true),
-    ("tests/examples/language_server/language_server.session", true),
+    ("examples/counter/counter.session", true),
+    ("examples/cash_machine/cash_machine.session", true),
+    ("examples/file_transfer/file_transfer.session", true),
+    ("examples/language_server/language_server.session", true),
 ];
 
 /// The protocol with both roles written out.

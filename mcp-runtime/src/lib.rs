@@ -43,6 +43,7 @@ pub use options::{Options, Rate, Resumed, answer_version};
 pub use report::{Cause, Report};
 pub use typed::batch;
 
+#[cfg(feature = "macros")]
 #[doc(hidden)]
 pub use mcp_protocol_macro as macros;
 
@@ -67,6 +68,7 @@ pub use mcp_protocol_macro as macros;
 ///
 /// `protocol!("path", debug)` writes the expansion to `target/mcp-protocol/` and includes it from there, so that
 /// rustc's messages point into code that you can read.
+#[cfg(feature = "macros")]
 #[macro_export]
 macro_rules! protocol {
     ($($arguments:tt)*) => {

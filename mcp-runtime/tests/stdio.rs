@@ -5,9 +5,6 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is its own harness")]
 
 #[cfg(unix)]
-mod support;
-
-#[cfg(unix)]
 fn main() {
     match std::env::var("STDIO_TEST_PART") {
         Ok(part) => child::play(&part),
@@ -24,7 +21,7 @@ mod child {
     use mcp_runtime::driver::Transport;
     use mcp_runtime::transport::{Child, stdio};
 
-    use crate::support::Script;
+    use test_support::script::Script;
 
     pub(crate) fn play(part: &str) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -102,6 +99,10 @@ mod parent {
             ("one_session_at_a_time", one_session_at_a_time),
             ("the_errors_of_a_child_are_forwarded", the_errors_of_a_child_are_forwarded),
         ];
+        // No test of these is ignored.
+        if std::env::args().any(|argument| argument == "--ignored") {
+            return;
+        }
         let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
         for (name, test) in tests {
             if filter.as_ref().is_none_or(|filter| name.contains(filter.as_str())) {

@@ -1,11 +1,12 @@
 //! The Model Context Protocol, ready to use: each shipped `.session` file as a typed SDK.
 //!
 //! The crate has one module for each revision, with a typed client, a typed server and their state machine. The
-//! compiler generates all of it from the `.session` files. Only the payload types ([`types`]) and the task id in
-//! payloads ([`related`]) are written by hand.
+//! compiler generates all of it from the `.session` files, and the generated files are part of the crate: a program that
+//! uses it compiles no compiler. Only the payload types ([`types`]) and the task id in payloads ([`related`]) are written
+//! by hand.
 //!
 //! ```no_run
-//! use mcp_protocols::mcp_2025_03_26::{McpClient, McpError};
+//! use mcp_protocols::mcp_2025_11_25::{McpClient, McpError};
 //! # async fn example(params: mcp_protocols::types::InitializeParams) -> Result<(), McpError> {
 //! let (near, _far) = mcp_runtime::transport::duplex();
 //! let client = McpClient::new(near);
@@ -17,14 +18,14 @@
 //! # }
 //! ```
 //!
-//! Each revision has its tables, `PROTOCOL`, and a feature that adds its types. The feature `2025-03-26` is on by
-//! default. A program needs the types of one revision. With one revision, rustc's messages are shorter: they say
-//! `McpClient<Active>`. With several, they say `mcp_protocols::mcp_2025_11_25::McpClient<…>`.
+//! Each revision has its tables, `PROTOCOL`, and a feature that adds its types. The feature of the latest revision,
+//! `2025-11-25`, is on by default. A program needs the types of one revision. With one revision, rustc's messages are
+//! shorter: they say `McpClient<Active>`. With several, they say `mcp_protocols::mcp_2025_11_25::McpClient<…>`.
 //!
-//! A program that speaks several revisions is written against the latest and lists the others. The version that the
-//! server answers with decides which revision governs from then on.
+//! Write a program that speaks several revisions against the latest, and list the older ones that it also supports. The
+//! version that the server answers with decides which revision governs from then on.
 //!
-//! ```ignore
+//! ```
 //! use mcp_protocols::{REVISIONS, VERSIONS, mcp_2025_11_25::{McpError, McpServer}};
 //! use mcp_runtime::{Options, answer_version};
 //! # use mcp_protocols::types::InitializeResult;
@@ -49,37 +50,20 @@ extern crate self as mcp_protocols;
 
 pub mod types;
 
-/// Revision 2024-11-05, from `mcp-2024-11-05.session`.
-pub mod mcp_2024_11_05 {
-    #[cfg(feature = "2024-11-05")]
-    mcp_runtime::protocol!("mcp-2024-11-05.session");
-    #[cfg(not(feature = "2024-11-05"))]
-    mcp_runtime::protocol!("mcp-2024-11-05.session", tables);
-}
+/// Revision 2024-11-05, from `mcp-2024-11-05.session`. Its types need the feature `2024-11-05`.
+pub mod mcp_2024_11_05;
 
-/// Revision 2025-03-26, from `mcp-2025-03-26.session`: adds batches, and a capability for completions.
-pub mod mcp_2025_03_26 {
-    #[cfg(feature = "2025-03-26")]
-    mcp_runtime::protocol!("mcp-2025-03-26.session");
-    #[cfg(not(feature = "2025-03-26"))]
-    mcp_runtime::protocol!("mcp-2025-03-26.session", tables);
-}
+/// Revision 2025-03-26, from `mcp-2025-03-26.session`: adds batches, and a capability for completions. Its types need
+/// the feature `2025-03-26`.
+pub mod mcp_2025_03_26;
 
-/// Revision 2025-06-18, from `mcp-2025-06-18.session`: adds elicitation, removes batches.
-pub mod mcp_2025_06_18 {
-    #[cfg(feature = "2025-06-18")]
-    mcp_runtime::protocol!("mcp-2025-06-18.session");
-    #[cfg(not(feature = "2025-06-18"))]
-    mcp_runtime::protocol!("mcp-2025-06-18.session", tables);
-}
+/// Revision 2025-06-18, from `mcp-2025-06-18.session`: adds elicitation, removes batches. Its types need the feature
+/// `2025-06-18`.
+pub mod mcp_2025_06_18;
 
-/// Revision 2025-11-25, from `mcp-2025-11-25.session`: adds tasks, and elicitation by URL.
-pub mod mcp_2025_11_25 {
-    #[cfg(feature = "2025-11-25")]
-    mcp_runtime::protocol!("mcp-2025-11-25.session");
-    #[cfg(not(feature = "2025-11-25"))]
-    mcp_runtime::protocol!("mcp-2025-11-25.session", tables);
-}
+/// Revision 2025-11-25, from `mcp-2025-11-25.session`: adds tasks, and elicitation by URL. Its types need the feature
+/// `2025-11-25`, which is on by default.
+pub mod mcp_2025_11_25;
 
 /// The versions of all revisions, the latest last.
 pub const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];

@@ -67,6 +67,9 @@ pub(crate) struct Expand {
     /// Print the public items without documentation, bodies and tables
     #[arg(long)]
     pub(crate) signatures: bool,
+    /// Compile everything but the tables only if your crate has this feature on
+    #[arg(long, value_name = "NAME", conflicts_with = "signatures")]
+    pub(crate) feature: Option<String>,
 }
 
 #[derive(Args)]

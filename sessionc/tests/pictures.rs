@@ -7,7 +7,7 @@ use std::process::Command;
 fn pictures_in_the_docs_are_drawn_from_the_protocols() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let pictures: [(&str, &[&str]); 2] = [
-        ("counter.svg", &["tests/examples/counter/counter.session"]),
+        ("counter.svg", &["examples/counter/counter.session"]),
         ("mcp-2025-11-25.svg", &["protocols/mcp-2025-11-25.session", "--without-refusals"]),
     ];
     for (picture, arguments) in pictures {

@@ -183,7 +183,7 @@ fn what_is_shipped_is_laid_out_as_fmt_does() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut files = Vec::new();
     sessions(&root.join("protocols"), &mut files);
-    sessions(&root.join("tests/examples"), &mut files);
+    sessions(&root.join("examples"), &mut files);
     assert!(files.len() >= 5, "{files:?}");
     for file in files {
         let (code, out, err) = run(root, &["fmt", "--check", file.to_str().unwrap()]);

@@ -1,1 +1,6 @@
-//! Holds nothing: this package exists for its tests and examples.
+//! What the tests of this package share.
+
+pub mod everything;
+pub mod example;
+pub mod http;
+pub mod tap;

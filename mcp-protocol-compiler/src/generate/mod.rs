@@ -10,6 +10,7 @@
 
 mod answers;
 mod docs;
+mod feature;
 mod handle;
 mod incoming;
 mod machine;
@@ -97,16 +98,21 @@ fn protocol(compiled: &Compiled, docs: &docs::Docs<'_>) -> TokenStream {
 }
 
 /// All of the generated code as text, for a file that is read and checked in. Nothing in it moves with an edit elsewhere:
-/// it has no line numbers, and no indices.
+/// it has no line numbers, and no indices. With a feature, everything but the tables and the names of the messages is
+/// compiled only if the crate of the file has this feature on.
 ///
 /// # Errors
 /// If a payload type is not a Rust type.
-pub fn expand(compiled: &Compiled, sources: &SourceMap) -> Result<String, syn::Error> {
+pub fn expand(compiled: &Compiled, sources: &SourceMap, feature: Option<&str>) -> Result<String, syn::Error> {
     let import = import(&quote!(::mcp_runtime));
     let generator = Generator::new(compiled, sources, Form::File);
     let lints = allow(&generator.plan).to_string().replace(' ', "").replace(",", ", ");
     let items = generator.items(compiled);
-    let code = pretty(quote!(#import #items))?;
+    let mut code = syn::parse2(quote!(#import #items))?;
+    if let Some(feature) = feature {
+        feature::gate(&mut code, feature);
+    }
+    let code = pretty::pretty_file(code);
     let file = compiled.declarations.name.as_ref().map(|name| sources.path(name.span.file));
     let file = file.and_then(Path::file_name).map(|name| format!(" from `{}`", name.to_string_lossy()));
     let from = file.unwrap_or_default();

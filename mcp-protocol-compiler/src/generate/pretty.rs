@@ -13,7 +13,12 @@ use syn::visit_mut::VisitMut;
 /// # Errors
 /// If the tokens are no Rust file, which no generated code is.
 pub fn pretty(code: TokenStream) -> Result<String, syn::Error> {
-    Ok(printed(syn::parse2(code)?, rows::WIDTH))
+    Ok(pretty_file(syn::parse2(code)?))
+}
+
+/// The same for a file that has been parsed already.
+pub(super) fn pretty_file(file: syn::File) -> String {
+    printed(file, rows::WIDTH)
 }
 
 /// The file as text, in lines of this width where they can be broken.

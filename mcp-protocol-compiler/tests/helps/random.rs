@@ -9,10 +9,10 @@ use crate::support::flat;
 
 /// What the mistakes are planted in: small and large, with sub-sessions, keys, groups and capabilities.
 const TEXTS: [&str; 6] = [
-    "tests/examples/counter/counter.session",
-    "tests/examples/cash_machine/cash_machine.session",
-    "tests/examples/file_transfer/file_transfer.session",
-    "tests/examples/language_server/language_server.session",
+    "examples/counter/counter.session",
+    "examples/cash_machine/cash_machine.session",
+    "examples/file_transfer/file_transfer.session",
+    "examples/language_server/language_server.session",
     "tests/protocols/note.session",
     "tests/protocols/notebook.session",
 ];

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// Where the project has protocols, from its root.
 const FOLDERS: [&str; 5] = [
     "protocols",
-    "tests/examples",
+    "examples",
     "tests/protocols",
     "mcp-protocol-compiler/tests/generate",
     "mcp-runtime/tests/sessions",

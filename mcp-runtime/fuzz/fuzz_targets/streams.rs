@@ -6,12 +6,12 @@
 #[path = "../../../tests/tests/robustness/choices.rs"]
 mod choices;
 #[allow(dead_code, reason = "the tests of HTTP use the rest")]
-#[path = "../../../tests/tests/http/desk.rs"]
+#[path = "../../../tests/src/http/desk.rs"]
 mod desk;
 #[path = "../../../tests/tests/robustness/streams.rs"]
 mod streams;
 #[allow(dead_code, reason = "the tests of HTTP use the rest")]
-#[path = "../../../tests/tests/http/wire.rs"]
+#[path = "../../../tests/src/http/wire.rs"]
 mod wire;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| streams::streams(bytes));

@@ -105,7 +105,7 @@ macro_rules! __keys {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __capabilities {
-    ($($(#[$meta:meta])* $name:ident = $shown:literal, [$($part:literal),*];)*) => {
+    ($($(#[$meta:meta])* $name:ident = $shown:literal, [$($part:literal),* $(,)?];)*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, dead_code)]
         enum Place { $($name),* }
         $(

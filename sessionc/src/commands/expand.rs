@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &Expand) -> Result<End, Failure> {
     };
     let code = match arguments.signatures {
         true => generate::signatures(compiled, &compilation.sources),
-        false => generate::expand(compiled, &compilation.sources),
+        false => generate::expand(compiled, &compilation.sources, arguments.feature.as_deref()),
     };
     let code = code.map_err(|error| Failure::Code(arguments.file.clone(), error.to_string()))?;
     match &arguments.output {
@@ -33,8 +33,10 @@ pub(crate) fn run(arguments: &Expand) -> Result<End, Failure> {
                 let (old, new) = (output.display().to_string(), arguments.file.display().to_string());
                 let difference = TextDiff::from_lines(&there, &code);
                 print!("{}", difference.unified_diff().context_radius(3).header(&old, &new));
+                let feature =
+                    arguments.feature.iter().map(|name| format!(" --feature {name}")).collect::<String>();
                 eprintln!(
-                    "`{old}` is not what `{new}` expands to: run `sessionc expand {new} -o {old}{}`",
+                    "`{old}` is not what `{new}` expands to: run `sessionc expand {new} -o {old}{}{feature}`",
                     if arguments.signatures { " --signatures" } else { "" }
                 );
                 return Ok(End::Findings);

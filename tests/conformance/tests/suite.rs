@@ -2,7 +2,7 @@
 //!
 //! In: the programs of this package, and the suite (`npm ci` in this folder). Out: for each scenario how many of its
 //! checks passed, compared by name and number with `expected.rs`, so that one that fails, and one that is no longer run,
-//! are noticed alike. Where the suite is not installed the tests say so and pass, unless `CI` is set in the environment.
+//! are noticed alike. `.ci/run` installs the suite.
 
 #[path = "suite/expected.rs"]
 mod expected;
@@ -40,8 +40,9 @@ fn without_streams(rows: &[Row]) -> Vec<Row> {
 }
 
 #[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/conformance`"]
 async fn the_stable_suite_and_our_server() {
-    let Some(suite) = Suite::installed(Version::Stable) else { return };
+    let suite = Suite::installed(Version::Stable);
     let server = Server::start(&["--streams"]).await;
     let run = suite.run("stable-streams", &["server", "--url", &server.url]).await;
     run.assert_success();
@@ -60,8 +61,9 @@ async fn the_stable_suite_and_our_server() {
 }
 
 #[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/conformance`"]
 async fn the_next_suite_and_our_server() {
-    let Some(suite) = Suite::installed(Version::Next) else { return };
+    let suite = Suite::installed(Version::Next);
     let listed = suite.run("next-list", &["list", "--requirements", REVISION]).await;
     assert_eq!(listed.scenarios("server"), names(NEXT_SERVER));
     for (name, arguments, rows) in [
@@ -76,8 +78,9 @@ async fn the_next_suite_and_our_server() {
 }
 
 #[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/conformance`"]
 async fn the_next_suite_and_our_server_in_an_older_revision() {
-    let Some(suite) = Suite::installed(Version::Next) else { return };
+    let suite = Suite::installed(Version::Next);
     let server = Server::start(&["--streams"]).await;
     let arguments = ["server", "--url", &server.url, "--spec-version", "2025-06-18"];
     let run = suite.run("next-older", &arguments).await;
@@ -86,16 +89,18 @@ async fn the_next_suite_and_our_server_in_an_older_revision() {
 }
 
 #[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/conformance`"]
 async fn the_stable_suite_and_our_client() {
-    let Some(suite) = Suite::installed(Version::Stable) else { return };
+    let suite = Suite::installed(Version::Stable);
     let listed = suite.run("stable-list", &["list"]).await;
     assert_eq!(without_authorization(listed.scenarios("client")), names(STABLE_CLIENT));
     play(&suite, "stable-client", STABLE_CLIENT, &[]).await;
 }
 
 #[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/conformance`"]
 async fn the_next_suite_and_our_client() {
-    let Some(suite) = Suite::installed(Version::Next) else { return };
+    let suite = Suite::installed(Version::Next);
     let listed = suite.run("next-list-client", &["list", "--requirements", REVISION]).await;
     assert_eq!(without_authorization(listed.scenarios("client")), names(NEXT_CLIENT));
     play(&suite, "next-client", NEXT_CLIENT, &["--spec-version", REVISION]).await;
@@ -133,8 +138,9 @@ async fn play(suite: &Suite, name: &str, rows: &[Row], more: &[&str]) {
 }
 
 #[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/conformance`"]
 async fn the_suite_stays_on_this_machine() {
-    let Some(suite) = Suite::installed(Version::Next) else { return };
+    let suite = Suite::installed(Version::Next);
     let script = r#"
         const server = require("node:http").createServer().listen(0);
         console.log(server.address().address);

@@ -1,6 +1,6 @@
 //! A request is answered a second time.
 
-use mcp_protocols::mcp_2025_03_26::McpError;
+use mcp_protocols::mcp_2025_11_25::McpError;
 use mcp_runtime::typed::Responder;
 use mcp_protocols::types::CallToolResult;
 

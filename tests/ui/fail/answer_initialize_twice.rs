@@ -1,6 +1,6 @@
 //! `initialize` is answered, and then refused.
 
-use mcp_protocols::mcp_2025_03_26::{AwaitingResult, McpError, McpServer};
+use mcp_protocols::mcp_2025_11_25::{AwaitingResult, McpError, McpServer};
 use mcp_runtime::RpcError;
 use mcp_protocols::types::InitializeResult;
 

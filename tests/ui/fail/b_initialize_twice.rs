@@ -1,6 +1,6 @@
 //! Violation B: `initialize` is sent a second time.
 
-use mcp_protocols::mcp_2025_03_26::{McpClient, McpError};
+use mcp_protocols::mcp_2025_11_25::{McpClient, McpError};
 use mcp_runtime::Transport;
 use mcp_protocols::types::InitializeParams;
 

@@ -1,6 +1,6 @@
 //! A batch holds calls and notifications; a step such as `initialize` stands in none.
 
-use mcp_protocols::mcp_2025_03_26::{Active, McpClient, Uninit};
+use mcp_protocols::mcp_2025_11_25::{Active, McpClient, Uninit};
 use mcp_runtime::batch;
 use mcp_protocols::types::InitializeParams;
 

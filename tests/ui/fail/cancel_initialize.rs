@@ -1,6 +1,6 @@
 //! `initialize` cannot be taken back: neither form of it gives a canceller.
 
-use mcp_protocols::mcp_2025_03_26::{McpClient, Uninit};
+use mcp_protocols::mcp_2025_11_25::{McpClient, Uninit};
 use mcp_protocols::types::InitializeParams;
 
 pub fn in_steps(client: McpClient<Uninit>, params: InitializeParams) {

@@ -1,6 +1,6 @@
 //! The session is closed while a call that borrows it runs.
 
-use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpError};
+use mcp_protocols::mcp_2025_11_25::{Active, McpClient, McpError};
 use mcp_protocols::types::CallToolParams;
 
 pub async fn interrupted(client: McpClient<Active>, params: CallToolParams) -> Result<(), McpError> {

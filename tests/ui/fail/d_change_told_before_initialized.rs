@@ -1,6 +1,6 @@
 //! Violation D: a server tells of changed tools before the client has said `initialized`.
 
-use mcp_protocols::mcp_2025_03_26::{AwaitingResult, McpError, McpServer};
+use mcp_protocols::mcp_2025_11_25::{AwaitingResult, McpError, McpServer};
 use mcp_protocols::types::InitializeResult;
 
 pub async fn hasty(server: McpServer<AwaitingResult>, result: InitializeResult) -> Result<(), McpError> {

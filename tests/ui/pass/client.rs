@@ -3,8 +3,10 @@
 //! Nothing here is called: it is enough that it compiles. `tests/ui.rs` holds it against the generated code, so that
 //! no method is left out.
 
-use mcp_protocols::mcp_2025_03_26::{
-    Active, AwaitingNotif, AwaitingResult, Leaving, McpClient, Renewing, Subscribing, Uninit, Watched, client,
+use mcp_protocols::mcp_2025_11_25::{
+    Active, AwaitingNotif, AwaitingResult, AwaitingToolsTaskCreated, BeforeCreateMessageTaskCreated,
+    BeforeElicitTaskCreated, ClientFetching, ClientWorking, Fetching, Leaving, McpClient, Renewing,
+    Subscribing, Uninit, Watched, Working, client,
 };
 use mcp_runtime::transport::Duplex;
 use mcp_runtime::{Options, Resumed};
@@ -60,6 +62,14 @@ pub(crate) fn active() {
     let _ = McpClient::<Active>::complete;
     let _ = McpClient::<Active>::set_level;
     let _ = McpClient::<Active>::send_roots_list_changed;
+    let _ = McpClient::<Active>::get_task;
+    let _ = McpClient::<Active>::list_tasks;
+    let _ = McpClient::<Active>::list_tasks_pages;
+    let _ = McpClient::<Active>::cancel_task;
+    let _ = McpClient::<Active>::send_tools_task;
+    let _ = McpClient::<Active>::call_tool_as_task;
+    let _ = McpClient::<Active>::task_result;
+    let _ = McpClient::<Active>::send_task_status;
     let _ = McpClient::<Active>::close;
 }
 
@@ -85,4 +95,42 @@ pub(crate) fn leaving() {
     let _ = client::Subscription::<Leaving>::recv_resource_updated;
     let _ = client::Subscription::<Leaving>::recv_unsubscribed;
     let _ = client::Subscription::<Leaving>::next;
+}
+
+pub(crate) fn awaiting_tools_task_created() {
+    let _ = client::ServerTask::<AwaitingToolsTaskCreated>::recv_tools_task_created;
+}
+
+pub(crate) fn working() {
+    let _ = client::ServerTask::<Working>::recv_task_status;
+    let _ = client::ServerTask::<Working>::send_tasks_result;
+    let _ = client::ServerTask::<Working>::task_result;
+}
+
+pub(crate) fn fetching() {
+    let _ = client::ServerTask::<Fetching>::recv_task_status;
+    let _ = client::ServerTask::<Fetching>::recv_task_payload;
+    let _ = client::ServerTask::<Fetching>::next;
+}
+
+pub(crate) fn before_create_message_task_created() {
+    let _ = client::ClientTask::<BeforeCreateMessageTaskCreated>::send_create_message_task_created;
+    let _ = client::ClientTask::<BeforeCreateMessageTaskCreated>::refuse;
+}
+
+pub(crate) fn client_working() {
+    let _ = client::ClientTask::<ClientWorking>::send_task_status;
+    let _ = client::ClientTask::<ClientWorking>::recv_tasks_result;
+}
+
+pub(crate) fn client_fetching() {
+    let _ = client::ClientTask::<ClientFetching>::send_task_status;
+    let _ = client::ClientTask::<ClientFetching>::send_task_payload;
+    let _ = client::ClientTask::<ClientFetching>::refuse;
+    let _ = client::ClientTask::<ClientFetching>::cancelled;
+}
+
+pub(crate) fn before_elicit_task_created() {
+    let _ = client::ClientTask::<BeforeElicitTaskCreated>::send_elicit_task_created;
+    let _ = client::ClientTask::<BeforeElicitTaskCreated>::refuse;
 }

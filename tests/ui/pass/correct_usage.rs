@@ -1,6 +1,6 @@
 //! The flow of the design note's sketch: the same names in the same order, and `?` throughout.
 
-use mcp_protocols::mcp_2025_03_26::{McpClient, McpError};
+use mcp_protocols::mcp_2025_11_25::{McpClient, McpError};
 use mcp_protocols::types::{
     CallToolParams, CallToolResult, InitializeParams, InitializeResult, ReadResourceParams,
     ReadResourceResult,

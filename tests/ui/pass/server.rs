@@ -3,8 +3,10 @@
 //! Nothing here is called: it is enough that it compiles. `tests/ui.rs` holds it against the generated code, so that
 //! no method is left out.
 
-use mcp_protocols::mcp_2025_03_26::{
-    Active, AwaitingNotif, AwaitingResult, Leaving, McpServer, Renewing, Subscribing, Uninit, Watched, server,
+use mcp_protocols::mcp_2025_11_25::{
+    Active, AwaitingCreateMessageTaskCreated, AwaitingElicitTaskCreated, AwaitingNotif, AwaitingResult,
+    BeforeToolsTaskCreated, ClientFetching, ClientWorking, Fetching, Leaving, McpServer, Renewing,
+    Subscribing, Uninit, Watched, Working, server,
 };
 use mcp_runtime::transport::Duplex;
 use mcp_runtime::{Options, Resumed};
@@ -53,6 +55,18 @@ pub(crate) fn active() {
     let _ = McpServer::<Active>::send_resources_list_changed;
     let _ = McpServer::<Active>::send_prompts_list_changed;
     let _ = McpServer::<Active>::send_resource_updated;
+    let _ = McpServer::<Active>::elicit;
+    let _ = McpServer::<Active>::get_task;
+    let _ = McpServer::<Active>::list_tasks;
+    let _ = McpServer::<Active>::list_tasks_pages;
+    let _ = McpServer::<Active>::cancel_task;
+    let _ = McpServer::<Active>::send_create_message_task;
+    let _ = McpServer::<Active>::create_message_as_task;
+    let _ = McpServer::<Active>::send_elicit_task;
+    let _ = McpServer::<Active>::elicit_as_task;
+    let _ = McpServer::<Active>::send_elicitation_complete;
+    let _ = McpServer::<Active>::send_task_status;
+    let _ = McpServer::<Active>::task_result;
     let _ = McpServer::<Active>::close;
 }
 
@@ -81,4 +95,41 @@ pub(crate) fn leaving() {
     let _ = server::Subscription::<Leaving>::send_unsubscribed;
     let _ = server::Subscription::<Leaving>::refuse;
     let _ = server::Subscription::<Leaving>::cancelled;
+}
+
+pub(crate) fn before_tools_task_created() {
+    let _ = server::ServerTask::<BeforeToolsTaskCreated>::send_tools_task_created;
+    let _ = server::ServerTask::<BeforeToolsTaskCreated>::refuse;
+}
+
+pub(crate) fn working() {
+    let _ = server::ServerTask::<Working>::send_task_status;
+    let _ = server::ServerTask::<Working>::recv_tasks_result;
+}
+
+pub(crate) fn fetching() {
+    let _ = server::ServerTask::<Fetching>::send_task_status;
+    let _ = server::ServerTask::<Fetching>::send_task_payload;
+    let _ = server::ServerTask::<Fetching>::refuse;
+    let _ = server::ServerTask::<Fetching>::cancelled;
+}
+
+pub(crate) fn awaiting_create_message_task_created() {
+    let _ = server::ClientTask::<AwaitingCreateMessageTaskCreated>::recv_create_message_task_created;
+}
+
+pub(crate) fn client_working() {
+    let _ = server::ClientTask::<ClientWorking>::recv_task_status;
+    let _ = server::ClientTask::<ClientWorking>::send_tasks_result;
+    let _ = server::ClientTask::<ClientWorking>::task_result;
+}
+
+pub(crate) fn client_fetching() {
+    let _ = server::ClientTask::<ClientFetching>::recv_task_status;
+    let _ = server::ClientTask::<ClientFetching>::recv_task_payload;
+    let _ = server::ClientTask::<ClientFetching>::next;
+}
+
+pub(crate) fn awaiting_elicit_task_created() {
+    let _ = server::ClientTask::<AwaitingElicitTaskCreated>::recv_elicit_task_created;
 }

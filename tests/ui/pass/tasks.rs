@@ -1,6 +1,6 @@
 //! What goes into tasks of their own, and what runs side by side on one session.
 
-use mcp_protocols::mcp_2025_03_26::{
+use mcp_protocols::mcp_2025_11_25::{
     Active, AwaitingNotif, AwaitingResult, McpClient, McpError, McpServer, Uninit, client, server,
 };
 use mcp_protocols::types::{

@@ -24,6 +24,9 @@ pub(super) fn print(item: &syn::ItemMacro, indent: usize, out: &mut String) {
             let _ = writeln!(out, "\n{:indent$}// {remark}", "");
         }
     }
+    for attribute in &item.attrs {
+        let _ = writeln!(out, "{:indent$}#[{}]", "", flat(attribute.meta.to_token_stream()));
+    }
     let _ = writeln!(out, "{:indent$}{}! {{", "", flat(item.mac.path.to_token_stream()));
     for (place, entry) in entries(item.mac.tokens.clone()).iter().enumerate() {
         let mut tokens = entry.as_slice();
@@ -116,7 +119,10 @@ fn links(tokens: &[TokenTree]) -> Vec<&[TokenTree]> {
 /// A call with its last argument broken if that is a list, else with an argument a line.
 fn opened(tokens: &[TokenTree], indent: usize) -> String {
     let [before @ .., TokenTree::Group(group)] = tokens else { return flat(tokens.iter().cloned()) };
-    let before = flat(before.iter().cloned());
+    let mut before = flat(before.iter().cloned());
+    if before.ends_with(',') {
+        before.push(' ');
+    }
     let (open, close) = match group.delimiter() {
         Delimiter::Parenthesis => ("(", ")"),
         Delimiter::Bracket => ("[", "]"),

@@ -43,7 +43,7 @@ pub(crate) async fn guarded<T>(running: impl Future<Output = T>) -> T {
 }
 
 impl Suite {
-    pub(crate) fn installed(version: Version) -> Option<Suite> {
+    pub(crate) fn installed(version: Version) -> Suite {
         let name = match version {
             Version::Stable => "conformance-stable",
             Version::Next => "conformance-next",
@@ -54,13 +54,7 @@ impl Suite {
         let installed = modules.join(format!("node-{}-{architecture}/bin/node", std::env::consts::OS));
         // Where no Node comes with the suite, the one of the machine has to do.
         let node = if installed.exists() { installed } else { PathBuf::from("node") };
-        let runs = std::process::Command::new(&node).arg("--version").output().is_ok();
-        if program.exists() && runs {
-            return Some(Suite { node, program });
-        }
-        assert!(std::env::var_os("CI").is_none(), "`npm ci` in `tests/conformance` is needed");
-        eprintln!("passed over: `npm ci` in `tests/conformance` installs the suite");
-        None
+        Suite { node, program }
     }
 
     /// Runs the suite with these arguments; `name` is that of the folder for what it writes.

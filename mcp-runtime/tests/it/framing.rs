@@ -1,0 +1,192 @@
+//! Sessions over any stream of bytes, with each framing.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+
+use mcp_runtime::driver::{End, Limits, Outcome, Transport};
+use mcp_runtime::transport::{ByteStream, Framing};
+use test_support::script::{Script, guarded};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+use tokio::net::{TcpListener, TcpStream};
+
+const FRAMINGS: [Framing; 2] = [Framing::Lines, Framing::ContentLength];
+
+/// A session of each side says something, and both come to their end in order.
+async fn converse(near: impl Transport, far: impl Transport) {
+    let (client, server) = (Script::new(), Script::echo());
+    tokio::spawn(near.run(client.clone()));
+    tokio::spawn(far.run(server.clone()));
+    client.send("one");
+    client.send("zw\u{f6}lf");
+    client.until(|seen| seen.text() == "one\nzw\u{f6}lf\n").await;
+    client.finish();
+    assert!(matches!(client.until_terminated().await, Outcome::Closed));
+    assert!(matches!(server.until_terminated().await, Outcome::Closed));
+    assert!(server.look(|seen| matches!(seen.end, Some(End::Eof))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_go_both_ways_over_an_in_memory_stream_of_any_size() {
+    for framing in FRAMINGS {
+        for capacity in [1, 7, 4096] {
+            let (near, far) = duplex(capacity);
+            converse(ByteStream::new(near).framing(framing), ByteStream::new(far).framing(framing)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn messages_go_both_ways_over_tcp() {
+    guarded(async {
+        for framing in FRAMINGS {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let (near, far) =
+                tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
+            let (reader, writer) = near.unwrap().into_split();
+            let near = ByteStream::from_parts(reader, writer).framing(framing);
+            converse(near, ByteStream::new(far.unwrap().0).framing(framing)).await;
+        }
+    })
+    .await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn messages_go_both_ways_over_a_unix_socket() {
+    guarded(async {
+        for framing in FRAMINGS {
+            let (near, far) = tokio::net::UnixStream::pair().unwrap();
+            converse(ByteStream::new(near).framing(framing), ByteStream::new(far).framing(framing)).await;
+        }
+    })
+    .await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_child_is_spoken_to_in_its_framing() {
+    use std::process::Command;
+
+    use mcp_runtime::transport::Child;
+
+    guarded(async {
+        let child = Child::builder(Command::new("cat")).framing(Framing::ContentLength).spawn().unwrap();
+        let script = Script::new();
+        tokio::spawn(child.run(script.clone()));
+        script.send("hello");
+        script.until(|seen| seen.input == b"hello\n").await;
+        script.finish();
+        assert!(
+            matches!(script.until_terminated().await, Outcome::Exited { status, .. } if status.success())
+        );
+        // What the child is sent, and what it may answer.
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "head -c 22 >&2; printf 'Content-Length: 2\\r\\n\\r\\nok'; cat >&2"]);
+        let heard = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
+        let lines = heard.clone();
+        let child = Child::builder(command)
+            .framing(Framing::ContentLength)
+            .on_stderr_line(move |line| lines.lock().unwrap().extend([line, "|"]))
+            .spawn()
+            .unwrap();
+        let script = Script::new();
+        tokio::spawn(child.run(script.clone()));
+        script.send("hi");
+        script.until(|seen| seen.input == b"ok\n").await;
+        script.finish();
+        script.until_terminated().await;
+        assert_eq!(*heard.lock().unwrap(), "Content-Length: 2||hi|");
+    })
+    .await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_standard_streams_are_spoken_to_in_their_framing() {
+    use std::os::unix::net::UnixStream;
+
+    use mcp_runtime::transport::Stdio;
+
+    guarded(async {
+        let (input, mut keyboard) = UnixStream::pair().unwrap();
+        let (output, screen) = UnixStream::pair().unwrap();
+        let stdio = Stdio::from_files(input.into(), output.into()).framing(Framing::ContentLength);
+        let script = Script::echo();
+        tokio::spawn(stdio.run(script.clone()));
+        std::io::Write::write_all(&mut keyboard, b"Content-Length: 2\r\n\r\n{}").unwrap();
+        script.until(|seen| seen.input == b"{}\n").await;
+        drop(keyboard);
+        script.until_terminated().await;
+        screen.set_nonblocking(true).unwrap();
+        let mut written = Vec::new();
+        tokio::net::UnixStream::from_std(screen).unwrap().read_to_end(&mut written).await.unwrap();
+        assert_eq!(written, b"Content-Length: 2\r\n\r\n{}");
+    })
+    .await;
+}
+
+/// A session that is fed these pieces, and what becomes of it.
+async fn fed(pieces: impl IntoIterator<Item = &[u8]>, ends: bool) -> (Script, tokio::io::DuplexStream) {
+    let (near, mut peer) = duplex(1 << 16);
+    let script = Script::new();
+    let stream = ByteStream::new(near).framing(Framing::ContentLength).limits(Limits::NONE);
+    tokio::spawn(stream.run(script.clone()));
+    for piece in pieces {
+        peer.write_all(piece).await.unwrap();
+        tokio::task::yield_now().await;
+    }
+    if ends {
+        peer.shutdown().await.unwrap();
+    }
+    (script, peer)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_may_arrive_byte_by_byte() {
+    let stream = b"Content-Length: 2\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n{}";
+    let (script, _peer) = fed(stream.chunks(1), false).await;
+    script.until(|seen| seen.input == b"{}\n").await;
+    for cut in 0..=stream.len() {
+        let (start, rest) = stream.split_at(cut);
+        let (script, _peer) = fed([start, rest], false).await;
+        script.until(|seen| seen.input == b"{}\n").await;
+    }
+}
+
+/// A header that cannot be read ends the input with an error; what came before it counts, and nothing behind it does.
+#[tokio::test(start_paused = true)]
+async fn a_header_that_cannot_be_read_ends_the_input_with_what_is_wrong() {
+    for (header, error) in [
+        ("{\"jsonrpc\":\"2.0\"}\n", "choose `Framing::Lines` if the peer writes one message on each line"),
+        ("\r\n", "the header has no `Content-Length`"),
+        ("Content-Length: 1e3\r\n\r\n", "`1e3` is not a length"),
+        ("Content-Type: a/b; charset=latin1\r\n", "`latin1` is not a supported charset"),
+    ] {
+        let stream = format!("Content-Length: 2\r\n\r\n{{}}{header}Content-Length: 2\r\n\r\n[]");
+        let (script, _peer) = fed([stream.as_bytes()], false).await;
+        script.until(|seen| seen.end.is_some()).await;
+        script.look(|seen| {
+            let Some(End::Failed(failure)) = &seen.end else { panic!("{:?}", seen.end) };
+            assert_eq!(failure.kind(), std::io::ErrorKind::InvalidData);
+            assert!(failure.to_string().contains(error), "{failure}");
+            assert_eq!(seen.text(), "{}\n");
+        });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_input_that_ends_within_a_message_has_failed() {
+    let stream = b"Content-Length: 10\r\n\r\n{}";
+    for cut in 0..=stream.len() {
+        let (script, _peer) = fed([&stream[..cut]], true).await;
+        script.until(|seen| seen.end.is_some()).await;
+        script.look(|seen| match &seen.end {
+            Some(End::Eof) => assert_eq!(cut, 0),
+            Some(End::Failed(failure)) => {
+                assert_eq!(failure.kind(), std::io::ErrorKind::UnexpectedEof);
+                assert!(failure.to_string().starts_with("the input ended within a "), "{failure}");
+            }
+            end => panic!("{end:?}"),
+        });
+        assert_eq!(script.look(|seen| seen.text()), "");
+    }
+}

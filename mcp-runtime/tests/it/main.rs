@@ -1,0 +1,10 @@
+//! Sessions, typed and checked, and the transports that need no feature.
+
+mod checked;
+#[cfg(unix)]
+mod child;
+mod duplex;
+mod framing;
+mod protocols;
+mod tracing;
+mod typed;

@@ -1,0 +1,51 @@
+//! The typed face, as the macro generates it, over the in-memory transport.
+
+#![allow(missing_docs)]
+// Helpers of tests say what they expect by panicking, as the tests themselves do.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod cancelling;
+mod conditions;
+mod copies;
+mod ending;
+mod halves;
+mod keys;
+mod lateness;
+mod nesting;
+mod opening;
+mod order;
+mod paging;
+mod rejected;
+mod serving;
+mod stepping;
+mod suspended;
+mod taking_back;
+mod timing;
+
+use crate::protocols::desk::{Clerk, Open, Visitor};
+use crate::protocols::{desk, garden, kitchen, restaurant, turns, watching, workbench};
+use mcp_runtime::Options;
+use mcp_runtime::transport::duplex;
+use serde_json::json;
+use test_support::raw;
+
+/// Both sides, after the handshake.
+async fn open() -> (Visitor<Open>, Clerk<Open>) {
+    open_with(Options::default(), Options::default()).await
+}
+
+async fn open_with(visitor: Options, clerk: Options) -> (Visitor<Open>, Clerk<Open>) {
+    let (here, there) = duplex();
+    let visitor = Visitor::with_options(here, visitor);
+    let clerk = Clerk::with_options(there, clerk);
+    let clerk = async {
+        let (_, clerk) = clerk.recv_hello().await.unwrap();
+        let clerk = clerk.send_welcome(json!({"capabilities": {"questions": {}}})).await.unwrap();
+        clerk.recv_ready().await.unwrap()
+    };
+    let visitor = async {
+        let (_, visitor) = visitor.hello(json!({"capabilities": {"approval": {}}})).await.unwrap();
+        visitor.send_ready().await.unwrap()
+    };
+    tokio::join!(visitor, clerk)
+}

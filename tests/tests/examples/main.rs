@@ -1,0 +1,9 @@
+//! The examples, as programs and as code.
+
+mod cash_machine;
+mod console;
+mod counter;
+mod file_transfer;
+mod language_server;
+#[cfg(unix)]
+mod quickstart;

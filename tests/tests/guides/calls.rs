@@ -1,0 +1,275 @@
+//! The examples of `docs/calls.md`, which run here. The clock moves only when nothing else can.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail the test")]
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpError, McpServer, server};
+use mcp_protocols::types::*;
+use mcp_runtime::transport::{Transport, duplex};
+use mcp_runtime::{Endless, Error, Options, Overdue, Rate, ReplyProblem, RpcError};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+fn read<T: DeserializeOwned>(json: Value) -> T {
+    serde_json::from_value(json).unwrap()
+}
+
+fn tool(name: &str) -> CallToolParams {
+    read(json!({ "name": name, "arguments": {} }))
+}
+
+fn hello() -> InitializeParams {
+    read(json!({
+        "protocolVersion": "2025-03-26",
+        "capabilities": { "sampling": {} },
+        "clientInfo": { "name": "this side", "version": "1" },
+    }))
+}
+
+fn welcome() -> InitializeResult {
+    read(json!({
+        "protocolVersion": "2025-03-26",
+        "capabilities": { "tools": {} },
+        "serverInfo": { "name": "that side", "version": "1" },
+    }))
+}
+
+fn progress(step: f64) -> ProgressParams {
+    read(json!({ "progressToken": "filled in", "progress": step }))
+}
+
+fn failed(error: Error) -> RpcError {
+    RpcError::internal_error(error.to_string())
+}
+
+struct Tools;
+
+impl Tools {
+    /// Never finds anything.
+    async fn search(&self, _: &CallToolParams) -> String {
+        std::future::pending().await
+    }
+}
+
+impl server::Handler for Tools {
+    /// Three pages of one tool each.
+    async fn list_tools(
+        &self,
+        _: server::Context,
+        params: Option<ListToolsParams>,
+    ) -> Result<ListToolsResult, RpcError> {
+        let page: u32 = params.and_then(|params| params.cursor).map_or(1, |cursor| cursor.parse().unwrap());
+        let next = (page < 3).then(|| (page + 1).to_string());
+        let tool = json!({ "name": format!("tool {page}"), "inputSchema": { "type": "object" } });
+        Ok(read(json!({ "tools": [tool], "nextCursor": next })))
+    }
+
+    async fn call_tool(
+        &self,
+        context: server::Context,
+        params: CallToolParams,
+    ) -> Result<CallToolResult, RpcError> {
+        match params.name.as_str() {
+            "search" => {
+                tokio::select! {
+                    text = self.search(&params) => Ok(CallToolResult::text(text)),
+                    () = context.cancelled() => Err(RpcError::internal_error("the call was cancelled")),
+                }
+            }
+            "long" => Ok(CallToolResult::text("x".repeat(2000))),
+            "steps" => {
+                for step in 1..=4_u32 {
+                    context.send_progress(progress(f64::from(step))).await.map_err(failed)?;
+                }
+                Ok(CallToolResult::text("there"))
+            }
+            _ => {
+                let question = read(json!({ "messages": [], "maxTokens": 9 }));
+                let answer = context.peer().create_message(question).timeout(Duration::from_secs(60)).await;
+                Ok(CallToolResult::text(answer.unwrap_err().to_string()))
+            }
+        }
+    }
+}
+
+async fn served(options: Options) -> (McpClient<Active>, tokio::task::JoinHandle<McpServer<Active>>) {
+    let (near, far) = duplex();
+    let server = tokio::spawn(async move {
+        let server = McpServer::with_options(far, options);
+        tokio::spawn(server.incoming().serve(Tools));
+        let (_, server) = server.recv_initialize().await.unwrap();
+        let server = server.send_initialize_result(welcome()).await.unwrap();
+        server.recv_initialized().await.unwrap()
+    });
+    (active(near).await.unwrap(), server)
+}
+
+async fn active(transport: impl Transport) -> Result<McpClient<Active>, McpError> {
+    let options = Options::new().timeout(Duration::from_secs(60)).max_timeout(Duration::from_secs(600));
+    let client = McpClient::with_options(transport, options);
+    let hello = hello();
+    let (welcome, client) = client.initialize(hello).timeout(Duration::from_secs(10)).await?;
+    assert_eq!(welcome.server_info.name, "that side");
+    Ok(client.send_initialized().await?)
+}
+
+#[tokio::test(start_paused = true)]
+async fn limits_of_time() {
+    let (client, _server) = served(Options::new()).await;
+    let params = tool("search");
+    let result = client
+        .call_tool(params)
+        .timeout(Duration::from_secs(30))
+        .reset_on_progress()
+        .max_timeout(Duration::from_secs(300))
+        .await;
+    match result {
+        Err(Error::Timeout { method, after, what, .. }) => {
+            assert_eq!((&*method, after, what), ("tools/call", Duration::from_secs(30), Overdue::Reply));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn reports() -> Result<(), McpError> {
+    let (client, _server) = served(Options::new()).await;
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let (seen, params) = (Arc::clone(&heard), tool("steps"));
+    let result = client
+        .call_tool(params)
+        .on_progress(move |progress| seen.lock().unwrap().push(progress.progress))
+        .await?;
+    assert_eq!((result.all_text().as_str(), heard.lock().unwrap().len()), ("there", 4));
+    Ok(())
+}
+
+#[tokio::test]
+async fn taking_back() {
+    let (client, _server) = served(Options::new()).await;
+    let params = tool("search");
+    let mut call = client.call_tool(params);
+    let canceller = call.canceller();
+    let (outcome, _) = tokio::join!(call, async { canceller.cancel_with(&json!({ "reason": "enough" })) });
+    assert!(matches!(outcome, Err(Error::Cancelled)));
+}
+
+#[tokio::test]
+async fn replies_that_cannot_be_accepted() {
+    let (near, far) = duplex();
+    let server = McpServer::new(far);
+    tokio::spawn(server.incoming().serve(Tools));
+    let welcoming = async {
+        let (_, server) = server.recv_initialize().await.unwrap();
+        server.send_initialize_result(welcome()).await.unwrap().recv_initialized().await.unwrap()
+    };
+    let client = McpClient::with_options(near, Options::new().max_message_bytes(1024));
+    let greeting = async { client.initialize(hello()).await.unwrap().1.send_initialized().await.unwrap() };
+    let (client, _server) = tokio::join!(greeting, welcoming);
+    let params = tool("long");
+    match client.call_tool(params).await {
+        Err(Error::InvalidReply(reply)) => {
+            assert_eq!(reply.method, "tools/call");
+            assert!(matches!(reply.problem, ReplyProblem::TooLong(1024)));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(client.list_tools(None).await.unwrap().tools.len(), 1);
+}
+
+#[tokio::test]
+async fn written_and_not_answered() -> Result<(), McpError> {
+    let (client, _server) = served(Options::new()).await;
+    let (params, mut steps) = (tool("steps"), Vec::new());
+    let mut call = client.call_tool(params).with_progress().send().await?;
+    while let Some(progress) = call.progress().await {
+        steps.push(progress.progress);
+    }
+    let result = call.await?;
+    assert_eq!((result.all_text().as_str(), steps), ("there", vec![1.0, 2.0, 3.0, 4.0]));
+    Ok(())
+}
+
+#[tokio::test]
+async fn pages() -> Result<(), McpError> {
+    let options = Options::new()
+        .max_message_bytes(1024 * 1024)
+        .max_requests(64)
+        .request_rate(Rate::new(50, Duration::from_secs(1)).burst(100));
+    let (client, _server) = served(options).await;
+    let mut names = Vec::new();
+    let mut pages = client.list_tools_pages(None).timeout(Duration::from_secs(10));
+    while let Some(page) = pages.next().await {
+        names.extend(page?.tools.into_iter().map(|tool| tool.name));
+    }
+    assert_eq!(names, ["tool 1", "tool 2", "tool 3"]);
+    let two = client.handle().list_tools_pages(None).max_pages(2).all().await;
+    assert!(matches!(two, Err(Error::Endless { problem: Endless::TooMany(2), .. })));
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn calling_back_and_closing() {
+    let options = Options::new().max_handlers(1).max_requests(64);
+    let (client, server) = served(options).await;
+    // Nobody attends to the question, and the client says so in time.
+    let result = client.call_tool(tool("ask")).await.unwrap();
+    assert!(result.all_text().contains("method not found"), "{}", result.all_text());
+    client.close().await.unwrap();
+    drop(server.await.unwrap());
+}
+
+#[tokio::test]
+async fn waiting_for_several_things() -> Result<(), McpError> {
+    let options = Options::new().close_grace(Duration::from_secs(5));
+    for stops in [false, true] {
+        let (near, far) = duplex();
+        let client = tokio::spawn(async move {
+            let (_, client) = McpClient::new(near).initialize(hello()).await.unwrap();
+            if stops { std::future::pending().await } else { client.send_initialized().await.unwrap() }
+        });
+        let (_, server) = McpServer::with_options(far, options.clone()).recv_initialize().await?;
+        let server = server.send_initialize_result(welcome()).await?;
+        let stop = Notify::new();
+        if stops {
+            stop.notify_one();
+        }
+        wait(server, &stop).await?;
+        client.abort();
+    }
+    Ok(())
+}
+
+async fn wait(
+    server: McpServer<mcp_protocols::mcp_2025_03_26::AwaitingNotif>,
+    stop: &Notify,
+) -> Result<(), McpError> {
+    let server = tokio::select! {
+        () = server.readable() => server.recv_initialized().await?,
+        () = stop.notified() => {
+            server.abort();
+            return Ok(());
+        }
+    };
+    drop(server);
+    Ok(())
+}
+
+fn squeezed(code: &str) -> String {
+    code.chars().filter(|character| !character.is_whitespace()).collect()
+}
+
+#[test]
+fn every_example_of_the_page_is_here() {
+    let page = include_str!("../../../docs/calls.md");
+    let here = squeezed(include_str!("calls.rs"));
+    let mut examples = 0;
+    for block in page.split("```rust\n").skip(1) {
+        let code = block.split("```").next().unwrap();
+        assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
+        examples += 1;
+    }
+    assert!(examples >= 12, "only {examples} examples were found");
+}

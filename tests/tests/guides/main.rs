@@ -1,0 +1,5 @@
+//! What the pages of `docs` show: it compiles, runs, and is what stands there.
+
+mod calls;
+mod checked;
+mod language;

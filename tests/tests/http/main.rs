@@ -1,0 +1,4 @@
+//! Sessions over HTTP.
+
+mod client;
+mod server;

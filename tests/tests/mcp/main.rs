@@ -1,0 +1,8 @@
+//! The Model Context Protocol: its revisions, its payloads, and sessions of its generated types.
+
+mod payloads;
+mod raw_json;
+mod replay;
+mod revisions;
+mod several;
+mod two_sides;

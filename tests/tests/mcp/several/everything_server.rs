@@ -1,0 +1,109 @@
+//! server-everything, which speaks every revision: elicitation and a task of the latest, and the older ones.
+
+use mcp_protocols::VERSIONS;
+use mcp_protocols::mcp_2025_11_25 as latest;
+use mcp_protocols::mcp_2025_11_25::{McpClient, client};
+use mcp_protocols::types::*;
+use mcp_runtime::{Error, RpcError, ViolationKind};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use integration_tests::everything::spawn;
+
+use super::{Reports, everything, guarded, hello, read};
+
+/// A user who takes the first of several meanings, and accepts everything else as it is proposed.
+struct User(mpsc::UnboundedSender<String>);
+
+impl client::Handler for User {
+    async fn elicit(&self, _: client::Context, params: Value) -> Result<ElicitResult, RpcError> {
+        self.0.send(params["message"].as_str().unwrap().to_owned()).unwrap();
+        let choices = &params["requestedSchema"]["properties"]["interpretation"]["oneOf"];
+        let content = match choices[0]["const"].as_str() {
+            Some(first) => json!({ "interpretation": first }),
+            None => json!({ "name": "Ada", "check": true }),
+        };
+        Ok(read(json!({ "action": "accept", "content": content })))
+    }
+
+    async fn list_roots(
+        &self,
+        _: client::Context,
+        _: Option<ListRootsParams>,
+    ) -> Result<ListRootsResult, RpcError> {
+        Ok(read(json!({ "roots": [] })))
+    }
+}
+
+/// A session in a version, with what the user was asked.
+async fn session(version: &str) -> (McpClient<latest::Active>, mpsc::UnboundedReceiver<String>, Reports) {
+    let child = spawn();
+    let reports = Reports::default();
+    let client = McpClient::with_options(child, reports.options());
+    let (asked, heard) = mpsc::unbounded_channel();
+    tokio::spawn(client.incoming().serve(User(asked)));
+    let (result, client) = client.initialize(hello(version, &everything().0)).await.unwrap();
+    assert_eq!(result.protocol_version, version);
+    (client.send_initialized().await.unwrap(), heard, reports)
+}
+
+fn call(name: &str, arguments: Value) -> CallToolParams {
+    read(json!({ "name": name, "arguments": arguments }))
+}
+
+/// A server may offer fewer tools than this test knows of; what is reported must be no more than notifications
+/// nobody took.
+fn only_untaken(reports: &Reports) {
+    let reports = reports.take();
+    assert!(reports.iter().all(|report| report.contains("was dropped")), "{reports:?}");
+}
+
+#[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/peers`"]
+async fn a_task_that_asks_the_user_before_it_is_done() {
+    guarded(async {
+        let (client, mut asked, reports) = session("2025-11-25").await;
+        let mut params = call("simulate-research-query", json!({ "topic": "python", "ambiguous": true }));
+        params.task = Some(TaskRequestParams { ttl: Some(60_000) });
+        let (created, task) = client.call_tool_as_task(params).await.unwrap();
+        let id = json!({ "taskId": created.task.task_id });
+        assert_eq!(client.get_task(read(id.clone())).await.unwrap().status, TaskStatus::Working);
+        assert!(client.list_tasks(None).await.unwrap().tasks.iter().any(|task| task.task_id == id["taskId"]));
+        // The server asks while the result is waited for.
+        let payload = task.task_result(read(id.clone())).await.unwrap();
+        assert!(asked.recv().await.unwrap().contains("python"));
+        let report = payload["content"][0]["text"].as_str().unwrap();
+        assert!(report.contains("Research Report: python"), "{report}");
+        // It is over, and may be asked for again.
+        assert_eq!(client.get_task(read(id.clone())).await.unwrap().status, TaskStatus::Completed);
+        assert_eq!(client.task_result(read(id)).await.unwrap()["content"], payload["content"]);
+        only_untaken(&reports);
+        client.abort();
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/peers`"]
+async fn each_revision_is_spoken_with_the_same_program() {
+    guarded(async {
+        for version in VERSIONS {
+            let (client, mut asked, reports) = session(version).await;
+            let structured =
+                client.call_tool(call("get-structured-content", json!({ "location": "Chicago" })));
+            assert!(structured.await.unwrap().structured_content.is_some(), "{version}");
+            let tasks = client.list_tasks(None).await;
+            if version == "2025-11-25" {
+                tasks.unwrap();
+                client.call_tool(call("trigger-elicitation-request", json!({}))).await.unwrap();
+                assert!(asked.recv().await.unwrap().contains("inputs"));
+                only_untaken(&reports);
+            } else {
+                let Err(Error::NotPermitted(violation)) = tasks else { panic!("{version}: {tasks:?}") };
+                assert_eq!(violation.kind, ViolationKind::UnknownMethod);
+            }
+            client.abort();
+        }
+    })
+    .await;
+}

@@ -1,0 +1,456 @@
+//! Tasks: each a session of its own on both sides, whoever runs it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_protocols::mcp_2025_11_25::{
+    BeforeElicitTaskCreated, BeforeToolsTaskCreated, Working, client, server,
+};
+use mcp_protocols::types::*;
+use mcp_protocols::{RELATED_TASK, related, related_task};
+use mcp_runtime::{Error, RpcError};
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, watch};
+
+use super::{active_in, everything, guarded, read};
+
+fn state(id: &str, status: &str) -> Value {
+    let at = "2025-11-25T10:30:00Z";
+    json!({ "taskId": id, "status": status, "createdAt": at, "lastUpdatedAt": at, "ttl": null })
+}
+
+fn created(id: &str) -> CreateTaskResult {
+    read(json!({ "task": state(id, "working") }))
+}
+
+fn named(id: &str) -> Value {
+    json!({ "taskId": id })
+}
+
+fn call(name: &str) -> CallToolParams {
+    read(json!({ "name": name, "arguments": {}, "task": { "ttl": 60_000 } }))
+}
+
+/// A server whose task `fast` is done at once and whose others are done when the test says so.
+#[derive(Clone)]
+struct Runner {
+    done: watch::Sender<bool>,
+    cancelled: watch::Sender<bool>,
+    said: mpsc::UnboundedSender<String>,
+}
+
+impl server::Handler for Runner {
+    async fn call_tool_as_task(
+        &self,
+        _: server::Context,
+        params: CallToolParams,
+        task: server::ServerTask<BeforeToolsTaskCreated>,
+    ) {
+        let id = params.name.clone();
+        if id == "forbidden" {
+            task.refuse(RpcError::method_not_found("tools/call")).await.unwrap();
+            return;
+        }
+        let mut task = task.send_tools_task_created(created(&id)).await.unwrap();
+        task.send_task_status(read(state(&id, "working"))).await.unwrap();
+        let (_, mut task) = match task.recv_tasks_result().await {
+            Ok(asked) => asked,
+            // Nobody wants to know any more.
+            Err(error) => return self.said.send(format!("{id}: {error}")).unwrap(),
+        };
+        let (mut done, mut cancelled) = (self.done.subscribe(), self.cancelled.subscribe());
+        if id != "fast" {
+            let ended = tokio::select! {
+                result = done.wait_for(|done| *done) => !*result.unwrap(),
+                result = cancelled.wait_for(|cancelled| *cancelled) => *result.unwrap(),
+            };
+            if ended {
+                task.send_task_status(read(state(&id, "cancelled"))).await.unwrap();
+                task.refuse(RpcError::new(-1, "cancelled")).await.unwrap();
+                return;
+            }
+        }
+        task.send_task_status(read(state(&id, "completed"))).await.unwrap();
+        let result = CallToolResult::text(format!("{id} is done"));
+        // If the question was taken back meanwhile, nobody waits for the answer.
+        let _ = task.send_task_payload(related(&id, &result).unwrap()).await;
+        self.said.send(format!("{id}: over")).unwrap();
+    }
+
+    async fn get_task(&self, _: server::Context, params: GetTaskInfoParams) -> Result<TaskObject, RpcError> {
+        Ok(read(state(&params.task_id, "working")))
+    }
+
+    async fn list_tasks(
+        &self,
+        _: server::Context,
+        _: Option<ListTasksParams>,
+    ) -> Result<ListTasksResult, RpcError> {
+        Ok(read(json!({ "tasks": [state("slow", "working")] })))
+    }
+
+    async fn cancel_task(
+        &self,
+        _: server::Context,
+        params: CancelTaskParams,
+    ) -> Result<TaskObject, RpcError> {
+        self.cancelled.send_replace(true);
+        Ok(read(state(&params.task_id, "cancelled")))
+    }
+
+    /// For a task that no session holds any more.
+    async fn task_result(&self, _: server::Context, params: GetTaskResultParams) -> Result<Value, RpcError> {
+        Ok(json!({ "content": [{ "type": "text", "text": format!("{} again", params.task_id) }] }))
+    }
+}
+
+struct Scene {
+    client: super::McpClient<super::Active>,
+    server: super::McpServer<super::Active>,
+    reports: super::Reports,
+    runner: Runner,
+    said: mpsc::UnboundedReceiver<String>,
+}
+
+async fn scene() -> Scene {
+    let (client, server, reports) = active_in("2025-11-25", everything()).await;
+    let (said, heard) = mpsc::unbounded_channel();
+    let runner = Runner { done: watch::channel(false).0, cancelled: watch::channel(false).0, said };
+    tokio::spawn(server.incoming().serve(runner.clone()));
+    Scene { client, server, reports, runner, said: heard }
+}
+
+/// The text of a tool's result.
+fn text(payload: &Value) -> &str {
+    payload["content"][0]["text"].as_str().unwrap()
+}
+
+#[tokio::test]
+async fn a_task_is_told_of_asked_about_and_fetched() {
+    guarded(async {
+        let Scene { client, server: _server, reports, runner: _runner, mut said } = scene().await;
+        let (created, mut task): (_, client::ServerTask<Working>) =
+            client.call_tool_as_task(call("fast")).await.unwrap();
+        assert_eq!(created.task.task_id, "fast");
+        assert_eq!(task.recv_task_status().await.unwrap().status, TaskStatus::Working);
+        assert_eq!(client.get_task(read(named("fast"))).await.unwrap().status, TaskStatus::Working);
+        assert_eq!(client.list_tasks(None).await.unwrap().tasks.len(), 1);
+        let payload = task.task_result(read(named("fast"))).await.unwrap();
+        assert_eq!(text(&payload), "fast is done");
+        assert_eq!(said.recv().await.as_deref(), Some("fast: over"));
+        // The task is over, and its result may be asked for once more, by the session.
+        let again = client.task_result(read(named("fast"))).await.unwrap();
+        assert_eq!(text(&again), "fast again");
+        assert_eq!(reports.take(), [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn tasks_are_told_apart_by_their_ids() {
+    guarded(async {
+        let Scene { client, server: _server, reports, runner, mut said } = scene().await;
+        let mut tasks = Vec::new();
+        for id in ["a", "b", "c"] {
+            tasks.push((id, client.call_tool_as_task(call(id)).await.unwrap().1));
+        }
+        for (id, task) in tasks.iter_mut().rev() {
+            assert_eq!(task.recv_task_status().await.unwrap().task_id, *id);
+        }
+        let fetching: Vec<_> = tasks
+            .into_iter()
+            .map(|(id, task)| tokio::spawn(async move { task.task_result(read(named(id))).await.unwrap() }))
+            .collect();
+        runner.done.send_replace(true);
+        for (id, fetched) in ["a", "b", "c"].into_iter().zip(fetching) {
+            assert_eq!(text(&fetched.await.unwrap()), format!("{id} is done"));
+        }
+        let mut over: Vec<String> = Vec::new();
+        for _ in 0..3 {
+            over.push(said.recv().await.unwrap());
+        }
+        over.sort();
+        assert_eq!(over, ["a: over", "b: over", "c: over"]);
+        assert_eq!(reports.take(), [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_task_is_cancelled_while_its_result_is_waited_for() {
+    guarded(async {
+        let Scene { client, server: _server, reports, runner: _runner, said: _said } = scene().await;
+        let (_, task) = client.call_tool_as_task(call("slow")).await.unwrap();
+        let fetching = tokio::spawn(task.task_result(read(named("slow"))).into_future());
+        // Any number of questions may run beside the one that waits.
+        assert_eq!(client.get_task(read(named("slow"))).await.unwrap().status, TaskStatus::Working);
+        let ended = client.cancel_task(read(named("slow"))).await.unwrap();
+        assert_eq!(ended.status, TaskStatus::Cancelled);
+        let refused = fetching.await.unwrap().map_err(Error::from);
+        assert!(
+            matches!(&refused, Err(Error::Refused(error)) if error.message == "cancelled"),
+            "{refused:?}"
+        );
+        assert_eq!(reports.take(), [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_no_task_is_refused() {
+    guarded(async {
+        let Scene { client, server: _server, reports, .. } = scene().await;
+        let refused = client.call_tool_as_task(call("forbidden")).await;
+        assert!(matches!(&refused, Err(Error::Refused(error)) if error.code == -32601), "{refused:?}");
+        // A call that does not say that it is to be a task would be read as an ordinary one.
+        let plain = read(json!({ "name": "fast", "arguments": {} }));
+        let refused = client.call_tool_as_task(plain).await;
+        assert!(matches!(&refused, Err(Error::Mismatch { .. })), "{refused:?}");
+        assert_eq!(reports.take(), [""; 0]);
+    })
+    .await;
+}
+
+/// A client that asks its user in its own time, and hears of tasks that it does not know.
+#[derive(Clone)]
+struct Asking(Arc<mpsc::UnboundedSender<String>>);
+
+impl client::Handler for Asking {
+    async fn elicit_as_task(
+        &self,
+        _: client::Context,
+        _: Value,
+        task: client::ClientTask<BeforeElicitTaskCreated>,
+    ) {
+        let mut task = task.send_elicit_task_created(created("form")).await.unwrap();
+        task.send_task_status(read(state("form", "input_required"))).await.unwrap();
+        let (asked, task) = task.recv_tasks_result().await.unwrap();
+        assert_eq!(asked.task_id, "form");
+        task.send_task_payload(related("form", &json!({ "action": "decline" })).unwrap()).await.unwrap();
+    }
+
+    async fn get_task(&self, _: client::Context, params: GetTaskInfoParams) -> Result<TaskObject, RpcError> {
+        Ok(read(state(&params.task_id, "working")))
+    }
+
+    async fn task_status(&self, _: client::Context, params: TaskStatusParams) {
+        self.0.send(format!("{} is {}", params.task_id, params.status)).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_client_runs_tasks_too() {
+    guarded(async {
+        let Scene { client, server, reports, .. } = scene().await;
+        let (told, mut heard) = mpsc::unbounded_channel();
+        tokio::spawn(client.incoming().serve(Asking(Arc::new(told))));
+        let schema = json!({ "type": "object", "properties": {} });
+        let params = json!({ "message": "?", "requestedSchema": schema, "task": {} });
+        let (created, mut task) = server.elicit_as_task(params).await.unwrap();
+        assert_eq!(created.task.task_id, "form");
+        assert_eq!(task.recv_task_status().await.unwrap().status, TaskStatus::InputRequired);
+        assert_eq!(server.get_task(read(named("form"))).await.unwrap().status, TaskStatus::Working);
+        let payload = task.task_result(read(named("form"))).await.unwrap();
+        assert_eq!((&payload["action"], related_task(&payload)), (&json!("decline"), Some("form")));
+        // A task from before the session: its status stands alone.
+        server.send_task_status(read(state("older", "completed"))).await.unwrap();
+        assert_eq!(heard.recv().await.as_deref(), Some("older is completed"));
+        assert_eq!(reports.take(), [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_waits_no_longer_may_ask_again() {
+    guarded(async {
+        let Scene { client, server: _server, reports, runner, mut said } = scene().await;
+        let (_, mut task) = client.call_tool_as_task(call("slow")).await.unwrap();
+        task.recv_task_status().await.unwrap();
+        let task = task.send_tasks_result(read(named("slow"))).await.unwrap();
+        drop(task);
+        // The result comes for nobody; the session asks for it once more.
+        runner.done.send_replace(true);
+        assert_eq!(said.recv().await.as_deref(), Some("slow: over"));
+        let again = client.task_result(read(named("slow"))).await.unwrap();
+        assert_eq!(text(&again), "slow again");
+        drop(reports);
+    })
+    .await;
+}
+
+/// Reports on the request that is being worked on.
+async fn report(context: &server::Context, progress: f64) -> Result<(), Error> {
+    context.send_progress(read(json!({ "progressToken": 0, "progress": progress }))).await
+}
+
+/// A server that reports on its task until the result is fetched.
+struct Reporting;
+
+impl server::Handler for Reporting {
+    async fn call_tool_as_task(
+        &self,
+        context: server::Context,
+        _: CallToolParams,
+        task: server::ServerTask<BeforeToolsTaskCreated>,
+    ) {
+        report(&context, 1.0).await.unwrap();
+        let task = task.send_tools_task_created(created("t")).await.unwrap();
+        report(&context, 2.0).await.unwrap();
+        assert!(
+            matches!(report(&context, 2.0).await, Err(Error::Mismatch { .. })),
+            "it says no more than the one before"
+        );
+        let (_, task) = task.recv_tasks_result().await.unwrap();
+        report(&context, 3.0).await.unwrap();
+        task.send_task_payload(related("t", &CallToolResult::text("done")).unwrap()).await.unwrap();
+        // It is over, and so is what could be reported.
+        report(&context, 4.0).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn reports_on_a_task_go_on_until_it_is_over() {
+    guarded(async {
+        let (client, server, reports) = active_in("2025-11-25", everything()).await;
+        tokio::spawn(server.incoming().serve(Reporting));
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let asked = client.call_tool_as_task(call("t")).on_progress(move |report: ProgressParams| {
+            let _ = tell.send(report.progress);
+        });
+        let (created, task) = asked.await.unwrap();
+        assert_eq!(created.task.task_id, "t");
+        task.task_result(read(named("t"))).await.unwrap();
+        let mut heard = Vec::new();
+        // The value went with the result, and whoever listened with it.
+        while let Some(progress) = told.recv().await {
+            heard.push(progress);
+        }
+        assert_eq!(heard, [1.0, 2.0, 3.0]);
+        assert_eq!(reports.take(), [""; 0]);
+    })
+    .await;
+}
+
+#[test]
+fn the_mark_of_a_task_is_added_to_what_there_is() {
+    let marked = related("t", &json!({ "a": 1, "_meta": { "b": 2 } })).unwrap();
+    assert_eq!(marked, json!({ "a": 1, "_meta": { "b": 2, RELATED_TASK: { "taskId": "t" } } }));
+    assert_eq!(related_task(&marked), Some("t"));
+    assert_eq!(related_task(&json!({ "_meta": {} })), None);
+    assert!(related("t", "no object").is_err());
+}
+
+/// Notes the statuses that belong to no value.
+struct Noting(mpsc::UnboundedSender<TaskStatus>);
+
+impl client::Handler for Noting {
+    async fn task_status(&self, _: client::Context, params: TaskStatusParams) {
+        self.0.send(params.status).unwrap();
+    }
+}
+
+/// A server that tells how its task is doing in every way that there is.
+struct Telling;
+
+impl server::Handler for Telling {
+    async fn call_tool_as_task(
+        &self,
+        context: server::Context,
+        _: CallToolParams,
+        task: server::ServerTask<BeforeToolsTaskCreated>,
+    ) {
+        report(&context, 1.0).await.unwrap();
+        let mut task = task.send_tools_task_created(created("t")).await.unwrap();
+        task.send_task_status(read(state("t", "working"))).await.unwrap();
+        report(&context, 2.0).await.unwrap();
+        task.send_task_status(read(state("t", "input_required"))).await.unwrap();
+        let (_, mut task) = task.recv_tasks_result().await.unwrap();
+        report(&context, 3.0).await.unwrap();
+        task.send_task_status(read(state("t", "completed"))).await.unwrap();
+        task.send_task_payload(related("t", &CallToolResult::text("done")).unwrap()).await.unwrap();
+    }
+}
+
+/// The flow of the guide: a client asks for a task, hears of it, and fetches the result. What it has heard.
+async fn flow(client: &super::McpClient<super::Active>, reads: bool) -> Vec<f64> {
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let asked = client.call_tool_as_task(call("t")).on_progress(move |report: ProgressParams| {
+        let _ = tell.send(report.progress);
+    });
+    let (created, mut task): (_, client::ServerTask<_>) = asked.await.unwrap();
+    if reads {
+        let status = task.recv_task_status().await.unwrap();
+        assert_eq!(status.status, TaskStatus::Working);
+    }
+    let fetch = GetTaskResultParams { task_id: created.task.task_id, meta: None };
+    let payload = task.task_result(fetch).await.unwrap();
+    assert_eq!(text(&payload), "done");
+    let mut heard = Vec::new();
+    while let Some(progress) = told.recv().await {
+        heard.push(progress);
+    }
+    heard
+}
+
+/// Longer than anything is kept for a program that does not ask for it.
+const LONG: Duration = Duration::from_secs(60);
+
+#[tokio::test(start_paused = true)]
+async fn the_flow_of_the_guide_reports_nothing() {
+    for reads in [false, true] {
+        let (client, server, reports) = active_in("2025-11-25", everything()).await;
+        tokio::spawn(server.incoming().serve(Telling));
+        assert_eq!(flow(&client, reads).await, [1.0, 2.0, 3.0]);
+        tokio::time::sleep(LONG).await;
+        assert_eq!(reports.take(), [""; 0], "reads: {reads}");
+        client.close().await.unwrap();
+        assert_eq!(reports.take(), [""; 0], "reads: {reads}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn statuses_that_a_value_leaves_unread_go_to_the_handler() {
+    use TaskStatus::{Completed, InputRequired, Working};
+    for (reads, left) in
+        [(false, &[Working, InputRequired, Completed][..]), (true, &[InputRequired, Completed][..])]
+    {
+        let (client, server, reports) = active_in("2025-11-25", everything()).await;
+        tokio::spawn(server.incoming().serve(Telling));
+        let (noted, mut notes) = mpsc::unbounded_channel();
+        tokio::spawn(client.incoming().serve(Noting(noted)));
+        assert_eq!(flow(&client, reads).await, [1.0, 2.0, 3.0]);
+        for status in left {
+            assert_eq!(notes.recv().await.as_ref(), Some(status));
+        }
+        client.close().await.unwrap();
+        assert_eq!(notes.recv().await, None, "each is handed over once");
+        assert_eq!(reports.take(), [""; 0], "reads: {reads}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn statuses_of_a_value_that_was_dropped_are_for_the_handler() {
+    let (client, server, reports) = active_in("2025-11-25", everything()).await;
+    tokio::spawn(server.incoming().serve(Telling));
+    let (noted, mut notes) = mpsc::unbounded_channel();
+    tokio::spawn(client.incoming().serve(Noting(noted)));
+    let (created, task): (_, client::ServerTask<Working>) =
+        client.call_tool_as_task(call("t")).await.unwrap();
+    drop(task);
+    assert_eq!(notes.recv().await, Some(TaskStatus::Working));
+    assert_eq!(notes.recv().await, Some(TaskStatus::InputRequired));
+    assert_eq!(created.task.task_id, "t");
+    assert_eq!(reports.take(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_is_dropped_where_neither_its_value_nor_incoming_is_there() {
+    let (client, server, reports) = active_in("2025-11-25", everything()).await;
+    tokio::spawn(server.incoming().serve(Telling));
+    let (_, task): (_, client::ServerTask<Working>) = client.call_tool_as_task(call("t")).await.unwrap();
+    drop(task);
+    tokio::time::sleep(LONG).await;
+    let unattended =
+        "`TaskStatus` was dropped: nobody takes incoming messages: spawn `incoming().serve(handler)`";
+    assert_eq!(reports.take(), [unattended; 2]);
+}

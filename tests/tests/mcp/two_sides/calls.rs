@@ -1,0 +1,222 @@
+//! Calls: side by side, inside of one another, reported on, taken back.
+
+use std::sync::{Arc, Mutex};
+
+use mcp_protocols::mcp_2025_03_26::{client, server};
+use mcp_protocols::types::{CallToolResult, CancelledParams};
+use mcp_runtime::{Error, RpcError};
+use serde_json::json;
+
+use super::desk::{Model, Tools, call, question};
+use super::{active, brief, guarded, read};
+use integration_tests::tap::Line;
+
+#[tokio::test]
+async fn replies_come_in_any_order_and_ids_are_per_direction() {
+    guarded(async {
+        let (client, server, watch) = active().await;
+        let before = watch.brief().len();
+        let incoming = server.incoming();
+        let answering = async {
+            let mut asked = Vec::new();
+            while asked.len() < 3 {
+                let Some(server::Incoming::ToolsCall(params, responder)) = incoming.next().await else {
+                    panic!()
+                };
+                asked.push((params.name, responder));
+            }
+            // While the three wait, the server asks: its first request has the id 0, its second the id of a call
+            // that is running the other way.
+            server.ping().await.unwrap();
+            server.ping().await.unwrap();
+            for (name, responder) in asked.into_iter().rev() {
+                responder.respond(&CallToolResult::text(format!("re {name}"))).unwrap();
+            }
+        };
+        let calls = async {
+            tokio::join!(
+                client.call_tool(call("a", json!({}))),
+                client.call_tool(call("b", json!({}))),
+                client.handle().call_tool(call("c", json!({}))),
+            )
+        };
+        let ((a, b, c), ()) = tokio::join!(calls, answering);
+        let texts = [a, b, c].map(|result| result.unwrap().all_text());
+        assert_eq!(texts, ["re a", "re b", "re c"]);
+        assert_eq!(
+            watch.brief()[before..],
+            [
+                "> tools/call 1",
+                "> tools/call 2",
+                "> tools/call 3",
+                "< ping 0",
+                "> result 0",
+                "< ping 1",
+                "> result 1",
+                "< result 3",
+                "< result 2",
+                "< result 1",
+            ]
+        );
+        watch.assert_quiet();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_server_asks_inside_of_a_pending_call() {
+    guarded(async {
+        for (says, text) in
+            [(Some("because"), "because"), (None, "the peer refused the request: the user said no (code -1)")]
+        {
+            let (client, server, watch) = active().await;
+            tokio::spawn(client.incoming().serve(Model::saying(says)));
+            tokio::spawn(server.incoming().serve(Tools));
+            let before = watch.brief().len();
+            let result = client.call_tool(call("ask", json!({}))).await.unwrap();
+            assert_eq!((result.all_text().as_str(), result.is_error), (text, says.is_none()));
+            let answer = if says.is_some() { "> result 0" } else { "> error 0" };
+            assert_eq!(
+                watch.brief()[before..],
+                [
+                    "> tools/call 1",
+                    "< sampling/createMessage 0",
+                    "> ping 2",
+                    "< result 2",
+                    answer,
+                    "< result 1",
+                ]
+            );
+            watch.assert_quiet();
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn reports_come_before_the_result_and_only_to_who_asked() {
+    guarded(async {
+        let (client, server, watch) = active().await;
+        tokio::spawn(server.incoming().serve(Tools));
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let notes = Arc::clone(&seen);
+        let reported = client
+            .call_tool(call("steps", json!({})))
+            .on_progress(move |progress| notes.lock().unwrap().push(progress.progress));
+        // Two at once, of which one is reported on.
+        let (reported, silent) = tokio::join!(reported, client.call_tool(call("steps", json!({}))));
+        assert_eq!(
+            (reported.unwrap().all_text(), silent.unwrap().all_text()),
+            ("there".into(), "there".into())
+        );
+        assert_eq!(*seen.lock().unwrap(), [1.0, 2.0, 3.0, 4.0]);
+        let reports = watch.brief().iter().filter(|line| line.contains("progress")).count();
+        assert_eq!(reports, 4, "nothing is sent where nobody asked");
+        watch.assert_quiet();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_that_is_taken_back_reaches_the_handler_and_what_is_late_is_dropped() {
+    guarded(async {
+        let (client, server, watch) = active().await;
+        let before = watch.brief().len();
+        let incoming = server.incoming();
+        let mut taken_back =
+            client.call_tool(call("slow", json!({}))).on_progress(|_| panic!("nobody listens"));
+        let canceller = taken_back.canceller();
+        let handler = async {
+            let Some(server::Incoming::ToolsCall(_, responder)) = incoming.next().await else { panic!() };
+            let context = responder.context();
+            canceller.cancel_with(&json!({ "reason": "enough" })).unwrap();
+            context.cancelled().await;
+            responder.respond(&CallToolResult::text("too late")).unwrap();
+        };
+        let (outcome, ()) = tokio::join!(taken_back, handler);
+        assert!(matches!(outcome, Err(Error::Cancelled)), "{outcome:?}");
+        // A second time does no harm, and the session goes on.
+        canceller.cancel().unwrap();
+        client.ping().await.unwrap();
+        assert_eq!(
+            watch.brief()[before..],
+            ["> tools/call 1", "> notifications/cancelled", "> ping 2", "< result 2"],
+            "what was taken back is not answered"
+        );
+        let lines = watch.window.lines();
+        let Line::Wrote(notice) = &lines[before + 1] else { panic!("{lines:?}") };
+        assert_eq!(notice["params"], json!({ "requestId": 1, "reason": "enough" }));
+        let _: CancelledParams = read(notice["params"].clone());
+        watch.assert_quiet();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_server_takes_its_request_0_back_while_the_client_has_one_too() {
+    guarded(async {
+        let (client, server, watch) = active().await;
+        let incoming = client.incoming();
+        let mut asking = server.create_message(question("why"));
+        let canceller = asking.canceller();
+        let answering = async {
+            let Some(client::Incoming::CreateMessage(_, responder)) = incoming.next().await else { panic!() };
+            let context = responder.context();
+            canceller.cancel().unwrap();
+            context.cancelled().await;
+            assert!(context.is_cancelled());
+            responder.refuse(RpcError::new(-1, "too late")).unwrap();
+        };
+        let (outcome, ()) = tokio::join!(asking, answering);
+        assert!(matches!(outcome, Err(Error::Cancelled)), "{outcome:?}");
+        server.ping().await.unwrap();
+        client.ping().await.unwrap();
+        watch.assert_quiet();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_dropped_call_is_taken_back() {
+    guarded(async {
+        let (client, server, watch) = active().await;
+        let incoming = server.incoming();
+        let responder = tokio::select! {
+            _ = client.call_tool(call("slow", json!({}))) => panic!("nobody has answered"),
+            Some(server::Incoming::ToolsCall(_, responder)) = incoming.next() => responder,
+        };
+        responder.context().cancelled().await;
+        drop(responder);
+        let taken_back = |line: &Line| brief(line) == "> notifications/cancelled";
+        watch.window.until(|lines| lines.iter().any(taken_back)).await;
+        client.ping().await.unwrap();
+        watch.assert_quiet();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_the_server_refuses_is_an_error_of_that_call_alone() {
+    guarded(async {
+        let (client, server, watch) = active().await;
+        tokio::spawn(server.incoming().serve(Tools));
+        let (refused, served) = tokio::join!(
+            client.call_tool(call("none", json!({}))),
+            client.call_tool(call("echo", json!({ "message": "hi" }))),
+        );
+        match refused {
+            Err(Error::Refused(error)) => {
+                assert_eq!(error, RpcError::invalid_params("no tool is called `none`"))
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(served.unwrap().all_text(), "hi");
+        // A method that the handler does not implement.
+        match client.get_prompt(read(json!({ "name": "p" }))).await {
+            Err(Error::Refused(error)) => assert_eq!(error.code, RpcError::METHOD_NOT_FOUND),
+            other => panic!("{other:?}"),
+        }
+        watch.assert_quiet();
+    })
+    .await;
+}

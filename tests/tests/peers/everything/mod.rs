@@ -1,0 +1,152 @@
+//! The generated client, a whole session through, against server-everything over stdio.
+//!
+//! The server comes from npm (`npm ci` in `tests/peers`). Where it is not installed the tests say so and pass, unless
+//! `CI` is set in the environment.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stderr)]
+
+mod desk;
+mod stages;
+
+use std::time::Duration;
+
+use desk::{Desk, Entry};
+use integration_tests::everything;
+use integration_tests::tap::Line;
+use mcp_protocols::mcp_2025_03_26::messages;
+use mcp_protocols::types::InitializeParams;
+use mcp_runtime::driver::Means;
+use mcp_runtime::{Error, Outcome, Report, StepError, ViolationKind};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// A payload written as JSON.
+fn read<T: DeserializeOwned>(json: Value) -> T {
+    serde_json::from_value(json).unwrap()
+}
+
+fn hello(version: &str, capabilities: Value) -> InitializeParams {
+    read(json!({
+        "protocolVersion": version,
+        "capabilities": capabilities,
+        "clientInfo": { "name": "interop", "version": "1.0.0" },
+    }))
+}
+
+/// Nothing here depends on how long anything takes; this only keeps a bug from hanging the tests for ever.
+async fn guarded(test: impl Future<Output = ()>) {
+    tokio::time::timeout(Duration::from_secs(180), test).await.unwrap();
+}
+
+/// Whether the server has left as it should: by itself, once its input was closed.
+#[track_caller]
+fn assert_left_in_order(outcome: Result<Outcome, Error>) {
+    match outcome {
+        Ok(Outcome::Exited { status, after: Means::EndOfInput }) if status.success() => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/peers`"]
+async fn a_whole_session() {
+    guarded(async {
+        let (session, window, reports) = everything::start();
+        let desk = Desk::new();
+        let serving = tokio::spawn(session.incoming().serve(desk.clone()));
+
+        session.ping().await.unwrap();
+        assert!(session.permits(messages::TOOLS_LIST).is_err());
+        // Roots and two kinds of elicitation make the server register two tools each, sampling one.
+        let capabilities = json!({
+            "roots": { "listChanged": true }, "sampling": {}, "elicitation": { "form": {}, "url": {} },
+        });
+        let session = session.send_initialize(hello("2025-03-26", capabilities)).await.unwrap();
+        session.ping().await.unwrap();
+        let (result, session) = session.recv_initialize_result().await.unwrap();
+        assert_eq!(result.protocol_version, "2025-03-26");
+        assert!(result.server_info.name.contains("everything"), "{}", result.server_info.name);
+        assert!(result.capabilities.resources.unwrap().subscribe);
+        session.ping().await.unwrap();
+        let session = session.send_initialized().await.unwrap();
+        let changed = |entry: &Entry| *entry == Entry::ToolsChanged;
+        desk.diary.until(5, changed).await;
+        session.ping().await.unwrap();
+
+        stages::roots(&session, &desk).await;
+        stages::tools(&session).await;
+        stages::concurrent(&session, &window).await;
+        stages::progress(&session).await;
+        stages::cancelled(&session, &window).await;
+        stages::sampling(&session, &desk).await;
+        stages::elicitation(&session).await;
+        stages::resources(&session, &desk).await;
+        stages::prompts(&session).await;
+        stages::logging(&session, &desk).await;
+
+        assert_left_in_order(session.close().await);
+        serving.await.unwrap();
+        assert_eq!(desk.diary.count(changed), 5, "the five early ones and no more");
+        assert_eq!(desk.diary.count(|entry| *entry == Entry::ResourcesChanged), 0);
+        assert_eq!(desk.diary.count(|entry| *entry == Entry::PromptsChanged), 0);
+        // The first request of either side has the id 0, and neither was confused by it.
+        let lines = window.lines();
+        let zero = |line: &Value| line["id"] == 0 && line.get("method").is_some();
+        assert!(lines.iter().any(|line| matches!(line, Line::Wrote(line) if zero(line))));
+        assert!(lines.iter().any(|line| matches!(line, Line::Read(line) if zero(line))));
+        // The only thing that was out of order: a method of a later revision.
+        match reports.all().as_slice() {
+            [Report::Violation(violation)] => {
+                assert_eq!(violation.kind, ViolationKind::UnknownMethod);
+                assert_eq!(violation.got.method, "elicitation/create");
+            }
+            _ => panic!("{:#?}", reports.texts()),
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/peers`"]
+async fn a_client_that_offers_nothing() {
+    guarded(async {
+        let (session, _window, reports) = everything::start();
+        let desk = Desk::new();
+        tokio::spawn(session.incoming().serve(desk.clone()));
+        let (_, session) = session.initialize(hello("2025-03-26", json!({}))).await.unwrap();
+        let session = session.send_initialized().await.unwrap();
+        desk.diary.until(1, |entry| *entry == Entry::ToolsChanged).await;
+        let tools = session.list_tools(None).await.unwrap().tools;
+        assert!(tools.iter().all(|tool| tool.name != "trigger-sampling-request"));
+        // What this side has not announced it does not use.
+        match session.send_roots_list_changed().await {
+            Err(Error::NotPermitted(violation)) => assert_eq!(
+                violation.to_string(),
+                "`notifications/roots/list_changed` needs the capability `roots.listChanged`, which the client has \
+                 not announced (rule L7, should)"
+            ),
+            other => panic!("{other:?}"),
+        }
+        assert_left_in_order(session.close().await);
+        assert_eq!(desk.diary.count(|entry| *entry == Entry::RootsAsked), 0);
+        assert_eq!(reports.texts(), [""; 0]);
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/peers`"]
+async fn a_revision_that_the_server_answers_with_another() {
+    guarded(async {
+        let spoken = |options: mcp_runtime::Options| options.accept_versions(["1999-01-01"]);
+        let (session, _window, reports) = everything::start_with(spoken);
+        let refused = session.initialize(hello("1999-01-01", json!({}))).await;
+        // It names the newest that it has. A client that does not speak it parts, where the protocol lets it.
+        let Err(StepError::Unfit { error, session }) = refused else { panic!("{refused:?}") };
+        let Error::Version { requested, offered, .. } = &error else { panic!("{error}") };
+        assert_eq!((requested.as_deref(), offered.as_deref()), (Some("1999-01-01"), Some("2025-11-25")));
+        assert_left_in_order(session.close().unwrap().await);
+        assert_eq!(reports.texts(), [error.to_string()]);
+    })
+    .await;
+}

@@ -1,0 +1,270 @@
+//! The parts of the whole session, one area of the protocol each.
+
+use std::sync::{Arc, Mutex};
+
+use mcp_protocols::mcp_2025_03_26::{Active, McpClient};
+use mcp_protocols::types::*;
+use mcp_runtime::{Error, RpcError};
+use serde_json::{Value, json};
+
+use super::desk::{Desk, Entry, logged};
+use super::read;
+use integration_tests::tap::{Line, Window};
+
+type Session = McpClient<Active>;
+
+/// The parameters of a call.
+fn call(name: &str, arguments: Value) -> CallToolParams {
+    read(json!({ "name": name, "arguments": arguments }))
+}
+
+/// Calls a tool and gives its text.
+async fn text(session: &Session, name: &str, arguments: Value) -> String {
+    let result = session.call_tool(call(name, arguments)).await.unwrap();
+    assert!(!result.is_error, "{name}: {result:?}");
+    result.all_text()
+}
+
+/// Every tool that does no harm, and those that are not there.
+pub(crate) async fn tools(session: &Session) {
+    let tools = session.list_tools(None).await.unwrap().tools;
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    // Four depend on what the client has announced.
+    for name in ["echo", "get-roots-list", "trigger-sampling-request", "trigger-elicitation-request"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert_eq!(text(session, "echo", json!({ "message": "hi" })).await, "Echo: hi");
+    assert_eq!(text(session, "get-sum", json!({ "a": 2, "b": 3 })).await, "The sum of 2 and 3 is 5.");
+    assert!(text(session, "get-env", json!({})).await.contains("PATH"));
+    assert!(text(session, "get-roots-list", json!({})).await.contains("file:///home/anna/garden"));
+    let kinds = |result: CallToolResult| -> Vec<String> {
+        let kinds = result.content.iter().map(|content| json!(content)["type"].as_str().unwrap().to_owned());
+        kinds.collect()
+    };
+    for (name, arguments, kind) in [
+        ("get-tiny-image", json!({}), "image"),
+        ("get-annotated-message", json!({ "messageType": "success", "includeImage": true }), "image"),
+        ("get-resource-links", json!({ "count": 2 }), "resource_link"),
+        ("get-resource-reference", json!({ "resourceType": "Text", "resourceId": 1 }), "resource"),
+    ] {
+        let result = session.call_tool(call(name, arguments)).await.unwrap();
+        let found = kinds(result);
+        assert!(found.iter().any(|found| found == kind), "{name}: {found:?}");
+    }
+    let weather =
+        session.call_tool(call("get-structured-content", json!({ "location": "Chicago" }))).await.unwrap();
+    assert!(weather.structured_content.unwrap()["temperature"].is_number());
+
+    // The server puts these two into results; the call itself is no error.
+    let unknown = session.call_tool(call("no-such-tool", json!({}))).await.unwrap();
+    assert!(unknown.is_error);
+    assert_eq!(unknown.all_text(), "MCP error -32602: Tool no-such-tool not found");
+    let mistyped = session.call_tool(call("get-sum", json!({ "a": "two" }))).await.unwrap();
+    assert!(mistyped.is_error, "{mistyped:?}");
+}
+
+/// Two calls at once, of which the later is answered first.
+pub(crate) async fn concurrent(session: &Session, window: &Window) {
+    let before = window.lines().len();
+    let slow =
+        session.call_tool(call("trigger-long-running-operation", json!({ "duration": 1, "steps": 1 })));
+    let quick = session.call_tool(call("echo", json!({ "message": "first" })));
+    let (slow, quick) = tokio::join!(slow, quick);
+    assert!(slow.unwrap().all_text().starts_with("Long running operation completed."));
+    assert_eq!(quick.unwrap().all_text(), "Echo: first");
+    // Both were written before either was answered, and under ids of their own.
+    let lines = window.lines();
+    let (asked, answered): (Vec<&Line>, Vec<&Line>) = match &lines[before..] {
+        lines @ [Line::Wrote(_), Line::Wrote(_), Line::Read(_), Line::Read(_)] => {
+            lines.iter().partition(|line| matches!(line, Line::Wrote(_)))
+        }
+        other => panic!("{other:#?}"),
+    };
+    assert_ne!(id(asked[0]), id(asked[1]));
+    assert_eq!((id(asked[0]), id(asked[1])), (id(answered[1]), id(answered[0])));
+}
+
+fn id(line: &Line) -> &Value {
+    let (Line::Read(message) | Line::Wrote(message)) = line;
+    &message["id"]
+}
+
+/// A call that says how far it has come.
+pub(crate) async fn progress(session: &Session) {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&seen);
+    let result = session
+        .call_tool(call("trigger-long-running-operation", json!({ "duration": 1, "steps": 4 })))
+        .on_progress(move |progress| notes.lock().unwrap().push((progress.progress, progress.total)))
+        .await
+        .unwrap();
+    assert_eq!(result.all_text(), "Long running operation completed. Duration: 1 seconds, Steps: 4.");
+    assert_eq!(*seen.lock().unwrap(), [1.0, 2.0, 3.0, 4.0].map(|step| (step, Some(4.0))));
+}
+
+/// A call that is taken back, and whose progress still trickles in.
+pub(crate) async fn cancelled(session: &Session, window: &Window) {
+    let before = window.lines().len();
+    let mut call_of =
+        session.call_tool(call("trigger-long-running-operation", json!({ "duration": 2, "steps": 8 })));
+    let canceller = call_of.canceller();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&seen);
+    let outcome = call_of
+        .on_progress(move |progress| {
+            notes.lock().unwrap().push(progress.progress);
+            if progress.progress == 2.0 {
+                canceller.cancel_with(&json!({ "reason": "seen enough" })).unwrap();
+            }
+        })
+        .await;
+    assert!(matches!(outcome, Err(Error::Cancelled)), "{outcome:?}");
+    // The session goes on while the server still reports on what nobody waits for any more.
+    assert_eq!(text(session, "echo", json!({ "message": "meanwhile" })).await, "Echo: meanwhile");
+    let is_last = |line: &Line| matches!(line, Line::Read(line) if line["params"]["progress"] == 8);
+    window.until(|lines| lines[before..].iter().any(is_last)).await;
+    assert_eq!(text(session, "echo", json!({ "message": "afterwards" })).await, "Echo: afterwards");
+
+    assert_eq!(*seen.lock().unwrap(), [1.0, 2.0], "a call that was taken back hears nothing more");
+    let lines = &window.lines()[before..];
+    let asked = id(&lines[0]);
+    let takes_back =
+        |line: &Line| matches!(line, Line::Wrote(line) if line["method"] == "notifications/cancelled");
+    let place = lines.iter().position(takes_back).unwrap();
+    let (Line::Read(notice) | Line::Wrote(notice)) = &lines[place];
+    assert_eq!(notice["params"], json!({ "requestId": asked, "reason": "seen enough" }));
+    let late = |line: &&Line| matches!(line, Line::Read(line) if line["method"] == "notifications/progress");
+    assert!(lines[place..].iter().filter(late).count() >= 1, "{lines:#?}");
+    let answers = lines.iter().filter(|line| matches!(line, Line::Read(_)) && id(line) == asked);
+    assert_eq!(answers.count(), 0, "this server does not answer what was taken back");
+}
+
+/// The server asks the model from within a tool call; the user agrees, and then does not.
+pub(crate) async fn sampling(session: &Session, desk: &Desk) {
+    let ask =
+        || session.call_tool(call("trigger-sampling-request", json!({ "prompt": "Who?", "maxTokens": 7 })));
+    let granted = ask().await.unwrap();
+    assert!(!granted.is_error, "{granted:?}");
+    assert!(granted.all_text().contains("polly wants a session"), "{granted:?}");
+    desk.grant(false);
+    let denied = ask().await.unwrap();
+    assert!(denied.is_error);
+    assert_eq!(denied.all_text(), "MCP error -1: denied by the user");
+    let asked =
+        |entry: &Entry| matches!(entry, Entry::SamplingAsked { text, most: 7 } if text.contains("Who?"));
+    assert_eq!(desk.diary.count(asked), 2);
+}
+
+/// The server learns of other roots and asks for them again.
+pub(crate) async fn roots(session: &Session, desk: &Desk) {
+    let asked = |entry: &Entry| *entry == Entry::RootsAsked;
+    // It asks by itself after the handshake.
+    desk.diary.until(1, asked).await;
+    desk.diary.until(1, logged("Roots updated: 1 root(s)")).await;
+    session.send_roots_list_changed().await.unwrap();
+    desk.diary.until(2, asked).await;
+    desk.diary.until(2, logged("Roots updated: 1 root(s)")).await;
+}
+
+/// A method that the server uses and this revision does not have.
+pub(crate) async fn elicitation(session: &Session) {
+    let result = session.call_tool(call("trigger-elicitation-request", json!({}))).await.unwrap();
+    assert!(result.is_error);
+    assert!(result.all_text().starts_with("MCP error -32601"), "{result:?}");
+}
+
+/// Lists, patterns, contents, and news of one resource.
+pub(crate) async fn resources(session: &Session, desk: &Desk) {
+    let resources = session.list_resources(None).await.unwrap().resources;
+    assert_eq!(resources.len(), 7);
+    let contents = session.read_resource(read(json!({ "uri": resources[0].uri }))).await.unwrap().contents;
+    assert!(contents[0].text.as_ref().is_some_and(|text| !text.is_empty()));
+    let templates = session.list_resource_templates(None).await.unwrap().resource_templates;
+    let patterns: Vec<&str> = templates.iter().map(|template| template.uri_template.as_str()).collect();
+    assert_eq!(
+        patterns,
+        ["demo://resource/dynamic/text/{resourceId}", "demo://resource/dynamic/blob/{resourceId}"]
+    );
+    let uri = "demo://resource/dynamic/text/1";
+    let contents = session.read_resource(read(json!({ "uri": uri }))).await.unwrap().contents;
+    assert!(contents[0].text.is_some());
+    let contents = session
+        .read_resource(read(json!({ "uri": "demo://resource/dynamic/blob/1" })))
+        .await
+        .unwrap()
+        .contents;
+    assert!(contents[0].blob.is_some());
+
+    let missing = session.read_resource(read(json!({ "uri": "demo://nowhere" }))).await;
+    match missing {
+        Err(Error::Refused(RpcError { code: -32602, message, .. })) => {
+            assert!(message.contains("demo://nowhere"))
+        }
+        other => panic!("{other:?}"),
+    }
+
+    let mut subscription = session.subscribe(json!({ "uri": uri })).await.unwrap();
+    desk.diary.until(1, logged("Received Subscribe Resource request")).await;
+    text(session, "toggle-subscriber-updates", json!({})).await;
+    assert_eq!(subscription.recv_resource_updated().await.unwrap()["uri"], uri);
+    // The server subscribes as often as it is asked.
+    subscription.subscribe(json!({ "uri": uri })).await.unwrap();
+    desk.diary.until(2, logged("Received Subscribe Resource request")).await;
+    subscription.unsubscribe(json!({ "uri": uri })).await.unwrap();
+    desk.diary.until(1, logged("Received Unsubscribe Resource request")).await;
+    // It does not mind being told so again either.
+    session.unsubscribe(json!({ "uri": uri })).await.unwrap();
+    // Left on, it would keep the server from leaving at the end.
+    text(session, "toggle-subscriber-updates", json!({})).await;
+}
+
+/// The prompts, filled in and refused, and suggestions for their arguments.
+pub(crate) async fn prompts(session: &Session) {
+    let prompts = session.list_prompts(None).await.unwrap().prompts;
+    let names: Vec<&str> = prompts.iter().map(|prompt| prompt.name.as_str()).collect();
+    for name in ["simple-prompt", "args-prompt", "completable-prompt", "resource-prompt"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    let first =
+        |result: GetPromptResult| json!(result.messages[0].content)["text"].as_str().unwrap().to_owned();
+    let simple = session.get_prompt(read(json!({ "name": "simple-prompt" }))).await.unwrap();
+    assert!(!first(simple).is_empty());
+    let filled = read(json!({ "name": "args-prompt", "arguments": { "city": "Rome" } }));
+    assert_eq!(first(session.get_prompt(filled).await.unwrap()), "What's weather in Rome?");
+    let with_resource = read(
+        json!({ "name": "resource-prompt", "arguments": { "resourceType": "Text", "resourceId": "1" } }),
+    );
+    let with_resource = session.get_prompt(with_resource).await.unwrap();
+    let kinds = with_resource.messages.iter().map(|message| json!(message.content)["type"].clone());
+    assert!(kinds.collect::<Vec<_>>().contains(&json!("resource")));
+    let unfilled = session.get_prompt(read(json!({ "name": "args-prompt" }))).await;
+    assert!(matches!(unfilled, Err(Error::Refused(RpcError { code: -32602, .. }))), "{unfilled:?}");
+
+    let of_prompt = json!({
+        "ref": { "type": "ref/prompt", "name": "completable-prompt" },
+        "argument": { "name": "department", "value": "E" },
+    });
+    let completion = session.complete(read(of_prompt)).await.unwrap().completion;
+    assert_eq!((completion.values, completion.total), (vec!["Engineering".to_owned()], Some(1)));
+    let of_template = json!({
+        "ref": { "type": "ref/resource", "uri": "demo://resource/dynamic/text/{resourceId}" },
+        "argument": { "name": "resourceId", "value": "1" },
+    });
+    assert_eq!(session.complete(read(of_template)).await.unwrap().completion.values, ["1"]);
+}
+
+/// The log, at the level of our choice.
+pub(crate) async fn logging(session: &Session, desk: &Desk) {
+    session.set_level(json!({ "level": "debug" })).await.unwrap();
+    // What the toggle makes up has no name of a logger; the server's own lines have one.
+    let made_up = |entry: &Entry| match entry {
+        Entry::Log { level, logger: None, .. } => Some(*level),
+        _ => None,
+    };
+    text(session, "toggle-simulated-logging", json!({})).await;
+    desk.diary.find(made_up).await;
+    // Left on, it would keep the server from leaving at the end.
+    text(session, "toggle-simulated-logging", json!({})).await;
+    let unknown = session.set_level(json!({ "level": "whisper" })).await;
+    assert!(matches!(unknown, Err(Error::Refused(_))), "{unknown:?}");
+}

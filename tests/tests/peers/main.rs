@@ -1,0 +1,8 @@
+//! Sessions with programs of others. These tests need what `.ci/run` installs, so that `cargo test` leaves them out;
+//! `cargo test -p integration-tests --test peers -- --ignored` runs them.
+
+mod everything;
+mod parents;
+#[cfg(unix)]
+mod redis;
+mod sdks;

@@ -1,0 +1,88 @@
+//! server-everything over HTTP, and our client, in each revision.
+
+use std::process::Stdio;
+
+use mcp_protocols::VERSIONS;
+use mcp_protocols::types::ProgressParams;
+use mcp_runtime::transport::http::HttpClient;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::TcpListener;
+
+use super::session::{begin, call, names};
+use super::{Reports, guarded, script};
+
+const SERVER: &str = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+
+#[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/peers`"]
+async fn a_session_in_each_revision() {
+    let mut command = script(SERVER);
+    guarded(async {
+        // It takes no address but a port, so it is given one that was free a moment ago.
+        let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+        command.arg("streamableHttp").env("PORT", port.to_string()).stdin(Stdio::null());
+        let mut server = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut errors = BufReader::new(server.stderr.take().unwrap()).lines();
+        while !errors.next_line().await.unwrap().expect("the server starts").contains("listening") {}
+        let draining = tokio::spawn(async move { while let Ok(Some(_)) = errors.next_line().await {} });
+        // What it says on the second stream, it says without end; the ends of sessions are what matters.
+        let mut log = BufReader::new(server.stdout.take().unwrap()).lines();
+        let (tell, mut closed) = tokio::sync::mpsc::unbounded_channel();
+        let watching = tokio::spawn(async move {
+            while let Ok(Some(line)) = log.next_line().await {
+                if line.starts_with("Transport closed for session") && tell.send(()).is_err() {
+                    return;
+                }
+            }
+        });
+        let url = format!("http://127.0.0.1:{port}/mcp");
+        for revision in VERSIONS {
+            let reports = Reports::default();
+            session(&url, revision, &reports).await;
+            closed.recv().await.expect("the server is told that the session is over");
+        }
+        assert!(closed.try_recv().is_err(), "it is told once for each");
+        server.kill().await.unwrap();
+        draining.abort();
+        watching.abort();
+    })
+    .await;
+}
+
+async fn session(url: &str, revision: &str, reports: &Reports) {
+    let (server, client, mut logged) = begin(HttpClient::new(url).unwrap(), revision, reports).await;
+    assert_eq!(server, "mcp-servers/everything");
+    assert!(names(&client).await.iter().any(|name| name == "trigger-sampling-request"));
+    let call = |name: &str, arguments: Value| call(&client, name, arguments);
+    let (echo, sum) =
+        tokio::join!(call("echo", json!({ "message": "grüße" })), call("get-sum", json!({ "a": 2, "b": 3 })));
+    assert_eq!(echo.unwrap().all_text(), "Echo: grüße");
+    assert!(sum.unwrap().all_text().contains('5'));
+
+    let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let long = call("trigger-long-running-operation", json!({ "duration": 0.2, "steps": 2 }));
+    let long = long.on_progress(move |progress: ProgressParams| told.send(progress.progress).unwrap());
+    assert!(long.await.unwrap().all_text().contains("completed"));
+    assert_eq!((heard.recv().await, heard.recv().await), (Some(1.0), Some(2.0)));
+
+    let mut taken_back = call("trigger-long-running-operation", json!({ "duration": 1, "steps": 5 }));
+    let canceller = taken_back.canceller();
+    let taken_back = taken_back.on_progress(move |_: ProgressParams| canceller.cancel().unwrap()).await;
+    assert!(matches!(taken_back, Err(mcp_runtime::Error::Cancelled)), "{taken_back:?}");
+
+    let asked = call("trigger-sampling-request", json!({ "prompt": "two and two", "maxTokens": 9 }));
+    assert!(asked.await.unwrap().all_text().contains("four"));
+
+    // It tells of changes once a tool has been called, which is called again to have it be silent.
+    let uri = json!({ "uri": "demo://resource/dynamic/text/1" });
+    let mut subscription = client.subscribe(uri.clone()).await.unwrap();
+    assert!(logged.recv().await.unwrap().as_str().unwrap().contains("Subscribe"));
+    call("toggle-subscriber-updates", json!({})).await.unwrap();
+    assert_eq!(subscription.recv_resource_updated().await.unwrap()["uri"], uri["uri"]);
+    subscription.unsubscribe(uri).await.unwrap();
+    call("toggle-subscriber-updates", json!({})).await.unwrap();
+
+    client.close().await.unwrap();
+    assert_eq!(reports.take(), [""; 0], "{revision}");
+}

@@ -1,0 +1,84 @@
+//! Real peers: clients of other SDKs and our server, and our client and servers of other SDKs, over HTTP and over
+//! standard streams. Each plays a whole session: what is asserted is what both sides saw of it.
+//!
+//! The peers come from npm and PyPI, at the versions of the lock files in `tests/peers`: `npm ci` there, and
+//! `python3 -m venv .venv` with `.venv/bin/pip install --require-hashes -r requirements.lock`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "these are tests"
+)]
+#![allow(missing_docs)]
+
+mod clients;
+#[path = "../../../../examples/revisions/server.rs"]
+mod desk;
+mod everything;
+mod manners;
+mod servers;
+mod session;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_runtime::{Options, Report};
+use tokio::process::Command;
+
+/// Nothing here depends on how long anything takes; this only keeps a bug from hanging the tests for ever.
+async fn guarded<T>(test: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(180), test).await.expect("the test hangs")
+}
+
+fn peers() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("peers")
+}
+
+/// A command that runs one of the scripts in `tests/peers`, or one below it.
+fn script(name: &str) -> Command {
+    let python = Path::new(name).extension().is_some_and(|extension| extension == "py");
+    let program = if python { peers().join(".venv/bin/python") } else { PathBuf::from("node") };
+    let mut command = Command::new(program);
+    command.arg(peers().join(name)).kill_on_drop(true);
+    command
+}
+
+/// What the sessions of a test have reported.
+#[derive(Clone, Default)]
+struct Reports(Arc<Mutex<Vec<String>>>);
+
+impl Reports {
+    fn options(&self) -> Options {
+        let noted = Arc::clone(&self.0);
+        Options::new().on_report(move |report: &Report| {
+            // The handlers of these tests leave out what a test does not ask.
+            if !matches!(report, Report::Unhandled { .. }) {
+                noted.lock().unwrap().push(report.to_string());
+            }
+        })
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+/// The page of the documentation that says what is tested names the versions that are installed.
+#[test]
+fn the_page_names_the_versions_that_are_tested() {
+    let page = include_str!("../../../../docs/http.md");
+    let (_, table) = page.split_once("## Tested with").unwrap();
+    let package: serde_json::Value =
+        serde_json::from_str(include_str!("../../../peers/package.json")).unwrap();
+    let python = include_str!("../../../peers/requirements.txt").trim().split_once("==").unwrap();
+    let npm = package["dependencies"].as_object().unwrap().iter();
+    let pinned = npm.map(|(name, version)| (name.as_str(), version.as_str().unwrap())).chain([python]);
+    for (name, version) in pinned {
+        let row = table.lines().find(|line| line.contains(&format!("`{name}`"))).unwrap_or_default();
+        assert!(row.contains(version), "`{name}` is pinned to {version}, and the page says: {row}");
+    }
+}

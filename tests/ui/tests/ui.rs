@@ -1,0 +1,205 @@
+//! What the typed interface lets a program say, and what it does not.
+//!
+//! `pass` is part of this program, so that what must compile does. What must not is in `fail`, each file beside
+//! what rustc says of it: `TRYBUILD=overwrite cargo test -p ui-tests` writes that anew.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use mcp_protocols::mcp_2025_11_25::{McpServer, server};
+use mcp_protocols::types::{CallToolParams, CallToolResult, ReadResourceParams, ReadResourceResult};
+use mcp_runtime::{RpcError, transport};
+use serde_json::json;
+
+#[path = "../pass/correct_usage.rs"]
+mod correct_usage;
+#[allow(dead_code)]
+#[path = "../pass/client.rs"]
+mod every_method_of_a_client;
+#[allow(dead_code)]
+#[path = "../pass/server.rs"]
+mod every_method_of_a_server;
+#[allow(dead_code)]
+#[path = "../pass/tasks.rs"]
+mod tasks;
+
+/// The compiler whose words are recorded. Another may put them differently, so that of what it says only the gist
+/// has to be the same.
+const RECORDED_WITH: &str = "rustc 1.95.";
+
+/// Set where the messages are written rather than compared: the folder to write them to.
+const FOLDER: &str = "UI_FOLDER";
+
+#[test]
+fn what_must_not_compile() {
+    // The folder that trybuild builds in, for a program names its `.session` file from there.
+    let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../tests/trybuild/ui-tests");
+    fs::create_dir_all(&package).unwrap();
+    fs::copy("fail/broken.session", package.join("broken.session")).unwrap();
+
+    let folder = env::var(FOLDER).unwrap_or_else(|_| "fail".to_owned());
+    if folder == "fail" && !version().starts_with(RECORDED_WITH) {
+        return the_gist_is_the_same();
+    }
+    trybuild::TestCases::new().compile_fail(format!("{folder}/*.rs"));
+}
+
+#[test]
+fn a_call_that_comes_too_early_is_told_where_it_belongs() {
+    let said = include_str!("../fail/a_call_before_initialized.stderr");
+    assert!(said.contains("no method named `call_tool` found for struct `McpClient<Uninit>`"), "{said}");
+    assert!(said.contains("the method was found for\n          - `McpClient<Active>`"), "{said}");
+}
+
+fn version() -> String {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).arg("--version").output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Has the messages of this compiler written to another folder, and looks at how each of them begins.
+fn the_gist_is_the_same() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ui");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    for file in files("fail") {
+        if file.extension().is_some_and(|extension| extension != "stderr") {
+            fs::copy(&file, folder.join(file.file_name().unwrap())).unwrap();
+        }
+    }
+    let status = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "what_must_not_compile"])
+        .env(FOLDER, &folder)
+        .env("TRYBUILD", "overwrite")
+        .status()
+        .unwrap();
+    assert!(status.success());
+    for recorded in files("fail").into_iter().filter(|file| file.extension().unwrap() == "stderr") {
+        let said = folder.join(recorded.file_name().unwrap());
+        assert_eq!(gist(&recorded), gist(&said), "{}", recorded.display());
+    }
+}
+
+fn files(folder: impl AsRef<Path>) -> Vec<PathBuf> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Each error up to the first name that it speaks of.
+fn gist(file: &Path) -> Vec<String> {
+    let text = fs::read_to_string(file).unwrap();
+    let errors = text.lines().filter(|line| line.starts_with("error"));
+    errors.map(|line| line.split_inclusive('`').take(2).collect()).collect()
+}
+
+#[test]
+fn pass_names_every_method_in_the_state_that_has_it() {
+    let generated = methods(include_str!("../../../protocols/src/mcp_2025_11_25.rs"));
+    assert!(generated.contains("McpClient::<Active>::call_tool"), "{generated:?}");
+    let mut named = BTreeSet::new();
+    for text in [include_str!("../pass/client.rs"), include_str!("../pass/server.rs")] {
+        let starts = ["Mcp", "client::", "server::"].map(|of| text.match_indices(of));
+        for (start, _) in starts.into_iter().flatten() {
+            let path =
+                text[start..].split(|letter: char| !(letter.is_alphanumeric() || "_:<>".contains(letter)));
+            named.extend(path.take(1).filter(|path| path.contains(">::")).map(str::to_owned));
+        }
+    }
+    // What every session has comes from the runtime; that the files compile holds it.
+    named.retain(|path| !COMMON.iter().any(|name| path.ends_with(&format!(">::{name}"))));
+    assert_eq!(generated, named);
+}
+
+/// The methods of every session.
+const COMMON: [&str; 11] = [
+    "new",
+    "with_options",
+    "resume",
+    "handle",
+    "incoming",
+    "permits",
+    "permitted",
+    "into_checked",
+    "ended",
+    "readable",
+    "abort",
+];
+
+/// The public methods of sessions in generated code: `McpClient::<Active>::call_tool`.
+fn methods(generated: &str) -> BTreeSet<String> {
+    let mut methods = BTreeSet::new();
+    let mut session = None;
+    for line in generated.lines() {
+        if let Some(of) = line.strip_prefix("impl").and_then(|rest| rest.strip_suffix("> {")) {
+            let of = of.trim_start_matches("<State>").trim();
+            let shown = ["Mcp", "client::", "server::"].iter().any(|start| of.starts_with(start));
+            session = shown.then(|| of.replace('<', "::<"));
+        } else if line == "}" {
+            session = None;
+        }
+        let method = line.strip_prefix("    pub fn ").or_else(|| line.strip_prefix("    pub async fn "));
+        if let (Some(session), Some(method)) = (&session, method) {
+            let name = method.split(['(', '<']).next().unwrap();
+            methods.insert(format!("{session}>::{name}"));
+        }
+    }
+    methods
+}
+
+/// Answers what the flow of the note asks.
+struct Desk;
+
+impl server::Handler for Desk {
+    async fn call_tool(
+        &self,
+        _: server::Context,
+        params: CallToolParams,
+    ) -> Result<CallToolResult, RpcError> {
+        Ok(CallToolResult::text(params.name))
+    }
+
+    async fn read_resource(
+        &self,
+        _: server::Context,
+        params: ReadResourceParams,
+    ) -> Result<ReadResourceResult, RpcError> {
+        let contents = json!({ "contents": [{ "uri": params.uri, "text": "read" }] });
+        Ok(serde_json::from_value(contents).unwrap())
+    }
+}
+
+#[tokio::test]
+async fn the_flow_of_the_note_runs() {
+    let (near, far) = transport::duplex();
+    let implementation = json!({ "name": "note", "version": "1" });
+    let hello = json!({
+        "protocolVersion": "2025-11-25", "capabilities": { "tools": {}, "resources": {} },
+        "serverInfo": implementation,
+    });
+    let server = async {
+        let server = McpServer::new(far);
+        let serving = tokio::spawn(server.incoming().serve(Desk));
+        let (_, server) = server.recv_initialize().await.unwrap();
+        let server = server.send_initialize_result(serde_json::from_value(hello).unwrap()).await.unwrap();
+        let server = server.recv_initialized().await.unwrap();
+        serving.await.unwrap();
+        drop(server);
+    };
+    let params = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": implementation,
+    });
+    let client = correct_usage::correct_usage(
+        near,
+        serde_json::from_value(params).unwrap(),
+        serde_json::from_value(json!({ "name": "sum", "arguments": {} })).unwrap(),
+        serde_json::from_value(json!({ "uri": "desk://notes" })).unwrap(),
+    );
+    let (said, ()) = tokio::join!(client, server);
+    let (result, tool, resource) = said.unwrap();
+    assert_eq!(result.server_info.name, "note");
+    assert_eq!(tool.first_text(), Some("sum"));
+    assert_eq!(serde_json::to_value(resource).unwrap()["contents"][0]["text"], "read");
+}
