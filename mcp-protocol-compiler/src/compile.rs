@@ -9,18 +9,20 @@ use std::path::Path;
 
 use mcp_protocol_machine::protocol::Side;
 
-use crate::automaton::{self, Automaton};
-use crate::checks::{
-    alternatives, announcements, channels, declarations, gates, names, other_side, replies, unused,
-};
-use crate::diagnostic::{Diagnostic, Severity, findings, repeats};
+use crate::automaton::{Automaton, Built, Lowered};
+use crate::checks::{alternatives, announcements, gates, messages, names, pages, unused};
+use crate::compiled::Compiled;
+use crate::consequences::{self, Unread};
+use crate::declarations::Resolution;
+use crate::diagnostic::{Diagnostic, has_errors, limit, repeats};
 use crate::edits;
 use crate::generate::stubs::Outline;
 use crate::lexer;
 use crate::parser;
+use crate::peer_hint;
 use crate::relation::{self, Wanted};
-use crate::resolve::{self, Declarations, Definition, Resolution, load};
-use crate::source::{FileId, SourceMap, Span};
+use crate::resolve::{self, load};
+use crate::source::SourceMap;
 use crate::tried;
 
 /// What compiling gives.
@@ -41,17 +43,6 @@ impl Compilation {
     pub fn has_errors(&self) -> bool {
         has_errors(&self.diagnostics)
     }
-}
-
-/// A protocol without errors.
-#[derive(Clone, Debug)]
-pub struct Compiled {
-    /// Messages, gates, announcements.
-    pub declarations: Declarations,
-    /// The machine of the role declared with `client`.
-    pub client: Option<Automaton>,
-    /// The machine of the role declared with `server`.
-    pub server: Option<Automaton>,
 }
 
 /// What may be asked of the compiler beside its usual work.
@@ -82,7 +73,7 @@ pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> i
         // The first file was read before, and is read again from what is in memory.
         compile_once(entry, &mut read, settings).ok().map(|(again, ..)| again.diagnostics)
     });
-    findings::limit(&mut compilation.diagnostics);
+    limit::limit(&mut compilation.diagnostics);
     Ok(compilation)
 }
 
@@ -93,160 +84,82 @@ fn compile_once(
     settings: Settings,
 ) -> io::Result<(Compilation, Resolution, Vec<load::LoadedFile>)> {
     let mut sources = SourceMap::new();
-    let mut diagnostics = Vec::new();
-    let files = load::load(entry, read, &mut sources, &mut diagnostics)?;
-    let garbled_lines: Option<HashSet<_>> = has_errors(&diagnostics)
-        .then(|| diagnostics.iter().flat_map(|found| lines(found, &sources)).collect());
-    let resolution = resolve::resolve(&files, &mut diagnostics);
-    let protocol = check(&resolution, settings, &mut diagnostics);
-    if let Some(garbled_lines) = &garbled_lines {
-        without_consequences(&mut diagnostics, &sources, garbled_lines);
-    }
-    if has_errors(&diagnostics) {
-        // What seems unused may only be waiting for something else to be mended.
-        let undeclared =
-            diagnostics.iter().any(|diagnostic| diagnostic.code == declarations::UNDEFINED_MESSAGE);
-        diagnostics.retain(|diagnostic| match diagnostic.code {
-            declarations::UNUSED_DEFINITION | relation::CLOSED => false,
-            // What a name that nothing declares would have asked for, or tied.
-            replies::WITHOUT_REQUEST | channels::UNTIED_STEP => !undeclared,
-            _ => true,
-        });
-    }
-    let mut seen = HashSet::new();
-    diagnostics.retain(|diagnostic| {
-        let place = diagnostic.labels.first().map(|label| label.span);
-        seen.insert((diagnostic.code, place, diagnostic.message.clone()))
-    });
-    diagnostics.sort_by_key(|diagnostic| {
-        let place = diagnostic.labels.first().map(|label| label.span);
-        (std::cmp::Reverse(diagnostic.severity), place)
-    });
-    repeats::join(&mut diagnostics, &sources, lexer::UNKNOWN_CHARACTER);
-    repeats::join(&mut diagnostics, &sources, parser::RESERVED_WORD);
-    let failed = has_errors(&diagnostics);
+    let mut found = Vec::new();
+    let files = load::load(entry, read, &mut sources, &mut found)?;
+    let unread = Unread::of(&found, &sources);
+    let resolution = resolve::resolve(&files, &mut found);
+    let protocol = check(&resolution, settings, &mut found);
+    consequences::withhold(&mut found, unread.as_ref(), &sources);
+    repeats::arrange(&mut found, &sources, &[lexer::UNKNOWN_CHARACTER, parser::RESERVED_WORD]);
+    let protocol = Some(protocol).filter(|_| !has_errors(&found));
     let outline = outline(&resolution);
-    let compilation = Compilation { sources, diagnostics, protocol: protocol.filter(|_| !failed), outline };
-    Ok((compilation, resolution, files))
+    Ok((Compilation { sources, diagnostics: found, protocol, outline }, resolution, files))
 }
 
-fn has_errors(diagnostics: &[Diagnostic]) -> bool {
-    diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
-}
-
-/// The lines that a finding is about.
-fn lines(diagnostic: &Diagnostic, sources: &SourceMap) -> impl Iterator<Item = (FileId, u32)> {
-    let line = |span: Span| (span.file, sources.line_number(span.file, span.start));
-    diagnostic.labels.iter().map(move |label| line(label.span))
-}
-
-/// Drops what is only there because something else could not be read: a name whose declaration is garbled, and
-/// everything that is said of names where a whole file is missing.
-fn without_consequences(
-    diagnostics: &mut Vec<Diagnostic>,
-    sources: &SourceMap,
-    garbled_lines: &HashSet<(FileId, u32)>,
-) {
-    let garbled = resolve::garbled::names(sources);
-    let file_is_missing = diagnostics
-        .iter()
-        .any(|diagnostic| matches!(diagnostic.code, load::UNREADABLE_IMPORT | load::CYCLIC_IMPORT));
-    diagnostics.retain(|diagnostic| match diagnostic.code {
-        declarations::UNKNOWN_ROLE => false,
-        // What a declaration says is known once all of it can be read.
-        alternatives::NOT_TOLD_APART | alternatives::NOT_ACCEPTED | declarations::NO_TYPES => {
-            !lines(diagnostic, sources).any(|line| garbled_lines.contains(&line))
-        }
-        declarations::UNDEFINED_MESSAGE
-        | declarations::UNDEFINED_DEFINITION
-        | declarations::BAD_GROUP
-        | declarations::BAD_OVERRIDE
-            if file_is_missing =>
-        {
-            false
-        }
-        declarations::UNDEFINED_MESSAGE | declarations::UNDEFINED_DEFINITION | declarations::BAD_GROUP => {
-            let named = diagnostic.labels.first().map(|label| sources.slice(label.span));
-            named.is_none_or(|name| !garbled.contains(name))
-        }
-        _ => true,
-    });
-}
-
-/// Builds, relates and closes the machines.
-fn check(resolution: &Resolution, settings: Settings, diagnostics: &mut Vec<Diagnostic>) -> Option<Compiled> {
-    automaton::check_definitions(resolution, diagnostics);
-    let build = |side: Side| {
-        let mut found = Vec::new();
-        let role = resolution.role(side)?;
-        Some((automaton::build(resolution, role, &mut found), found))
-    };
-    let (mut client, mut from_client) = build(Side::Client).unzip();
-    let (mut server, mut from_server) = build(Side::Server).unzip();
-    // What a role written as the dual of the other would add has `!` and `?` turned round, as they stand nowhere.
-    let is_dual = |side: Side| {
-        let role = resolution.roles.iter().find(|role| role.side == side);
-        let index = role.and_then(|role| resolution.definition(&role.name.text, side));
-        index.and_then(|index| resolution.definitions.get(index)).is_some_and(Definition::is_dual)
-    };
-    let wrong = |found: &Option<Vec<Diagnostic>>| found.as_ref().is_some_and(|found| has_errors(found));
-    if is_dual(Side::Server) && wrong(&from_client) {
-        from_server = None;
-    } else if is_dual(Side::Client) && wrong(&from_server) {
-        from_client = None;
-    }
+/// Checks the declarations; builds, relates and closes the machines, and checks these.
+fn check(resolution: &Resolution, settings: Settings, found: &mut Vec<Diagnostic>) -> Compiled {
+    let declarations = &resolution.declarations;
+    found.extend(messages::check(declarations));
+    found.extend(alternatives::check(declarations));
+    found.extend(pages::check(declarations));
+    let lowered = Lowered::new(resolution);
+    found.extend(lowered.unreached());
+    let (mut client, mut server) = (lowered.build(Side::Client), lowered.build(Side::Server));
     // What is wrong with one role alone is often a name that the other role has right.
-    let aside = |found: &mut Option<Vec<Diagnostic>>, side: Side| {
-        let comparison = automaton::compare(resolution, side);
-        *found = found.take().map(|found| other_side::point_at(found, &comparison, side.other()));
+    let is_sound = |built: &Option<Built>| built.as_ref().map(|built| built.automaton.is_some());
+    let alone = match (is_sound(&client), is_sound(&server)) {
+        (Some(false), Some(true)) => client.as_mut().map(|built| (Side::Client, built)),
+        (Some(true), Some(false)) => server.as_mut().map(|built| (Side::Server, built)),
+        _ => None,
     };
-    match (&client, &server) {
-        (Some(None), Some(Some(_))) => aside(&mut from_client, Side::Client),
-        (Some(Some(_)), Some(None)) => aside(&mut from_server, Side::Server),
-        _ => {}
+    if let Some((side, built)) = alone {
+        peer_hint::point_at(&mut built.found, &lowered.compare(side), side.other());
     }
-    // A role that is the dual of the other repeats its mistakes with `!` and `?` turned round.
-    let place = |found: &Diagnostic| (found.code, found.labels.first().map(|label| label.span));
-    let known: HashSet<_> = from_client.iter().flatten().map(place).collect();
-    let news = from_server.into_iter().flatten().filter(|found| !known.contains(&place(found)));
-    diagnostics.extend(news);
-    diagnostics.extend(from_client.into_iter().flatten());
-    let declarations = resolution.declarations.clone();
-    if let (Some(Some(client)), Some(Some(server))) = (&mut client, &mut server) {
-        let compatible = resolution.roles.iter().any(|role| role.compatible.is_some());
-        let wanted = if compatible { Wanted::Compatible } else { Wanted::Dual };
-        // The roles are related as they are written; closing first would make different roles equal.
-        let mut found = relation::relate(client, server, &declarations.messages, wanted);
-        if found.is_empty() {
-            if !settings.without_closure {
-                found.extend(relation::close(client, server, &declarations.messages).diagnostics);
-            }
-            found.extend(relation::races(client, server, &declarations.messages));
-            if settings.without_closure {
-                found.extend(relation::closing_races(client, server, &declarations.messages));
-            }
-        } else {
-            let comparison = automaton::compare(resolution, Side::Client);
-            found.iter_mut().for_each(|finding| other_side::name_both(finding, &comparison));
-        }
-        diagnostics.append(&mut found);
+    let parts =
+        |built: Option<Built>| built.map_or_else(Default::default, |built| (built.automaton, built.found));
+    let ((mut client, of_client), (mut server, of_server)) = (parts(client), parts(server));
+    found.extend(consequences::of_one_text(resolution, of_client, of_server));
+    if let (Some(client), Some(server)) = (&mut client, &mut server) {
+        found.extend(relate(&lowered, client, server, settings));
     }
-    // A role that is declared and could not be built has its errors in the list already.
-    let compiled = Compiled { declarations, client: client.flatten(), server: server.flatten() };
-    if !has_errors(diagnostics) {
-        let mut found = announcements::check(&compiled);
-        if found.is_empty() {
-            found = gates::check(&compiled);
+    let compiled = Compiled { declarations: declarations.clone(), client, server };
+    if !has_errors(found) {
+        found.extend(announcements::check(&compiled));
+        found.extend(gates::check(&compiled));
+        if let Some(role) = resolution.roles.first() {
+            found.extend(unused::check(&compiled, role.name.span.file));
         }
-        diagnostics.extend(found);
-        // What only an unused definition says is that definition's fault.
-        let all_used = !diagnostics.iter().any(|found| found.code == declarations::UNUSED_DEFINITION);
-        if let Some(role) = resolution.roles.first().filter(|_| all_used) {
-            diagnostics.extend(unused::check(&compiled, role.name.span.file));
-        }
-        diagnostics.extend(names::check(&compiled));
+        found.extend(names::check(&compiled));
     }
-    Some(compiled)
+    compiled
+}
+
+/// Relates the roles as they are written, for closing makes different roles equal; then closes them, and looks for
+/// races that are left.
+fn relate(
+    lowered: &Lowered<'_>,
+    client: &mut Automaton,
+    server: &mut Automaton,
+    settings: Settings,
+) -> Vec<Diagnostic> {
+    let resolution = lowered.resolution();
+    let messages = &resolution.declarations.messages;
+    let compatible = resolution.roles.iter().any(|role| role.compatible.is_some());
+    let wanted = if compatible { Wanted::Compatible } else { Wanted::Dual };
+    let mut found = relation::relate(client, server, messages, wanted);
+    if !found.is_empty() {
+        let comparison = lowered.compare(Side::Client);
+        found.iter_mut().for_each(|finding| peer_hint::name_both(finding, &comparison));
+        return found;
+    }
+    if !settings.without_closure {
+        found.extend(relation::close(client, server, messages).diagnostics);
+    }
+    found.extend(relation::races(client, server, messages));
+    if settings.without_closure {
+        found.extend(relation::closing_races(client, server, messages));
+    }
+    found
 }
 
 fn outline(resolution: &Resolution) -> Outline {

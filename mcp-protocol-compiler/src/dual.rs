@@ -16,8 +16,9 @@ use mcp_protocol_machine::protocol::Side;
 use crate::ast::{
     Choice, File, Item, ItemKind, Level, LevelDirection, Name, Operator, RoleSide, Sequence, Tail,
 };
+use crate::declarations::Resolution;
 use crate::diagnostic::Diagnostic;
-use crate::resolve::{self, Resolution, load};
+use crate::resolve::{self, load};
 use crate::source::{SourceMap, Span};
 
 /// Why there is no dual to write.

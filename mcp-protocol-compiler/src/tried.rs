@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 
 use crate::ast::{Choice, Tail};
+use crate::declarations::Resolution;
 use crate::diagnostic::{Code, Diagnostic, Edit, Severity, Suggestion};
 use crate::relation::{NOT_COMPATIBLE, NOT_DUAL, RACE};
-use crate::resolve::Resolution;
 use crate::source::{SourceMap, Span};
 
 /// How many suggestions of a compilation are tried.

@@ -5,9 +5,8 @@
 //! And to read the announcement, which is JSON: whoever has it says what is at a path.
 
 use std::cmp::Ordering;
-use std::fmt;
 
-use crate::protocol::{Announcement, GateIndex, Protocol, Text};
+use crate::protocol::{Announcement, Capability, GateIndex, Protocol, Text};
 
 /// What an announcement says of one capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,36 +136,6 @@ impl PartialOrd for Capabilities {
             (false, true) => Some(Ordering::Greater),
             (false, false) => None,
         }
-    }
-}
-
-/// One capability by name: its gate, and its path in the announcement as it is written. Generated code has a constant
-/// for each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Capability {
-    /// Its gate.
-    pub gate: GateIndex,
-    /// `resources.subscribe`
-    pub path: &'static str,
-}
-
-impl Capability {
-    /// A capability of this gate, by its path as it is written.
-    pub const fn new(gate: GateIndex, path: &'static str) -> Capability {
-        Capability { gate, path }
-    }
-}
-
-impl AsRef<str> for Capability {
-    fn as_ref(&self) -> &str {
-        self.path
-    }
-}
-
-impl fmt::Display for Capability {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.path)
     }
 }
 

@@ -10,17 +10,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::endings::{Ended, Endings};
-use crate::exchange::{Limits, Opened, RequestId};
+use crate::exchange::Opened;
 use crate::fence::Fence;
+use crate::id::{CopyNumber, KeyValue, Limits, RequestId};
 use crate::protocol::{Action, Direction, KeyIndex, Kind, MessageIndex, Origin, Protocol, Role, StateIndex};
 use crate::trail::{Evidence, Left, Trail, said};
-
-/// The value of a key. It has the shape of an id.
-pub type KeyValue = RequestId;
-
-/// A running copy. Numbers are not used twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CopyNumber(pub u64);
 
 /// What ties a message to a running copy, as the reader of the wire finds it.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,9 +5,8 @@
 
 use std::collections::HashMap;
 
-use crate::copies::{CopyNumber, KeyValue};
-use crate::exchange::Limits;
 use crate::fence::{BothWays, Fence};
+use crate::id::{CopyNumber, KeyValue, Limits};
 use crate::memory::Recent;
 use crate::protocol::{Direction, KeyIndex, MessageIndex, StateIndex};
 

@@ -24,6 +24,9 @@ mod excerpt;
 mod exchange;
 mod fence;
 mod hash;
+mod id;
+#[cfg(test)]
+mod layers;
 mod lookup;
 mod memory;
 pub mod protocol;
@@ -32,14 +35,14 @@ mod tables;
 mod trail;
 mod violation;
 
-pub use capability::{Capabilities, Capability, Said};
+pub use capability::{Capabilities, Said};
 pub use checker::{About, Awaiting, Checker, Late, Step, StepKind};
-pub use copies::{CopyNumber, KeyValue, Meant, Ties};
+pub use copies::{Meant, Ties};
 pub use excerpt::Excerpt;
-pub use exchange::{Limits, RequestId, Token};
 #[doc(hidden)]
 pub use hash::IdTable;
+pub use id::{CopyNumber, KeyValue, Limits, RequestId, Token};
 pub use lookup::Lookup;
-pub use protocol::Protocol;
+pub use protocol::{Capability, Protocol};
 pub use tables::{ProtocolRef, TableError};
 pub use violation::{Details, Expected, Got, Violation, ViolationKind};

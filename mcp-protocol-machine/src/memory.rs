@@ -6,8 +6,8 @@
 
 use std::collections::VecDeque;
 
-use crate::exchange::{Limits, RequestId};
 use crate::hash::SteadyTable;
+use crate::id::{Limits, RequestId};
 
 /// A set of numbers, as sorted intervals that neither touch nor overlap.
 #[derive(Clone, Debug, Default)]

@@ -8,12 +8,14 @@
 
 mod build;
 pub mod edges;
+mod gate;
 mod level;
 mod message;
 mod role;
 
 use std::borrow::Cow;
 
+pub use self::gate::Capability;
 pub use self::level::{Level, Strictness};
 pub use self::message::{
     Condition, Gate, Holder, Key, KeyPlace, Kind, Message, MessageKey, Payload, Reports, Requirement,

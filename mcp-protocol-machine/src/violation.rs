@@ -10,8 +10,7 @@ mod sentence;
 use std::fmt;
 use std::ops::Deref;
 
-use crate::copies::KeyValue;
-use crate::exchange::{RequestId, Token};
+use crate::id::{KeyValue, RequestId, Token};
 use crate::protocol::{Condition, Direction, Kind, MessageIndex, Side, Strictness, Text};
 
 /// A message that leaves the protocol. The details are behind a box, so that judging a good message stays cheap.

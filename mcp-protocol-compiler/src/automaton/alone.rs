@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateKind};
 
 use super::raw::{RawEdge, RawState, end_of_copies};
+use crate::declarations::Declarations;
 use crate::hash::Set;
-use crate::resolve::Declarations;
 use crate::source::Span;
 
 /// Whether a message carries an open key.

@@ -11,9 +11,9 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin};
 use super::minimise::classes;
 use super::raw::{Open, Raw, RawEdge, RawState, answer, sign};
 use super::refuse::answered;
-use crate::checks::refusals;
+use crate::declarations::Declarations;
 use crate::diagnostic::Diagnostic;
-use crate::resolve::Declarations;
+use crate::findings::refusals;
 
 /// Adds the cancel edges: legal where the reply and the refusal lead to the same state, because then it does not
 /// matter which of them a cancel crosses.

@@ -10,9 +10,9 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, StateIndex, 
 
 use super::raw::{Raw, RawEdge, RawState, sign};
 use super::{CopyType, alone, ties};
-use crate::checks::{channels, exchanges, refusals};
+use crate::declarations::{Declarations, Resolution};
 use crate::diagnostic::Diagnostic;
-use crate::resolve::{Declarations, Resolution};
+use crate::findings::{channels, exchanges, refusals};
 use crate::source::Span;
 
 /// Reports notifications that belong to a request, where they are written as steps.

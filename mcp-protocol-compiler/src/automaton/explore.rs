@@ -8,14 +8,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Only, Origin, StateKind};
 
+use super::errors;
 use super::graph::{Graph, NodeId};
 use super::head::{ChoiceHead, Head, Heads};
 use super::open::{OpenSet, OpenSets};
 use super::raw::{Raw, RawEdge, RawState};
-use crate::checks::{channels, choices, replies, size};
+use crate::declarations::Resolution;
 use crate::diagnostic::Diagnostic;
+use crate::findings::{channels, choices, replies, size};
 use crate::hash::{Map, Set};
-use crate::resolve::Resolution;
 use crate::source::Span;
 
 use told::Told;
@@ -107,12 +108,6 @@ pub(super) fn explore(
     resolution: &Resolution,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<Raw> {
-    let errors = |diagnostics: &[Diagnostic]| {
-        diagnostics
-            .iter()
-            .filter(|diagnostic| diagnostic.severity == crate::diagnostic::Severity::Error)
-            .count()
-    };
     let before = errors(diagnostics);
     let told = Told::behind(diagnostics);
     let mut explorer = Explorer {
@@ -390,7 +385,7 @@ impl Explorer<'_> {
                 use crate::ast::LevelDirection::{In, Out};
                 // What the one side sends is what the other receives.
                 let (not_out, not_in) = if flipped { (Out, In) } else { (In, Out) };
-                let value = crate::resolve::level(level);
+                let value = crate::declarations::level(level);
                 if level.direction != Some(not_out) && place.outward.is_none() {
                     place.outward = Some(value.clone());
                 }

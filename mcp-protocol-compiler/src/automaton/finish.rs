@@ -1,54 +1,15 @@
-//! The stages in order, and the automaton as later stages see it.
+//! The automaton as later stages see it: its states in order of appearance, with what the text says of them.
 
-use mcp_protocol_machine::protocol::{Action, Kind, Level, StateIndex, StateKind};
+use mcp_protocol_machine::protocol::{Action, Level, StateIndex, StateKind};
 
-use super::names::name;
-use super::raw::{Raw, RawEdge, RawState};
-use super::{Automaton, Edge, State, copies, explore, loops, lower, minimise, refuse};
-use crate::diagnostic::{Diagnostic, Severity};
+use super::names::Names;
+use super::raw::{Raw, RawState};
+use super::{Automaton, Edge, State, copies};
+use crate::declarations::{Definition, Resolution, Role};
 use crate::lists::Lists;
-use crate::resolve::{Definition, Resolution, Role};
-
-/// Builds the automaton of one role; `None` if something is wrong with it.
-pub fn build(resolution: &Resolution, role: &Role, diagnostics: &mut Vec<Diagnostic>) -> Option<Automaton> {
-    let mut found = Vec::new();
-    let automaton = build_raw(resolution, role, &mut found)
-        .filter(|_| !found.iter().any(|diagnostic| diagnostic.severity == Severity::Error))
-        .map(|raw| finish(&raw, resolution, role));
-    diagnostics.append(&mut found);
-    automaton
-}
-
-fn build_raw(resolution: &Resolution, role: &Role, diagnostics: &mut Vec<Diagnostic>) -> Option<Raw> {
-    let (graph, start) = lower::lower(resolution, &role.name, role.side, diagnostics);
-    if !loops::stay_in_their_channel(&graph, resolution, diagnostics) {
-        return None;
-    }
-    let raw = explore::explore(&graph, start, resolution, diagnostics)?;
-    let written = minimise::minimise(raw);
-    // Only a request has refusals and cancels: without one nothing is added.
-    let asked = |edge: &RawEdge| {
-        let message = resolution.declarations.message(edge.message);
-        message.is_some_and(|message| message.table.kind == Kind::Request)
-    };
-    let before = errors(diagnostics);
-    let complete = match written.states.iter().flat_map(|state| &state.edges).any(asked) {
-        true => minimise::minimise(refuse::refuse(&written, &resolution.declarations, diagnostics)),
-        false => written,
-    };
-    // Where a refusal has no place its edge is missing, and states may seem to differ.
-    if errors(diagnostics) == before {
-        copies::confused(&complete, &resolution.declarations, diagnostics);
-    }
-    Some(in_order(complete))
-}
-
-fn errors(diagnostics: &[Diagnostic]) -> usize {
-    diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
-}
 
 /// Renumbers the states in order of appearance, those of `*` bodies last, and leaves out what cannot be reached.
-fn in_order(mut raw: Raw) -> Raw {
+pub(super) fn in_order(mut raw: Raw) -> Raw {
     let mut numbers: Vec<Option<usize>> = vec![None; raw.states.len()];
     let mut order: Vec<usize> = Vec::new();
     let mut bodies: Vec<usize> = Vec::new();
@@ -83,8 +44,8 @@ fn in_order(mut raw: Raw) -> Raw {
     Raw { states, start: 0 }
 }
 
-fn finish(raw: &Raw, resolution: &Resolution, role: &Role) -> Automaton {
-    let names = name(raw, resolution);
+/// The automaton of a role, from its states in order.
+pub(super) fn finish(raw: &Raw, names: Vec<Names>, resolution: &Resolution, role: &Role) -> Automaton {
     let reaches_end = reaches_end(raw);
     let index = |state: usize| StateIndex(u32::try_from(state).unwrap_or(u32::MAX));
     let default = || Level::MUST;

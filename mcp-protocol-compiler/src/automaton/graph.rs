@@ -5,7 +5,7 @@ use std::ops::Range;
 use mcp_protocol_machine::protocol::{Direction, Level};
 
 use crate::ast::{self, Name, Operator};
-use crate::resolve;
+use crate::declarations;
 use crate::source::Span;
 
 /// Points into [`Graph::nodes`].
@@ -83,7 +83,7 @@ impl<'a> ActionNode<'a> {
     }
 
     pub(super) fn level(&self) -> Option<Level> {
-        self.written_level.map(resolve::level)
+        self.written_level.map(declarations::level)
     }
 
     /// Where the sign and the name stand, without the levels behind them.

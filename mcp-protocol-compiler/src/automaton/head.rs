@@ -6,10 +6,10 @@ use std::rc::Rc;
 
 use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use crate::ast::Operator;
-use crate::checks::{choices, recursion, size};
+use crate::declarations::Resolution;
 use crate::diagnostic::Diagnostic;
+use crate::findings::{choices, recursion, size};
 use crate::hash::Map;
-use crate::resolve::Resolution;
 use crate::source::Span;
 
 /// What can happen first at a node.

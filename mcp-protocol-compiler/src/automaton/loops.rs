@@ -6,9 +6,9 @@
 
 use super::components::components;
 use super::graph::{Branch, Graph, Node, NodeId};
-use crate::checks::recursion::{Barrier, definition_across};
+use crate::declarations::Resolution;
 use crate::diagnostic::Diagnostic;
-use crate::resolve::Resolution;
+use crate::findings::recursion::{Barrier, definition_across};
 use crate::source::Span;
 
 /// Reports every loop across `( , )` or `*`; `true` if there is none.

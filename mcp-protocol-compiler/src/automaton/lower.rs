@@ -1,6 +1,6 @@
 //! Tree to graph: variables and definitions become edges back to what they stand for.
 //!
-//! In: the definitions. Out: a [`Graph`] and the node where the role starts. Refuses unbound names, recursion across
+//! In: the definitions. Out: a [`RoleGraph`] for each role. Refuses unbound names, recursion across
 //! `( , )` and `*`, and two operators at one level; what a message name means is left to exploring.
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -9,10 +9,10 @@ use mcp_protocol_machine::protocol::Side;
 
 use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use crate::ast::{Choice, Name, Operator, Sequence, Tail};
-use crate::checks::{choices, declarations, recursion};
-use crate::diagnostic::findings::LIMIT;
+use crate::declarations::{Resolution, Role};
+use crate::diagnostic::limit::LIMIT;
 use crate::diagnostic::{Diagnostic, Edit};
-use crate::resolve::Resolution;
+use crate::findings::{choices, declarations, recursion};
 use crate::source::Span;
 
 /// From which side's point of view a piece of text is read.
@@ -42,10 +42,10 @@ struct Barrier<'a> {
     chooser: Option<Operator>,
 }
 
-pub(super) struct Lowering<'a, 'd> {
+struct Lowering<'a> {
     resolution: &'a Resolution,
-    pub(super) graph: Graph<'a>,
-    diagnostics: &'d mut Vec<Diagnostic>,
+    graph: Graph<'a>,
+    diagnostics: Vec<Diagnostic>,
     definitions: HashMap<(usize, View), NodeId>,
     /// Definitions that are used and not yet lowered; a queue, so that a long chain of them is no deep recursion.
     waiting: VecDeque<(usize, View, NodeId)>,
@@ -55,60 +55,52 @@ pub(super) struct Lowering<'a, 'd> {
     undefined: usize,
 }
 
-/// Lowers one role; gives the graph and where it starts.
-pub(super) fn lower<'a>(
-    resolution: &'a Resolution,
-    role: &Name,
-    side: Side,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> (Graph<'a>, NodeId) {
-    let mut lowering = Lowering::new(resolution, diagnostics);
-    let start = lowering.named(role, View { side, flipped: false }, false);
-    lowering.run();
-    (lowering.graph, start)
+/// One role's session type as a graph.
+pub(super) struct RoleGraph<'a> {
+    pub(super) role: &'a Role,
+    pub(super) graph: Graph<'a>,
+    pub(super) start: NodeId,
+    /// What is wrong with its text.
+    pub(super) found: Vec<Diagnostic>,
+    /// The definitions that it reaches.
+    reached: HashSet<usize>,
 }
 
-/// Looks at every definition, also at those that no role reaches, and warns about these.
-pub fn check_definitions(resolution: &Resolution, diagnostics: &mut Vec<Diagnostic>) {
-    let mut reached = vec![false; resolution.definitions.len()];
-    let mut nothing = Vec::new();
-    for role in &resolution.roles {
-        let mut lowering = Lowering::new(resolution, &mut nothing);
-        lowering.named(&role.name, View { side: role.side, flipped: false }, false);
-        lowering.run();
-        for (definition, _) in lowering.definitions.keys() {
-            if let Some(reached) = reached.get_mut(*definition) {
-                *reached = true;
-            }
-        }
-    }
-    // One lowering for all of them: what several share is looked at once.
+/// Lowers one role.
+pub(super) fn lower<'a>(resolution: &'a Resolution, role: &'a Role) -> RoleGraph<'a> {
+    let mut lowering = Lowering::new(resolution);
+    let start = lowering.named(&role.name, View { side: role.side, flipped: false }, false);
+    lowering.run();
+    let reached = lowering.definitions.keys().map(|(definition, _)| *definition).collect();
+    RoleGraph { role, graph: lowering.graph, start, found: lowering.diagnostics, reached }
+}
+
+/// Looks at the definitions that none of these roles reaches, and warns about them.
+pub(super) fn unreached<'a>(resolution: &Resolution, roles: &[&RoleGraph<'a>]) -> Vec<Diagnostic> {
     let unreached = || {
-        resolution
-            .definitions
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| !reached.get(*index).copied().unwrap_or_default())
+        let definitions = resolution.definitions.iter().enumerate();
+        definitions.filter(|(index, _)| !roles.iter().any(|role| role.reached.contains(index)))
     };
-    let mut lowering = Lowering::new(resolution, diagnostics);
+    // One lowering for all of them: what several share is looked at once.
+    let mut lowering = Lowering::new(resolution);
     for (index, definition) in unreached() {
         lowering.definition(index, View { side: definition.side.unwrap_or(Side::Client), flipped: false });
     }
     lowering.run();
-    if resolution.roles.is_empty() {
-        return;
+    let mut found = lowering.diagnostics;
+    if !resolution.roles.is_empty() {
+        let own = unreached().filter(|(_, definition)| !definition.imported);
+        found.extend(own.map(|(_, definition)| declarations::unused_definition(&definition.name)));
     }
-    for (_, definition) in unreached().filter(|(_, definition)| !definition.imported) {
-        diagnostics.push(declarations::unused_definition(&definition.name));
-    }
+    found
 }
 
-impl<'a, 'd> Lowering<'a, 'd> {
-    fn new(resolution: &'a Resolution, diagnostics: &'d mut Vec<Diagnostic>) -> Self {
+impl<'a> Lowering<'a> {
+    fn new(resolution: &'a Resolution) -> Self {
         Lowering {
             resolution,
             graph: Graph::default(),
-            diagnostics,
+            diagnostics: Vec::new(),
             definitions: HashMap::new(),
             waiting: VecDeque::new(),
             crossed: HashSet::new(),
@@ -259,8 +251,8 @@ impl<'a, 'd> Lowering<'a, 'd> {
 
     fn variable_or_definition(&mut self, name: &'a Name, view: View, scope: &[Scope<'a>]) -> NodeId {
         match variable(scope, &name.text) {
-            Some((node, _, None)) => node,
-            Some((_, bound, Some(Barrier { kind, span, body, chooser }))) => {
+            Some(Bound { node, barrier: None, .. }) => node,
+            Some(Bound { name: bound, barrier: Some(Barrier { kind, span, body, chooser }), .. }) => {
                 if self.crossed.insert((bound.span, span)) {
                     let ends = body.and_then(|body| ends(body, &name.text)).unwrap_or_default();
                     self.diagnostics.push(recursion::across(name, bound.span, kind, span, chooser, &ends));
@@ -298,16 +290,22 @@ impl<'a, 'd> Lowering<'a, 'd> {
     }
 }
 
-/// The innermost variable of that name, where it is bound, and the first barrier between it and its use.
-type Found<'a> = (NodeId, &'a Name, Option<Barrier<'a>>);
+/// A variable that is bound around its use.
+struct Bound<'a> {
+    node: NodeId,
+    name: &'a Name,
+    /// The first barrier between it and its use.
+    barrier: Option<Barrier<'a>>,
+}
 
-fn variable<'a>(scope: &[Scope<'a>], name: &str) -> Option<Found<'a>> {
+/// The innermost variable of that name.
+fn variable<'a>(scope: &[Scope<'a>], name: &str) -> Option<Bound<'a>> {
     let mut barrier = None;
     for entry in scope.iter().rev() {
         match entry {
             Scope::Barrier(crossed) => barrier = barrier.or(Some(*crossed)),
             Scope::Variable(variable, node) if variable.text == name => {
-                return Some((*node, variable, barrier));
+                return Some(Bound { node: *node, name: variable, barrier });
             }
             Scope::Variable(..) => {}
         }

@@ -2,7 +2,9 @@
 //!
 //! In: the resolved declarations and definitions. Out: an [`Automaton`] per role, its states in order of
 //! appearance, named, with the place in the text that each edge comes from. Refuses to relate roles: that is
-//! `relation`; where one of them cannot be built, `facing` lays its text beside the other's.
+//! `relation`; where one of them cannot be built, `compare_text` lays its text beside the other's.
+//!
+//! [`Lowered`] reads the text of both roles, once. `build` has the stages from there in order.
 
 use mcp_protocol_machine::protocol::{
     Action, Direction, Level, MessageIndex, Only, Origin, Side, StateIndex, StateKind,
@@ -12,10 +14,10 @@ use crate::source::Span;
 
 mod alone;
 mod cancel;
+mod compare_text;
 mod components;
 mod copies;
 mod explore;
-mod facing;
 mod finish;
 mod graph;
 mod head;
@@ -33,9 +35,11 @@ mod ties;
 #[cfg(test)]
 mod tests;
 
-pub use facing::{Comparison, Difference, compare};
-pub use finish::build;
-pub use lower::check_definitions;
+use crate::declarations::Resolution;
+use crate::diagnostic::{Diagnostic, Severity};
+use lower::RoleGraph;
+
+pub use compare_text::{Comparison, Difference};
 
 /// The machine of one role, with what the text says of each part.
 ///
@@ -117,7 +121,7 @@ pub struct State {
 pub struct Edge {
     /// Which way the message goes.
     pub direction: Direction,
-    /// Which message, in [`crate::resolve::Declarations::messages`].
+    /// Which message, in [`crate::declarations::Declarations::messages`].
     pub message: MessageIndex,
     /// What follows.
     pub action: Action,
@@ -130,4 +134,89 @@ pub struct Edge {
     pub span: Span,
     /// The level written after the action, for what is accepted but reported.
     pub level: Option<Box<Level>>,
+}
+
+/// The session types of both roles as graphs.
+pub struct Lowered<'a> {
+    resolution: &'a Resolution,
+    client: Option<RoleGraph<'a>>,
+    server: Option<RoleGraph<'a>>,
+}
+
+/// One role that was built: its automaton, or why it has none.
+#[derive(Debug)]
+pub struct Built {
+    /// The automaton; `None` iff there is an error among the findings.
+    pub automaton: Option<Automaton>,
+    /// What was found, warnings included.
+    pub found: Vec<Diagnostic>,
+}
+
+impl<'a> Lowered<'a> {
+    /// Reads the text of both roles.
+    pub fn new(resolution: &'a Resolution) -> Lowered<'a> {
+        let lower = |side| resolution.role(side).map(|role| lower::lower(resolution, role));
+        Lowered { resolution, client: lower(Side::Client), server: lower(Side::Server) }
+    }
+
+    /// What was read.
+    pub fn resolution(&self) -> &'a Resolution {
+        self.resolution
+    }
+
+    fn role(&self, side: Side) -> Option<&RoleGraph<'a>> {
+        match side {
+            Side::Client => self.client.as_ref(),
+            Side::Server => self.server.as_ref(),
+        }
+    }
+
+    /// What is wrong with the definitions that no role reaches, and that none does.
+    pub fn unreached(&self) -> Vec<Diagnostic> {
+        let roles: Vec<_> = self.client.iter().chain(&self.server).collect();
+        lower::unreached(self.resolution, &roles)
+    }
+
+    /// How the text of one role compares with that of the other one.
+    pub fn compare(&self, side: Side) -> Comparison {
+        match (self.role(side), self.role(side.other())) {
+            (Some(own), Some(other)) => compare_text::compare(self.resolution, own, other),
+            _ => Comparison::default(),
+        }
+    }
+
+    /// Builds the automaton of one role, if it is declared.
+    pub fn build(&self, side: Side) -> Option<Built> {
+        let role = self.role(side)?;
+        let mut found = role.found.clone();
+        let automaton = build(self.resolution, role, &mut found).filter(|_| errors(&found) == 0);
+        Some(Built { automaton, found })
+    }
+}
+
+/// The stages in order; nothing where the next one would only repeat what is wrong.
+fn build(resolution: &Resolution, role: &RoleGraph<'_>, found: &mut Vec<Diagnostic>) -> Option<Automaton> {
+    let declarations = &resolution.declarations;
+    if !loops::stay_in_their_channel(&role.graph, resolution, found) {
+        return None;
+    }
+    let explored = explore::explore(&role.graph, role.start, resolution, found)?;
+    let written = minimise::minimise(explored);
+    let before = errors(found);
+    let complete = match written.has_requests(declarations) {
+        true => minimise::minimise(refuse::refuse(&written, declarations, found)),
+        // Only a request has refusals and cancels.
+        false => written,
+    };
+    // Where a refusal has no place its edge is missing, and states may seem to differ.
+    if errors(found) == before {
+        copies::confused(&complete, declarations, found);
+    }
+    let ordered = finish::in_order(complete);
+    let names = names::name(&ordered, resolution);
+    Some(finish::finish(&ordered, names, resolution, role.role))
+}
+
+fn errors(found: &[Diagnostic]) -> usize {
+    found.iter().filter(|finding| finding.severity == Severity::Error).count()
 }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use mcp_protocol_machine::protocol::{Direction, Origin, StateKind};
 
 use super::raw::{Raw, RawState};
-use crate::resolve::Resolution;
+use crate::declarations::Resolution;
 
 /// The name of a state and its aliases.
 pub(super) struct Names {

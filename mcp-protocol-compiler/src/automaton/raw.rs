@@ -3,9 +3,9 @@
 //! States and edges point at each other by number. What the text says of them, spans and definitions, stays with them.
 //! Refuses nothing.
 
-use mcp_protocol_machine::protocol::{Direction, Level, MessageIndex, Only, Origin, StateKind};
+use mcp_protocol_machine::protocol::{Direction, Kind, Level, MessageIndex, Only, Origin, StateKind};
 
-use crate::resolve::Declarations;
+use crate::declarations::Declarations;
 use crate::source::Span;
 
 /// An automaton in the making.
@@ -13,6 +13,16 @@ use crate::source::Span;
 pub(super) struct Raw {
     pub(super) states: Vec<RawState>,
     pub(super) start: usize,
+}
+
+impl Raw {
+    /// Whether a request is sent or received in some state.
+    pub(super) fn has_requests(&self, declarations: &Declarations) -> bool {
+        let mut edges = self.states.iter().flat_map(|state| &state.edges);
+        edges.any(|edge| {
+            declarations.message(edge.message).is_some_and(|message| message.table.kind == Kind::Request)
+        })
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -12,11 +12,11 @@ use super::cancel;
 use super::minimise::classes;
 use super::open::{OpenSet, OpenSets};
 use super::raw::{Open, Raw, RawEdge, RawState, answer, end_of_copies, sign};
-use crate::checks::refusals;
+use crate::declarations::Declarations;
 use crate::diagnostic::Diagnostic;
-use crate::diagnostic::findings::LIMIT_OF_ALL;
+use crate::diagnostic::limit::LIMIT_OF_ALL;
+use crate::findings::refusals;
 use crate::hash::Map;
-use crate::resolve::Declarations;
 use crate::source::Span;
 
 /// A state with what is known of the requests that are open in it.

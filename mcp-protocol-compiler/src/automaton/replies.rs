@@ -10,9 +10,9 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
 use super::open::{OpenSet, OpenSets};
 use super::raw::RawState;
-use crate::checks::alternatives;
+use crate::declarations::Declarations;
 use crate::diagnostic::Diagnostic;
-use crate::resolve::Declarations;
+use crate::findings::replies;
 use crate::source::Span;
 
 /// Finds alternatives that are not accepted.
@@ -48,7 +48,7 @@ pub(super) fn missing(
             let names = |messages: &[MessageIndex]| -> Vec<String> {
                 messages.iter().map(|message| declarations.message_name(*message).to_owned()).collect()
             };
-            found.push(alternatives::not_accepted(
+            found.push(replies::not_accepted(
                 declarations.message_name(edge.message),
                 &names(&missing),
                 &names(&accepted),

@@ -5,8 +5,8 @@ use std::path::Path;
 use mcp_protocol_machine::protocol::{Action, Direction, Origin, StateKind};
 
 use super::Automaton;
+use crate::declarations::Declarations;
 use crate::diagnostic::render::{Style, render_all};
-use crate::resolve::Declarations;
 use crate::{Compilation, compile};
 
 fn compile_text(text: &str) -> Compilation {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, KeyPlace, Kind, MessageIndex};
 
 use super::raw::{RawEdge, RawState};
-use crate::resolve::{Declarations, Message};
+use crate::declarations::{Declarations, Message};
 
 /// A step: the state it is taken in, and what is said.
 pub(super) type Step = (usize, Direction, MessageIndex);

@@ -8,16 +8,11 @@ use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex, Payload, Text};
 
-use crate::checks::declarations::list;
-use crate::diagnostic::{Change, Code, Diagnostic, Edit};
-use crate::resolve::{Declarations, Message, PayloadType};
-use crate::source::Span;
+use crate::declarations::{Declarations, Message, PayloadType};
+use crate::diagnostic::{Change, Code, Diagnostic};
 
 /// Alternatives that nothing tells apart, or of which one is never read.
 pub const NOT_TOLD_APART: Code = Code("S0112");
-/// A reply that may come is not accepted.
-pub const NOT_ACCEPTED: Code = Code("S0309");
-
 /// Judges every alternative.
 pub fn check(declarations: &Declarations) -> Vec<Diagnostic> {
     let mut found = Vec::new();
@@ -177,31 +172,5 @@ fn answered(declarations: &Declarations, request: MessageIndex, message: &Messag
             "remove `answered`, or declare a reply without a condition",
             [Change::DeleteModifier(message.span, "answered")],
         ),
-    )
-}
-
-/// `!A . ?R` where A has further replies.
-pub fn not_accepted(
-    request: &str,
-    missing: &[String],
-    accepted: &[String],
-    at: Span,
-    declared: Span,
-) -> Diagnostic {
-    let is = if missing.len() == 1 { "is" } else { "are" };
-    let branches: Vec<String> = accepted.iter().chain(missing).map(|name| format!("?{name} . …")).collect();
-    Diagnostic::error(
-        NOT_ACCEPTED,
-        at,
-        format!("`{request}` may be answered with {}, which {is} not accepted", list(missing)),
-    )
-    .label(format!("only {} {} accepted", list(accepted), if accepted.len() == 1 { "is" } else { "are" }))
-    .also(declared, "this may come, too")
-    .suggest(
-        format!(
-            "write `?reply . …`, which is every reply, or a branch for each: `( {} )`",
-            branches.join(" & ")
-        ),
-        [Edit::replace(at, "?reply")],
     )
 }

@@ -2,70 +2,17 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use mcp_protocol_machine::protocol::{
-    Action, Direction, Gate, Holder, Kind, Path, Payload, Side, StateIndex,
-};
+use mcp_protocol_machine::protocol::{Action, Direction, Holder, Kind, Payload, Side, StateIndex};
 
-use crate::Compiled;
-use crate::ast::JsonPath;
 use crate::automaton::Automaton;
-use crate::checks::declarations::side_word;
+use crate::compiled::Compiled;
+use crate::declarations::Message;
 use crate::diagnostic::{Change, Code, Diagnostic, Edit};
-use crate::resolve::{Message, path};
+use crate::findings::side_word;
 use crate::source::Span;
-use crate::suggest::nearest;
 
 /// A capability of a side that announces none.
 pub const NEVER_ANNOUNCED: Code = Code("S0113");
-
-/// A default that is part of no capability, or that no message requires.
-pub const BAD_DEFAULT: Code = Code("S0117");
-
-/// `default elicitation`: there is nothing around it. `part` is a part of it that some message requires.
-pub fn default_of_nothing(default: &JsonPath, part: Option<&Path>) -> Diagnostic {
-    let written = dotted(&path(default));
-    let example = part.map_or_else(|| format!("{written}.part"), dotted);
-    let message = format!("`{written}` is part of no other capability");
-    Diagnostic::error(BAD_DEFAULT, default.span, message)
-        .label("a default is what another capability stands for that has nothing in it")
-        .suggest(
-            format!("write `default {example}`, or delete the default"),
-            [Edit::replace(default.span, example.clone())],
-        )
-}
-
-/// The same default once more.
-pub fn default_twice(default: &JsonPath, path: &Path) -> Diagnostic {
-    let message = format!("`{}` is a default twice", dotted(path));
-    Diagnostic::error(BAD_DEFAULT, default.span, message)
-        .changes("delete one of the two", [Change::DeleteDefault(default.span)])
-}
-
-/// A default that no message requires. `inner` is the path without its first key, if that is required; `parts` are
-/// the parts of capabilities that are.
-pub fn default_not_required<'p>(
-    default: &JsonPath,
-    path: &Path,
-    side: Side,
-    inner: Option<&Path>,
-    parts: impl Iterator<Item = &'p Path>,
-) -> Diagnostic {
-    let (word, written) = (side_word(side), dotted(path));
-    let message = format!("no message requires `{word}.{written}`");
-    let finding = Diagnostic::error(BAD_DEFAULT, default.span, message).label("this default changes nothing");
-    if let Some(inner) = inner {
-        let help = format!("write `default {}`: whose it is stands behind `capabilities`", dotted(inner));
-        return finding.suggest(help, [Edit::replace(default.span, dotted(inner))]);
-    }
-    let parts: Vec<String> = parts.map(dotted).collect();
-    match nearest(&written, parts.iter().map(String::as_str)) {
-        Some(near) => finding.suggest(format!("did you mean `{near}`?"), [Edit::replace(default.span, near)]),
-        None => finding.changes(
-            format!("delete it, or write `requires {word}.{written}` behind a message"),
-            [Change::DeleteDefault(default.span)],
-        ),
-    }
-}
 
 /// Looks at every message that a role can send or receive; what stands in no session type is nobody's concern.
 pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
@@ -171,9 +118,4 @@ fn likely(compiled: &Compiled, holder: Side) -> Option<&str> {
         }
     }
     None
-}
-
-/// A path as it is written.
-pub(super) fn dotted(path: &Path) -> String {
-    Gate::new(path.clone()).to_string()
 }

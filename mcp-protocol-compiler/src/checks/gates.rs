@@ -10,12 +10,12 @@ use mcp_protocol_machine::protocol::{
     Action, Direction, Kind, MessageIndex, Origin, Payload, Requirement, Side, StateIndex, StateKind,
 };
 
-use crate::Compiled;
 use crate::automaton::{Automaton, Edge};
-use crate::checks::announcements::{dotted, holder};
-use crate::checks::declarations::side_word;
+use crate::checks::announcements::holder;
+use crate::compiled::Compiled;
+use crate::declarations::{Announced, Declarations, Message};
 use crate::diagnostic::{Code, Diagnostic, Edit};
-use crate::resolve::{Announced, Declarations, Message};
+use crate::findings::{dotted, side_word};
 use crate::source::Span;
 
 /// Capabilities that are announced in a message which their side never sends.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_protocol_machine::protocol::{self as machine, MessageIndex};
 
-use crate::Compiled;
+use crate::compiled::Compiled;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::generate::names::{
     CONTEXT_METHODS, HANDLE_METHODS, MODULE_ITEMS, PRELUDE, ROLE_ITEMS, SESSION_METHODS, constant, is_ident,

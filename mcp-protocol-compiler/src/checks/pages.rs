@@ -5,17 +5,14 @@
 
 use mcp_protocol_machine::protocol::{Kind, Payload};
 
-use crate::diagnostic::{Change, Code, Diagnostic, Edit};
-use crate::generate::plan::indices;
-use crate::resolve::{Declarations, Message};
-
-/// `pages` where no cursor could be.
-pub const NO_CURSOR: Code = Code("S0116");
+use crate::declarations::{Declarations, Message};
+use crate::diagnostic::{Change, Diagnostic, Edit};
+use crate::findings::declarations::NO_CURSOR;
 
 /// Finds them.
 pub fn check(declarations: &Declarations) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    for (request, message) in indices(declarations) {
+    for (request, message) in declarations.indices().zip(&declarations.messages) {
         let Some(pages) = message.pages.as_ref().filter(|_| message.table.kind == Kind::Request) else {
             continue;
         };

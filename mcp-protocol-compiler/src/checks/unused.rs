@@ -8,9 +8,8 @@ use std::collections::HashSet;
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex};
 
-use crate::Compiled;
+use crate::compiled::Compiled;
 use crate::diagnostic::{Change, Code, Diagnostic};
-use crate::generate::plan::indices;
 use crate::source::FileId;
 
 /// A message that no session type uses.
@@ -28,7 +27,8 @@ pub fn check(compiled: &Compiled, first_file: FileId) -> Vec<Diagnostic> {
         .map(|edge| edge.message)
         .collect();
     let mut found = Vec::new();
-    for (index, message) in indices(&compiled.declarations) {
+    let declarations = &compiled.declarations;
+    for (index, message) in declarations.indices().zip(&declarations.messages) {
         let table = &message.table;
         let exempt = message.undeclared
             || table.cancels.is_some()

@@ -6,8 +6,9 @@
 use crate::source::Span;
 
 mod change;
-pub mod findings;
+pub mod encoding;
 pub mod json;
+pub mod limit;
 pub mod render;
 pub mod repeats;
 mod suggestion;
@@ -56,7 +57,17 @@ pub struct Label {
     pub text: String,
 }
 
+/// Whether there is an error among some findings.
+pub fn has_errors(found: &[Diagnostic]) -> bool {
+    found.iter().any(|finding| finding.severity == Severity::Error)
+}
+
 impl Diagnostic {
+    /// The primary place.
+    pub fn span(&self) -> Option<Span> {
+        self.labels.first().map(|label| label.span)
+    }
+
     /// An error at a place.
     pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
         Self::new(code, Severity::Error, span, message)

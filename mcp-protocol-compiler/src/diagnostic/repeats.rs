@@ -4,7 +4,8 @@
 //! lines of the others in a note, and their edits with its own. Refuses to join what is not about a habit, or about one name that is used again; the
 //! caller says which codes are.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 
 use super::{Code, Diagnostic};
 use crate::source::{FileId, SourceMap};
@@ -12,8 +13,17 @@ use crate::source::{FileId, SourceMap};
 /// How many lines a note names.
 const NAMED: usize = 8;
 
+/// Brings findings in the order in which they are shown: errors first, each kind in the order of the text, what is said
+/// twice once. Findings of some codes that say the same about several places of a file are joined.
+pub(crate) fn arrange(found: &mut Vec<Diagnostic>, sources: &SourceMap, joined: &[Code]) {
+    let mut seen = HashSet::new();
+    found.retain(|finding| seen.insert((finding.code, finding.span(), finding.message.clone())));
+    found.sort_by_key(|finding| (Reverse(finding.severity), finding.span()));
+    joined.iter().for_each(|code| join(found, sources, *code));
+}
+
 /// Joins findings of `code` that say the same about several places of a file.
-pub fn join(diagnostics: &mut Vec<Diagnostic>, sources: &SourceMap, code: Code) {
+fn join(diagnostics: &mut Vec<Diagnostic>, sources: &SourceMap, code: Code) {
     let mut first: HashMap<(FileId, String, Vec<String>), usize> = HashMap::new();
     let mut others: HashMap<usize, Vec<u32>> = HashMap::new();
     let mut kept: Vec<Diagnostic> = Vec::with_capacity(diagnostics.len());

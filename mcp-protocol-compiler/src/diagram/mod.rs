@@ -21,7 +21,7 @@ mod tests;
 use mcp_protocol_machine::protocol::StateIndex;
 
 use crate::automaton::Automaton;
-use crate::resolve::Declarations;
+use crate::declarations::Declarations;
 use picture::Picture;
 
 /// A drawing of the state machine of one role.

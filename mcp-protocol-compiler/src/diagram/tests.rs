@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{Diagram, layout::Layout, order::Layers, picture::Picture};
 use crate::automaton::Automaton;
 use crate::compile;
-use crate::resolve::Declarations;
+use crate::declarations::Declarations;
 
 const SMALL: &str = "
 protocol Small

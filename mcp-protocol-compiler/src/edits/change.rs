@@ -2,8 +2,8 @@
 
 use super::tree::{Tree, span, within};
 use crate::ast::{Action, Choice, Item, ItemKind, Modifier, Name, Operator, Payload, Sequence, Tail};
+use crate::declarations::Resolution;
 use crate::diagnostic::{Change, Edit};
-use crate::resolve::Resolution;
 use crate::source::Span;
 
 /// The changes of one suggestion on their way to edits.

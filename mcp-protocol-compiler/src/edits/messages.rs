@@ -5,8 +5,8 @@ use super::tree::within;
 use crate::ast::{
     GroupMember, Item, ItemKind, KeyField, Modifier, Name, Payload, Reply, Request, Sequence, Tail,
 };
+use crate::declarations::Meaning;
 use crate::diagnostic::Edit;
-use crate::resolve::Meaning;
 use crate::source::{SourceMap, Span};
 
 impl<'a> Placing<'a, '_> {

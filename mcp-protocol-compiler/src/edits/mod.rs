@@ -9,9 +9,9 @@ mod tree;
 
 use self::change::Placing;
 use self::tree::Tree;
+use crate::declarations::Resolution;
 use crate::diagnostic::Diagnostic;
-use crate::diagnostic::findings::LIMIT_OF_ALL;
-use crate::resolve::Resolution;
+use crate::diagnostic::limit::LIMIT_OF_ALL;
 use crate::resolve::load::LoadedFile;
 use crate::source::SourceMap;
 

@@ -9,7 +9,7 @@
 //! generated). `-- in NAME:` in a line of its own begins another file.
 
 use crate::diagnostic::Code;
-use crate::{checks, diagnostic, lexer, parser, relation, resolve, source};
+use crate::{checks, diagnostic, findings, generate, lexer, parser, relation, resolve};
 
 /// What a code means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,9 +116,9 @@ macro_rules! pages {
 }
 
 static PAGES: [Page; 89] = pages! {
-    source::NOT_UTF8, "S0001", "the file is not UTF-8";
-    source::FILE_TOO_LARGE, "S0002", "the file is too large";
-    diagnostic::findings::MORE_FINDINGS, "S0003", "there are more findings than are shown";
+    diagnostic::encoding::NOT_UTF8, "S0001", "the file is not UTF-8";
+    diagnostic::encoding::FILE_TOO_LARGE, "S0002", "the file is too large";
+    diagnostic::limit::MORE_FINDINGS, "S0003", "there are more findings than are shown";
     lexer::UNKNOWN_CHARACTER, "S0010", "a character that has no meaning here";
     lexer::UNTERMINATED_TEXT, "S0011", "text without a closing quote";
     lexer::UNKNOWN_ESCAPE, "S0012", "an unknown escape";
@@ -148,53 +148,53 @@ static PAGES: [Page; 89] = pages! {
     parser::TOO_DEEP, "S0040", "nesting that is too deep";
     resolve::load::UNREADABLE_IMPORT, "S0041", "an imported file cannot be read";
     resolve::load::CYCLIC_IMPORT, "S0042", "files that import one another in a cycle";
-    checks::declarations::UNDEFINED_MESSAGE, "S0101", "a message or group without a declaration";
-    checks::declarations::DECLARED_TWICE, "S0102", "a name that is declared twice";
-    checks::declarations::UNDEFINED_DEFINITION, "S0103", "a definition that does not exist";
-    checks::declarations::UNKNOWN_ROLE, "S0104", "a role without a declaration or a session type";
-    checks::declarations::SAME_ON_THE_WIRE, "S0105", "two messages that look the same on the wire";
-    checks::declarations::BAD_GROUP, "S0106", "a malformed group";
-    checks::declarations::BAD_OVERRIDE, "S0107", "`override` where there is nothing to replace";
-    checks::declarations::MISPLACED_MODIFIER, "S0108", "a modifier on the wrong kind of message";
-    checks::declarations::NO_TYPES, "S0109", "a payload type without a module";
-    checks::size::TOO_MANY, "S0110", "more messages, gates or keys than can be numbered";
-    checks::declarations::UNUSED_DEFINITION, "S0111", "a definition that no role reaches";
+    findings::declarations::UNDEFINED_MESSAGE, "S0101", "a message or group without a declaration";
+    findings::declarations::DECLARED_TWICE, "S0102", "a name that is declared twice";
+    findings::declarations::UNDEFINED_DEFINITION, "S0103", "a definition that does not exist";
+    findings::declarations::UNKNOWN_ROLE, "S0104", "a role without a declaration or a session type";
+    findings::declarations::SAME_ON_THE_WIRE, "S0105", "two messages that look the same on the wire";
+    findings::declarations::BAD_GROUP, "S0106", "a malformed group";
+    findings::declarations::BAD_OVERRIDE, "S0107", "`override` where there is nothing to replace";
+    findings::declarations::MISPLACED_MODIFIER, "S0108", "a modifier on the wrong kind of message";
+    findings::declarations::NO_TYPES, "S0109", "a payload type without a module";
+    findings::size::TOO_MANY, "S0110", "more messages, gates or keys than can be numbered";
+    findings::declarations::UNUSED_DEFINITION, "S0111", "a definition that no role reaches";
     checks::alternatives::NOT_TOLD_APART, "S0112", "alternatives that cannot be distinguished";
     checks::announcements::NEVER_ANNOUNCED, "S0113", "a capability without an announcement";
     checks::unused::UNUSED_MESSAGE, "S0114", "a message that no role uses";
-    checks::size::TOO_LARGE, "S0115", "a protocol that is too large to be built";
-    checks::pages::NO_CURSOR, "S0116", "`pages` without a place for a cursor";
-    checks::announcements::BAD_DEFAULT, "S0117", "a malformed default";
-    checks::declarations::REPLY_AMONG_REQUESTS, "S0118", "a group with both replies and requests";
+    findings::size::TOO_LARGE, "S0115", "a protocol that is too large to be built";
+    findings::declarations::NO_CURSOR, "S0116", "`pages` without a place for a cursor";
+    findings::defaults::BAD_DEFAULT, "S0117", "a malformed default";
+    findings::declarations::REPLY_AMONG_REQUESTS, "S0118", "a group with both replies and requests";
     checks::gates::NEVER_SENT, "S0119", "capabilities in a message that their side never sends";
     checks::gates::NEVER_OPEN, "S0120", "a gate that cannot open before its message";
-    checks::recursion::UNGUARDED, "S0201", "a loop that does nothing";
-    checks::recursion::ACROSS, "S0202", "a loop that leaves its channel";
-    checks::recursion::BRANCH_OF_LOOP, "S0203", "a branch that the loop has taken in";
-    checks::recursion::DUAL_OF_VARIABLE, "S0204", "`dual` before the variable of a loop";
-    checks::choices::TWO_OPERATORS, "S0211", "`⊕` and `&` at one level";
-    checks::choices::NO_FIRST_ACTION, "S0212", "a branch that does not start with an action";
-    checks::choices::SAME_FIRST_ACTION, "S0213", "two branches that start alike";
-    checks::choices::AGAINST_OPERATOR, "S0214", "a choice against its operator";
-    checks::replies::WITHOUT_REQUEST, "S0301", "a reply without its request";
-    checks::replies::AMBIGUOUS, "S0302", "`reply` where several requests are open";
-    checks::replies::OPEN_ALREADY, "S0303", "a request that is open already";
-    checks::replies::OPEN_ACROSS_CHANNELS, "S0304", "a request that is open where channels start";
-    checks::replies::NEVER_ANSWERED, "S0305", "a request that some path never answers";
-    checks::refusals::WOULD_UNDO, "S0306", "a refusal that would undo another message";
-    checks::refusals::STATES_COULD_PART, "S0307", "`cancellable` where the two sides could be in different states";
-    checks::refusals::NOTHING_CANCELS, "S0308", "`cancellable` without a notification that cancels";
-    checks::alternatives::NOT_ACCEPTED, "S0309", "a reply that may arrive is not accepted";
-    checks::exchanges::NO_STEP, "S0310", "a cancel or progress as a step";
-    checks::refusals::ENDS_THE_COPY, "S0311", "a branch for the refusal of the message that opens a sub-session";
-    checks::channels::OVERLAP, "S0401", "channels side by side that share a message";
-    checks::channels::BODY_STARTS_WITH_REPLY, "S0402", "a `*` body that starts with a reply";
-    checks::channels::BODY_MAY_BE_EMPTY, "S0403", "an instance that may do nothing";
-    checks::channels::CHANNELS_IN_BODY, "S0404", "channels in the body of a `*`";
-    checks::channels::UNTIED_STEP, "S0406", "a later step of a sub-session without a correlation key";
-    checks::channels::COULD_BE_ANOTHER, "S0407", "a step that could be meant for the previous sub-session";
-    checks::only::MISPLACED, "S0408", "`only` where sub-sessions are not suspended";
-    checks::only::STOPS_NOTHING, "S0409", "`only` that suspends nothing";
+    findings::recursion::UNGUARDED, "S0201", "a loop that does nothing";
+    findings::recursion::ACROSS, "S0202", "a loop that leaves its channel";
+    findings::recursion::BRANCH_OF_LOOP, "S0203", "a branch that the loop has taken in";
+    findings::recursion::DUAL_OF_VARIABLE, "S0204", "`dual` before the variable of a loop";
+    findings::choices::TWO_OPERATORS, "S0211", "`⊕` and `&` at one level";
+    findings::choices::NO_FIRST_ACTION, "S0212", "a branch that does not start with an action";
+    findings::choices::SAME_FIRST_ACTION, "S0213", "two branches that start alike";
+    findings::choices::AGAINST_OPERATOR, "S0214", "a choice against its operator";
+    findings::replies::WITHOUT_REQUEST, "S0301", "a reply without its request";
+    findings::replies::AMBIGUOUS, "S0302", "`reply` where several requests are open";
+    findings::replies::OPEN_ALREADY, "S0303", "a request that is open already";
+    findings::replies::OPEN_ACROSS_CHANNELS, "S0304", "a request that is open where channels start";
+    findings::replies::NEVER_ANSWERED, "S0305", "a request that some path never answers";
+    findings::refusals::WOULD_UNDO, "S0306", "a refusal that would undo another message";
+    findings::refusals::STATES_COULD_PART, "S0307", "`cancellable` where the two sides could be in different states";
+    findings::refusals::NOTHING_CANCELS, "S0308", "`cancellable` without a notification that cancels";
+    findings::replies::NOT_ACCEPTED, "S0309", "a reply that may arrive is not accepted";
+    findings::exchanges::NO_STEP, "S0310", "a cancel or progress as a step";
+    findings::refusals::ENDS_THE_COPY, "S0311", "a branch for the refusal of the message that opens a sub-session";
+    findings::channels::OVERLAP, "S0401", "channels side by side that share a message";
+    findings::channels::BODY_STARTS_WITH_REPLY, "S0402", "a `*` body that starts with a reply";
+    findings::channels::BODY_MAY_BE_EMPTY, "S0403", "an instance that may do nothing";
+    findings::channels::CHANNELS_IN_BODY, "S0404", "channels in the body of a `*`";
+    findings::channels::UNTIED_STEP, "S0406", "a later step of a sub-session without a correlation key";
+    findings::channels::COULD_BE_ANOTHER, "S0407", "a step that could be meant for the previous sub-session";
+    findings::only::MISPLACED, "S0408", "`only` where sub-sessions are not suspended";
+    findings::only::STOPS_NOTHING, "S0409", "`only` that suspends nothing";
     relation::NOT_DUAL, "S0501", "the server is not the dual of the client";
     relation::NOT_COMPATIBLE, "S0502", "the client is not compatible with the server";
     relation::RACE, "S0503", "a race";
@@ -202,7 +202,7 @@ static PAGES: [Page; 89] = pages! {
     relation::CLOSED, "S0510", "a message that may arrive late is also accepted in the next state";
     checks::names::CLASH, "S0601", "two things that would have one name in Rust";
     checks::names::NOT_A_NAME, "S0602", "a name that is not possible in Rust";
-    checks::typed_api::UNDECLARED, "S0603", "a message without a declaration";
-    checks::typed_api::NOT_A_TYPE, "S0604", "a payload that is not a Rust type";
-    checks::typed_api::LONG_COPY, "S0902", "a sub-session without a name";
+    generate::typed_api::UNDECLARED, "S0603", "a message without a declaration";
+    generate::typed_api::NOT_A_TYPE, "S0604", "a payload that is not a Rust type";
+    generate::typed_api::LONG_COPY, "S0902", "a sub-session without a name";
 };

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 use mcp_protocol_machine::protocol::{Advice, Edge, Protocol, Role, State, StateKind};
 
-use crate::Compiled;
 use crate::automaton::Automaton;
+use crate::compiled::Compiled;
 
 /// The tables of a compiled protocol.
 pub fn machine(compiled: &Compiled) -> Protocol {

@@ -25,6 +25,7 @@ mod step_lines;
 mod steps;
 pub mod stubs;
 pub mod tables;
+pub mod typed_api;
 mod types;
 
 use std::path::Path;
@@ -32,7 +33,7 @@ use std::path::Path;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use crate::Compiled;
+use crate::compiled::Compiled;
 use crate::diagnostic::Diagnostic;
 use crate::source::SourceMap;
 
@@ -41,9 +42,7 @@ pub use pretty::pretty;
 
 /// What keeps a protocol from having a typed API, though its machine is sound.
 pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
-    let mut diagnostics = crate::checks::typed_api::check(compiled);
-    diagnostics.extend(crate::checks::names::check(compiled));
-    diagnostics
+    typed_api::check(compiled)
 }
 
 /// The line by which generated code knows the runtime.

@@ -13,7 +13,7 @@ use syn::ext::IdentExt;
 use super::plan::indices;
 use super::types::{Scope, plain_path};
 use super::{Form, Generator};
-use crate::resolve::{PayloadType, is_primitive};
+use crate::declarations::{PayloadType, is_primitive};
 use crate::source::Span;
 
 /// What a type must be able to do.

@@ -12,9 +12,9 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, Side
 use self::copies::lives;
 use self::methods::Planner;
 use super::names::snake;
-use crate::Compiled;
 use crate::automaton::{Automaton, CopyType, State};
-use crate::resolve::{Declarations, Message};
+use crate::compiled::Compiled;
+use crate::declarations::{Declarations, Message};
 use crate::source::Span;
 
 mod copies;

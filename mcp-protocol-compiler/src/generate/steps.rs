@@ -333,7 +333,8 @@ impl Generator<'_> {
 
     /// Whether a message carries nothing that a program would look at.
     pub(super) fn is_empty(&self, message: MessageIndex) -> bool {
-        let refusal = |message: &crate::resolve::Message| matches!(message.table.kind, Kind::Refusal { .. });
+        let refusal =
+            |message: &crate::declarations::Message| matches!(message.table.kind, Kind::Refusal { .. });
         self.plan.message(message).is_none_or(|message| {
             !refusal(message) && matches!(message.table.payload, Payload::None | Payload::Null)
         })

@@ -10,7 +10,7 @@ use quote::{format_ident, quote};
 
 use super::names::{constant, snake, try_ident};
 use super::plan::role_module;
-use crate::resolve::Message;
+use crate::declarations::Message;
 
 /// The names of a protocol, as far as they could be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::visit_mut::VisitMut;
 
-use crate::resolve::{Declarations, Message, PayloadType};
+use crate::declarations::{Declarations, Message, PayloadType};
 
 /// Where in the generated code a type is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! is wrong. Refuses nothing: what it does not know is reported and becomes the token it
 //! resembles, or [`Kind::Unknown`], about which the parser keeps silent.
 
-use crate::diagnostic::findings::Findings;
+use crate::diagnostic::limit::Findings;
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::{FileId, SourceMap, Span};
 

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::words;
 use crate::ast::{Comment, Name};
-use crate::diagnostic::findings::Findings;
+use crate::diagnostic::limit::Findings;
 use crate::diagnostic::{Code, Diagnostic, Edit, shorten};
 use crate::lexer::{self, Documentation, Kind, Token};
 use crate::source::{FileId, SourceMap, Span};

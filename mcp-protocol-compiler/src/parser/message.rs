@@ -7,9 +7,9 @@ use super::cursor::Parser;
 use super::words;
 use super::{MALFORMED_DECLARATION, MALFORMED_PAYLOAD};
 use crate::ast::{ItemKind, Name, Notification, Payload, Reply, Request};
+use crate::declarations::is_primitive;
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
-use crate::resolve::is_primitive;
 
 /// What may stand between the parentheses of a payload.
 const PAYLOAD_HELP: &str =

@@ -25,10 +25,10 @@ use super::machine::{Arrow, Event, Locations, Machine, Move, position};
 use super::product::{Grouping, Pair, PairIndex, Walk};
 use super::{CLOSED, report, words};
 use crate::automaton::{Automaton, Edge};
-use crate::checks::size;
+use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;
+use crate::findings::size;
 use crate::hash::Map;
-use crate::resolve::Message;
 use crate::source::Span;
 
 /// One edge that was added.

@@ -19,8 +19,8 @@ use super::product::{Grouping, PairIndex, TooMany, Walk};
 use super::race::{Fault, Race, also};
 use super::{report, resting, words};
 use crate::automaton::Automaton;
+use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;
-use crate::resolve::Message;
 
 /// How many races are reported; those after them mostly follow from them.
 pub(super) const REPORTED: usize = 5;

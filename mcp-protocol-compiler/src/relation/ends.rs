@@ -11,7 +11,7 @@ use mcp_protocol_machine::protocol::{Action, Origin, StateIndex, StateKind};
 use super::machine::{Event, position};
 use super::words;
 use crate::automaton::{Automaton, State};
-use crate::resolve::Message;
+use crate::declarations::Message;
 use crate::source::Span;
 
 /// What a channel is entered by: the channel that a state belongs to, or a place among the parts of a fork.

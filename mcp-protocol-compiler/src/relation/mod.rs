@@ -16,8 +16,6 @@ mod disagreement;
 mod dual;
 mod ends;
 mod machine;
-#[cfg(test)]
-mod oracle;
 mod parting;
 mod product;
 mod race;
@@ -31,8 +29,8 @@ pub(crate) mod words;
 mod tests;
 
 use crate::automaton::Automaton;
+use crate::declarations::Message;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::resolve::Message;
 
 pub use closure::{Added, Closed, close};
 pub use diamond::races;

@@ -14,8 +14,8 @@ use super::machine::{Event, Machine, Move};
 use super::product::{Extent, Grouping, PairIndex, Walk};
 use super::{RACE, roles, words};
 use crate::automaton::Automaton;
+use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;
-use crate::resolve::Message;
 
 /// Every place where closing crosses a message, the nearest first, up to a few. Empty where the channels have too
 /// many places to be looked at together, which closing asks for.

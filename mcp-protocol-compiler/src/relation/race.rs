@@ -11,8 +11,8 @@ use super::disagreement::matched;
 use super::machine::{Arrow, Event, Locations, Machine};
 use super::product::{Pair, PairIndex, Walk};
 use super::{RACE, roles, words};
+use crate::declarations::Message;
 use crate::diagnostic::{Diagnostic, Edit};
-use crate::resolve::Message;
 
 /// How many steps or branches are written out in a suggestion.
 const SHOWN: usize = 4;

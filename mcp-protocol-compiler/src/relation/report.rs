@@ -12,8 +12,8 @@ use super::machine::{Event, Machine};
 use super::product::TooMany;
 use super::roles::{Roles, span};
 use super::{Found, NOT_COMPATIBLE, NOT_DUAL, TOO_MANY, Wanted, remedy, words};
+use crate::declarations::Message;
 use crate::diagnostic::{Code, Diagnostic, Edit};
-use crate::resolve::Message;
 
 /// The roles do not relate as wanted. `weaker` says that they are compatible at least.
 pub(super) fn not_related(

@@ -16,8 +16,8 @@ use super::disagreement::Disagreement;
 use super::machine::{Event, Machine};
 use super::product::{Extent, PairIndex, Walk};
 use super::{RACE, Wanted, roles, words};
+use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;
-use crate::resolve::Message;
 
 /// Whether a machine says that `who` goes on with copies in a configuration.
 fn goes_on(machine: &Machine<'_>, locations: &[StateIndex], who: Side) -> bool {

@@ -8,7 +8,7 @@ use mcp_protocol_machine::protocol::{Action, Side, StateIndex, StateKind};
 use super::machine::{Event, Machine, Move};
 use super::{Found, words};
 use crate::automaton::State;
-use crate::resolve::Message;
+use crate::declarations::Message;
 use crate::source::Span;
 
 /// Where a configuration is in the text.

@@ -6,8 +6,8 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, Side
 
 use super::machine::{Event, Machine, Move, position};
 use crate::automaton::Automaton;
+use crate::declarations::Message;
 use crate::diagnostic::Edit;
-use crate::resolve::Message;
 use crate::source::Span;
 
 /// How many messages of a way are written out before it is shortened.

@@ -6,10 +6,10 @@
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex};
 
-use super::{Meaning, Message, NO_MESSAGE, Resolution, next_number};
 use crate::ast::{Choice, Name, Tail};
-use crate::checks::size;
+use crate::declarations::{Meaning, Message, NO_MESSAGE, Resolution, next_number};
 use crate::diagnostic::Diagnostic;
+use crate::findings::size;
 
 /// Makes up the messages of a file that declares none.
 pub(super) fn make_up(resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {

@@ -7,11 +7,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use mcp_protocol_machine::protocol::{GateIndex, Holder, Path, Side};
 
-use super::Resolution;
-use super::messages::path;
 use crate::ast::JsonPath;
-use crate::checks::announcements as check;
+use crate::declarations::{Resolution, path};
 use crate::diagnostic::Diagnostic;
+use crate::findings::defaults as check;
 
 /// The gates that messages ask of each side, by their paths.
 pub(super) struct Required(BTreeMap<(Side, Path), GateIndex>);

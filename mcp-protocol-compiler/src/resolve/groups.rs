@@ -6,10 +6,10 @@ use std::collections::{HashMap, HashSet};
 use mcp_protocol_machine::protocol::{Kind, MessageIndex};
 
 use super::items::Placed;
-use super::{Declarations, Meaning, Resolution};
 use crate::ast::{GroupMember, GroupOperator, ItemKind, Name};
-use crate::checks::{declarations as check, size};
+use crate::declarations::{Declarations, Meaning, Resolution};
 use crate::diagnostic::{Diagnostic, Edit};
+use crate::findings::{declarations as check, size};
 use crate::source::Span;
 
 /// Flattens every group and gives it its name.

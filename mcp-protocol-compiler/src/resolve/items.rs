@@ -6,12 +6,12 @@ use mcp_protocol_machine::protocol::{self as machine, Kind, Side};
 
 use super::defaults::Required;
 use super::load::LoadedFile;
-use super::messages::path;
-use super::{Announced, Definition, Meaning, Resolution, Role, references};
+use super::references;
 use crate::ast::{Item, ItemKind, MessageField, Name, RoleSide, RustPath};
-use crate::checks::declarations as check;
+use crate::declarations::{Announced, Definition, Meaning, Resolution, Role, path};
 use crate::diagnostic::Diagnostic;
-use crate::diagnostic::findings::LIMIT;
+use crate::diagnostic::limit::LIMIT;
+use crate::findings::declarations as check;
 use crate::suggest::nearest;
 
 /// An item with what its file says about it.

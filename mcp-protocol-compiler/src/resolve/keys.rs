@@ -6,10 +6,10 @@
 use mcp_protocol_machine::protocol as machine;
 
 use super::items::{Placed, message_field};
-use super::{Key, Meaning, Resolution, next_number};
 use crate::ast::{ItemKind, KeyField};
-use crate::checks::{declarations as check, size};
+use crate::declarations::{Key, Meaning, Resolution, next_number};
 use crate::diagnostic::Diagnostic;
+use crate::findings::{declarations as check, size};
 
 /// Declares every key, those that come with imports included.
 pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {

@@ -4,17 +4,17 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{
-    self as machine, Condition, Gate, GateIndex, Holder, Kind, Level, MessageIndex, Reports, Requirement,
+    self as machine, Gate, GateIndex, Holder, Kind, MessageIndex, Reports, Requirement,
 };
 
 use super::items::{Placed, Sides};
 use super::payload::payload;
-use super::{Meaning, Message, NO_MESSAGE, Pages, PayloadType, Resolution, next_number};
 use crate::ast::{self, ItemKind, JsonPath, Modifier, Name};
-use crate::checks::alternatives;
-use crate::checks::declarations as check;
-use crate::checks::{pages, refusals, size};
+use crate::declarations::{
+    Meaning, Message, NO_MESSAGE, Pages, PayloadType, Resolution, condition, level, next_number, path,
+};
 use crate::diagnostic::Diagnostic;
+use crate::findings::{declarations as check, size};
 use crate::source::Span;
 
 /// Declares every message of every file.
@@ -33,10 +33,6 @@ pub(super) fn declare(
             _ => {}
         }
     }
-    identities(&declare.resolution.declarations.messages, declare.diagnostics);
-    declare.diagnostics.extend(alternatives::check(&declare.resolution.declarations));
-    cancellable(&declare.resolution.declarations.messages, declare.diagnostics);
-    declare.diagnostics.extend(pages::check(&declare.resolution.declarations));
 }
 
 struct Declare<'a> {
@@ -214,48 +210,4 @@ impl Declare<'_> {
         };
         Some((holder, gate))
     }
-}
-
-/// Two messages with one method on the wire cannot be told apart.
-fn identities(messages: &[Message], diagnostics: &mut Vec<Diagnostic>) {
-    let mut seen: HashMap<(Kind, &str, &Option<Condition>), &Message> = Default::default();
-    for message in messages {
-        if !matches!(message.table.kind, Kind::Request | Kind::Notification) {
-            continue;
-        }
-        let identity = (message.table.kind, message.table.method.as_ref(), &message.table.condition);
-        if let Some(first) = seen.get(&identity) {
-            diagnostics.push(check::same_on_the_wire(message, first));
-        } else {
-            seen.insert(identity, message);
-        }
-    }
-}
-
-/// A request that may be taken back needs a notification that does it.
-fn cancellable(messages: &[Message], diagnostics: &mut Vec<Diagnostic>) {
-    if messages.iter().any(|message| message.table.cancels.is_some()) {
-        return;
-    }
-    for message in messages.iter().filter(|message| message.table.cancellable) {
-        diagnostics.push(refusals::nothing_cancels(&message.table.name, message.span));
-    }
-}
-
-/// The path as the tables have it.
-pub(crate) fn path(path: &JsonPath) -> machine::Path {
-    Cow::Owned(path.segments.iter().map(|segment| Cow::Owned(segment.text.clone())).collect())
-}
-
-fn condition(condition: &ast::Condition) -> Condition {
-    let literal = condition.literal.as_ref().map(|literal| Cow::Owned(literal.text.clone()));
-    Condition::new(path(&condition.path), literal)
-}
-
-/// The level as the tables have it.
-pub fn level(level: &ast::Level) -> Level {
-    let mut found = if level.must { Level::MUST } else { Level::SHOULD };
-    found.rule = level.rule.as_ref().map(|rule| Cow::Owned(rule.text.clone()));
-    found.error = level.error;
-    found
 }

@@ -2,21 +2,10 @@
 
 use mcp_protocol_machine::protocol as machine;
 
-use super::PayloadType;
 use crate::ast::{Payload, RustPath};
-use crate::checks::declarations as check;
+use crate::declarations::{PayloadType, is_primitive};
 use crate::diagnostic::Diagnostic;
-
-/// Names that are themselves wherever they are written, because Rust's prelude or the language has them.
-const PRIMITIVES: &[&str] = &[
-    "String", "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32",
-    "u64", "u128", "usize",
-];
-
-/// Whether a name is a type of Rust itself.
-pub(crate) fn is_primitive(name: &str) -> bool {
-    PRIMITIVES.contains(&name)
-}
+use crate::findings::declarations as check;
 
 /// Prelude types whose arguments are payload types in their own right.
 const CONTAINERS: &[&str] = &["Vec", "Option", "Box"];

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use mcp_protocol_compiler::compile;
+use mcp_protocol_compiler::declarations::Resolution;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::generate::machine;
-use mcp_protocol_compiler::resolve::{Resolution, load, resolve};
+use mcp_protocol_compiler::resolve::{load, resolve};
 use mcp_protocol_compiler::source::SourceMap;
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Origin, Protocol, Side};
 

@@ -8,11 +8,13 @@ use std::io;
 use std::path::Path;
 
 use mcp_protocol_compiler::automaton::Automaton;
-use mcp_protocol_compiler::checks::{declarations, recursion, unused};
+use mcp_protocol_compiler::checks::unused;
+use mcp_protocol_compiler::declarations::Resolution;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::diagnostic::{Code, Severity};
+use mcp_protocol_compiler::findings::{declarations, recursion};
 use mcp_protocol_compiler::generate::machine;
-use mcp_protocol_compiler::resolve::{Resolution, load, resolve};
+use mcp_protocol_compiler::resolve::{load, resolve};
 use mcp_protocol_compiler::source::SourceMap;
 use mcp_protocol_compiler::{Compilation, compile, format};
 use mcp_protocol_machine::protocol::{Action, Direction, Origin, Protocol, Side};

@@ -48,8 +48,8 @@ mod reading;
 mod automaton {
     pub(crate) use mcp_protocol_compiler::automaton::{Automaton, Edge, State};
 }
-mod resolve {
-    pub(crate) use mcp_protocol_compiler::resolve::{Message, PayloadType};
+mod declarations {
+    pub(crate) use mcp_protocol_compiler::declarations::{Message, PayloadType};
 }
 mod source {
     pub(crate) use mcp_protocol_compiler::source::{FileId, Span};

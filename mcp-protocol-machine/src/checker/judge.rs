@@ -6,7 +6,7 @@
 use crate::capability::Capabilities;
 use crate::condition::dotted;
 use crate::copies::Ties;
-use crate::exchange::RequestId;
+use crate::id::RequestId;
 use crate::protocol::{Action, Condition, Direction, Holder, Kind, MessageIndex, Origin, Side, StateIndex};
 use crate::violation::{Violation, ViolationKind};
 

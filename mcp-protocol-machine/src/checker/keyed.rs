@@ -9,8 +9,9 @@
 //! held the value one after the other; then one of them is enough.
 
 use crate::capability::Capabilities;
-use crate::copies::{CopyNumber, CopyStep, KeyValue, Meant, Ties};
-use crate::exchange::{Place, RequestId};
+use crate::copies::{CopyStep, Meant, Ties};
+use crate::exchange::Place;
+use crate::id::{CopyNumber, KeyValue, RequestId};
 use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Origin, StateIndex, Text};
 use crate::violation::{Violation, ViolationKind};
 
@@ -233,7 +234,7 @@ impl Checker {
         later: Later,
         direction: Direction,
         message: MessageIndex,
-        request: Option<(&RequestId, Option<crate::exchange::Token>)>,
+        request: Option<(&RequestId, Option<crate::id::Token>)>,
         ties: Ties<'_>,
     ) -> Step {
         let limits = self.limits;

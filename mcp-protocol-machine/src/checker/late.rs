@@ -7,8 +7,8 @@
 
 use crate::copies::Copies;
 use crate::endings::Ended;
-use crate::exchange::RequestId;
 use crate::fence::Fence;
+use crate::id::RequestId;
 use crate::protocol::{Action, Direction, MessageIndex, Origin};
 use crate::trail::Evidence;
 

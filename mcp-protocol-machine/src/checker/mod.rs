@@ -30,9 +30,10 @@ mod report;
 pub(crate) mod tests;
 
 use crate::capability::Capabilities;
-use crate::copies::{Copies, CopyNumber, Layout, Ties};
-use crate::exchange::{Exchange, Exchanges, Limits, Place, RequestId, Token};
+use crate::copies::{Copies, Layout, Ties};
+use crate::exchange::{Exchange, Exchanges, Place};
 use crate::fence::Receipts;
+use crate::id::{CopyNumber, Limits, RequestId, Token};
 use crate::protocol::{
     Action, Condition, Direction, Kind, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind,
 };

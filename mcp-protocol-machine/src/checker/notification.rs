@@ -3,8 +3,9 @@
 //! In: a notification and what it is about. Out: a step or a violation. Refuses to look at the state for a message
 //! that names a request: it is legal while that runs, swallowed after it, a violation if it never ran.
 
-use crate::copies::{CopyNumber, Ties};
-use crate::exchange::{Place, RequestId, Standing, Token, TokenStanding};
+use crate::copies::Ties;
+use crate::exchange::{Place, Standing, TokenStanding};
+use crate::id::{CopyNumber, RequestId, Token};
 use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Origin};
 use crate::violation::{Violation, ViolationKind};
 

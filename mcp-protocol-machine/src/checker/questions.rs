@@ -7,8 +7,9 @@
 use std::collections::BTreeSet;
 
 use crate::capability::Capabilities;
-use crate::copies::{CopyNumber, Running};
-use crate::exchange::{Place, RequestId, Standing, Token};
+use crate::copies::Running;
+use crate::exchange::{Place, Standing};
+use crate::id::{CopyNumber, RequestId, Token};
 use crate::protocol::{
     Action, Condition, Direction, Edge, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
 };

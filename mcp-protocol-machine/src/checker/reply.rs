@@ -4,7 +4,8 @@
 //! asks [`Checker::awaiting`] which request it is that the reply belongs to, and decodes by that.
 
 use crate::copies::Ties;
-use crate::exchange::{Past, Place, RequestId, Standing};
+use crate::exchange::{Past, Place, Standing};
+use crate::id::RequestId;
 use crate::protocol::{Direction, Kind, MessageIndex};
 use crate::violation::{Violation, ViolationKind};
 

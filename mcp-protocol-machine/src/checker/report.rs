@@ -5,7 +5,7 @@
 //! make this slow.
 
 use crate::capability::Capabilities;
-use crate::exchange::{RequestId, Token};
+use crate::id::{RequestId, Token};
 use crate::protocol::{
     Action, Condition, Direction, Edge, Kind, Level, Message, MessageIndex, Origin, Role, State, StateIndex,
     Strictness, Text,

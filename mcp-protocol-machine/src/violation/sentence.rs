@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::{Details, Expected, Got, Violation, ViolationKind};
 use crate::excerpt::Excerpt;
-use crate::exchange::RequestId;
+use crate::id::RequestId;
 use crate::protocol::{Condition, Kind, Side, Strictness, Text};
 
 /// How many messages a sentence names.

@@ -9,8 +9,8 @@ use super::Explorer;
 use crate::automaton::components::components;
 use crate::automaton::open::OpenSet;
 use crate::automaton::raw::{Open, RawState};
-use crate::checks::replies;
-use crate::diagnostic::findings::LIMIT;
+use crate::diagnostic::limit::LIMIT;
+use crate::findings::replies;
 
 impl Explorer<'_> {
     /// Every open request must have a reply ahead, on every way.

@@ -12,7 +12,7 @@ use crate::automaton::graph::NodeId;
 use crate::automaton::head::Head;
 use crate::automaton::open::OpenSet;
 use crate::automaton::raw::{RawEdge, sign};
-use crate::checks::{channels, choices};
+use crate::findings::{channels, choices};
 use crate::hash::Set;
 use crate::source::Span;
 

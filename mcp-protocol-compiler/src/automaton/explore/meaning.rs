@@ -9,8 +9,8 @@ use super::Explorer;
 use crate::automaton::graph::ActionNode;
 use crate::automaton::open::OpenSet;
 use crate::automaton::raw::{answer, sign};
-use crate::checks::{declarations, replies};
-use crate::resolve::{Meaning, NO_MESSAGE};
+use crate::declarations::{Meaning, NO_MESSAGE};
+use crate::findings::{declarations, replies};
 
 /// How many of the requests that are open are named in a finding.
 const SHOWN: usize = 8;

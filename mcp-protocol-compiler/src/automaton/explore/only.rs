@@ -14,8 +14,8 @@ use mcp_protocol_machine::protocol::{Only, StateKind};
 use super::{Explorer, Via};
 use crate::automaton::graph::NodeId;
 use crate::automaton::head::Head;
-use crate::checks::only;
 use crate::diagnostic::Diagnostic;
+use crate::findings::only;
 
 impl Explorer<'_> {
     /// The definition with `only` that a place is of: one that is named on the way, or in whose text it stands.

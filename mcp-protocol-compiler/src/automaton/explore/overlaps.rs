@@ -10,7 +10,7 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 use super::Explorer;
 use crate::automaton::alone;
 use crate::automaton::graph::NodeId;
-use crate::checks::channels;
+use crate::findings::channels;
 use crate::source::Span;
 
 /// What a message is to a channel.

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 
-use crate::diagnostic::findings::{LIMIT, LIMIT_OF_ALL};
+use crate::diagnostic::limit::{LIMIT, LIMIT_OF_ALL};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::hash::Hasher;
 use crate::source::Span;

@@ -9,8 +9,8 @@ use mcp_protocol_machine::protocol::Kind;
 
 use super::Explorer;
 use crate::automaton::raw::{Open, RawEdge};
-use crate::checks::replies::Before;
-use crate::diagnostic::findings::LIMIT;
+use crate::diagnostic::limit::LIMIT;
+use crate::findings::replies::Before;
 use crate::source::Span;
 
 /// How many states are looked at for all questions together.

@@ -7,8 +7,8 @@ use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Orig
 
 use super::{Body, Exchange, Method, Next, Replicated, What, body, call_name, kind, next_name, state};
 use crate::automaton::{Automaton, Edge, State};
+use crate::declarations::{Declarations, Message};
 use crate::generate::names::snake;
-use crate::resolve::{Declarations, Message};
 
 /// Finds the methods of one role.
 pub(super) struct Planner<'a> {

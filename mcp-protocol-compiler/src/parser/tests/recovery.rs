@@ -2,7 +2,7 @@
 
 use super::{parsed, shown};
 use crate::ast::ItemKind;
-use crate::diagnostic::findings::{LIMIT, MORE_FINDINGS};
+use crate::diagnostic::limit::{LIMIT, MORE_FINDINGS};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::parser::{DEEPEST, TOO_DEEP, UNCLOSED};
 

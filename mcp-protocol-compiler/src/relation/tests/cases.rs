@@ -4,12 +4,12 @@ use mcp_protocol_machine::protocol::{Action, Direction, Origin, Side, StateIndex
 
 use super::notation::{automaton, flip, messages};
 use crate::automaton::Automaton;
+use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;
-use crate::relation::oracle::{Oracle, Verdict};
+use crate::relation::tests::oracle::{Oracle, Verdict};
 use crate::relation::{
     CLOSED, Closed, NOT_COMPATIBLE, NOT_DUAL, RACE, TOO_MANY, Wanted, close, races, relate,
 };
-use crate::resolve::Message;
 
 /// Two roles and their messages.
 pub(super) struct Roles {

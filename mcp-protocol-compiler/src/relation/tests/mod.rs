@@ -2,6 +2,7 @@
 
 mod cases;
 pub(super) mod notation;
+mod oracle;
 mod properties;
 mod random;
 mod resting;

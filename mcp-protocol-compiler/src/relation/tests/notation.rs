@@ -14,7 +14,7 @@ use mcp_protocol_machine::protocol::{
 };
 
 use crate::automaton::{Automaton, Edge, State};
-use crate::resolve::{Message, PayloadType};
+use crate::declarations::{Message, PayloadType};
 use crate::source::{FileId, Span};
 
 /// Messages by name: `Call -> Result | Other cancellable; Stop`.

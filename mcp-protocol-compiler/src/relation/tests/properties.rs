@@ -13,9 +13,9 @@ use super::random::{
     share_ends, vocabulary,
 };
 use crate::automaton::Automaton;
-use crate::relation::oracle::{CROWDED, Oracle, Verdict};
+use crate::declarations::Message;
+use crate::relation::tests::oracle::{CROWDED, Oracle, Verdict};
 use crate::relation::{CLOSED, TOO_MANY, Wanted, close, races, relate};
-use crate::resolve::Message;
 
 /// How many cases a property is held against: `RELATION_CASES`, by default few, because every change waits for them.
 /// Cases are counted from `RELATION_SEED`, which is 0.

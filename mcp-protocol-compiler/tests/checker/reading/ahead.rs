@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use mcp_protocol_compiler::ast::Operator;
-use mcp_protocol_compiler::resolve::Meaning;
+use mcp_protocol_compiler::declarations::Meaning;
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 
 use super::{Alphabet, Branch, Closing, Node, Place, Program, Reading, Thread};

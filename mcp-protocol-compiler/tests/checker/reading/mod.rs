@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use mcp_protocol_compiler::ast::Operator;
-use mcp_protocol_compiler::resolve::{Meaning, Resolution};
+use mcp_protocol_compiler::declarations::{Meaning, Resolution};
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Side};
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::put;
-use crate::capability::Capability;
+use crate::protocol::Capability;
 use crate::protocol::{
     Condition, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind, Level, List, Message, MessageIndex,
     MessageKey, Path, Payload, Reports, Requirement, Side, Text,

@@ -16,8 +16,8 @@ use mcp_protocol_machine::protocol::{
 pub(in crate::relation::tests) use resting::disturb;
 
 use crate::automaton::{Automaton, Edge, State};
+use crate::declarations::Message;
 use crate::relation::tests::notation::{complete, flip, messages, of_states, state};
-use crate::resolve::Message;
 use crate::source::Span;
 
 /// A small deterministic generator (xorshift64*).

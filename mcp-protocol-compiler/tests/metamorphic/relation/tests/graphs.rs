@@ -9,7 +9,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, Kind, Origin, StateKind}
 
 use super::random::{Random, Shape, client, dual, interleave, loosen, mutate, vocabulary};
 use crate::automaton::{Automaton, State};
-use crate::resolve::Message;
+use crate::declarations::Message;
 
 /// Writes a random protocol.
 pub(crate) fn write(seed: u64) -> String {

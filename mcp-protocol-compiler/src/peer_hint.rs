@@ -7,13 +7,13 @@
 use mcp_protocol_machine::protocol::Side;
 
 use crate::automaton::{Comparison, Difference};
-use crate::checks::declarations;
 use crate::diagnostic::{Diagnostic, Edit, Label, Severity, Suggestion};
+use crate::findings::declarations;
 use crate::relation::words::role;
 use crate::source::Span;
 
 /// Points from the findings of one role at the role `other`.
-pub fn point_at(found: Vec<Diagnostic>, comparison: &Comparison, other: Side) -> Vec<Diagnostic> {
+pub(crate) fn point_at(found: &mut Vec<Diagnostic>, comparison: &Comparison, other: Side) {
     let differences = &comparison.differences;
     // Each finding with the difference it comes from, as far as that can be told.
     let causes: Vec<Option<usize>> = found
@@ -35,25 +35,23 @@ pub fn point_at(found: Vec<Diagnostic>, comparison: &Comparison, other: Side) ->
             *best = Some(index);
         }
     }
-    let mut kept = Vec::new();
-    for (index, (finding, cause)) in found.into_iter().zip(causes).enumerate() {
+    for (index, (finding, cause)) in std::mem::take(found).into_iter().zip(causes).enumerate() {
         let Some((cause, difference)) = cause.and_then(|cause| Some((cause, differences.get(cause)?))) else {
-            kept.push(finding);
+            found.push(finding);
             continue;
         };
         if nearest.get(cause) == Some(&Some(index)) {
-            kept.push(pointing(finding, difference, other));
+            found.push(pointing(finding, difference, other));
         } else if !comparison.alike_otherwise {
             // It may have another reason, too.
-            kept.push(finding);
+            found.push(finding);
         }
     }
-    kept
 }
 
 /// Names the two actions that a finding of both roles comes from, where their texts differ in nothing else and it only
 /// names messages of the groups that stand there.
-pub fn name_both(finding: &mut Diagnostic, comparison: &Comparison) {
+pub(crate) fn name_both(finding: &mut Diagnostic, comparison: &Comparison) {
     let ([difference], true) = (comparison.differences.as_slice(), comparison.alike_otherwise) else {
         return;
     };

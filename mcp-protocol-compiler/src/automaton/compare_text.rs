@@ -1,6 +1,6 @@
 //! Two roles' texts side by side, where one of them cannot be built.
 //!
-//! In: the resolved definitions and the side that has mistakes. Out: a [`Comparison`]: each place where the other
+//! In: the graphs of both roles, that of the role with mistakes first. Out: a [`Comparison`]: each place where the other
 //! role's text has another message in the same position. Refuses to judge: a role that can be built is related on its
 //! machine, and a pair of texts that have another shape has no corresponding places to tell of.
 //!
@@ -9,13 +9,13 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use mcp_protocol_machine::protocol::{Kind, MessageIndex, Side};
+use mcp_protocol_machine::protocol::{Kind, MessageIndex};
 
 use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
-use super::lower;
+use super::lower::RoleGraph;
 use super::raw::sign;
+use crate::declarations::{Meaning, Resolution};
 use crate::hash::Set;
-use crate::resolve::{Meaning, Resolution};
 use crate::source::Span;
 
 /// How two roles' texts compare.
@@ -50,21 +50,13 @@ const MOST_COMPARED: usize = 200_000;
 /// How deep `( , )` and `*` are looked into to find which parts belong together.
 const DEPTH: usize = 4;
 
-/// Compares the text of one side's role with that of the other side's.
-pub fn compare(resolution: &Resolution, side: Side) -> Comparison {
-    let lowered = |side: Side| {
-        let role = resolution.role(side)?;
-        // What is wrong in the text has been reported when the role was built.
-        Some(lower::lower(resolution, &role.name, side, &mut Vec::new()))
-    };
-    let (Some((own, own_start)), Some((other, other_start))) = (lowered(side), lowered(side.other())) else {
-        return Comparison::default();
-    };
+/// Compares the text of one role with that of the other.
+pub(super) fn compare(resolution: &Resolution, own: &RoleGraph<'_>, other: &RoleGraph<'_>) -> Comparison {
     let mut walk = Walk {
         resolution,
-        own: &own,
-        other: &other,
-        waiting: VecDeque::from([(own_start, other_start, None)]),
+        own: &own.graph,
+        other: &other.graph,
+        waiting: VecDeque::from([(own.start, other.start, None)]),
         seen: Set::default(),
         numbers: HashMap::new(),
         found: Comparison { differences: Vec::new(), alike_otherwise: true },

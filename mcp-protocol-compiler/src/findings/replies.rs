@@ -1,6 +1,6 @@
 //! Reply discipline: every request is answered, every reply has its request.
 
-use crate::checks::declarations::list;
+use super::list;
 use crate::diagnostic::{Change, Code, Diagnostic, Edit};
 use crate::lexer::quote;
 use crate::source::Span;
@@ -15,6 +15,9 @@ pub const OPEN_ALREADY: Code = Code("S0303");
 pub const OPEN_ACROSS_CHANNELS: Code = Code("S0304");
 /// A request that some path never answers.
 pub const NEVER_ANSWERED: Code = Code("S0305");
+
+/// A reply that may come is not accepted.
+pub const NOT_ACCEPTED: Code = Code("S0309");
 
 /// What comes right before a reply that nothing asked for.
 pub struct Before {
@@ -246,4 +249,30 @@ pub fn never_answered(
             }],
         )
         .otherwise(format!("write `{reply}` on each way on"))
+}
+
+/// `!A . ?R` where A has further replies.
+pub fn not_accepted(
+    request: &str,
+    missing: &[String],
+    accepted: &[String],
+    at: Span,
+    declared: Span,
+) -> Diagnostic {
+    let is = if missing.len() == 1 { "is" } else { "are" };
+    let branches: Vec<String> = accepted.iter().chain(missing).map(|name| format!("?{name} . …")).collect();
+    Diagnostic::error(
+        NOT_ACCEPTED,
+        at,
+        format!("`{request}` may be answered with {}, which {is} not accepted", list(missing)),
+    )
+    .label(format!("only {} {} accepted", list(accepted), if accepted.len() == 1 { "is" } else { "are" }))
+    .also(declared, "this may come, too")
+    .suggest(
+        format!(
+            "write `?reply . …`, which is every reply, or a branch for each: `( {} )`",
+            branches.join(" & ")
+        ),
+        [Edit::replace(at, "?reply")],
+    )
 }

@@ -2,9 +2,10 @@
 
 use mcp_protocol_machine::protocol::Kind;
 
+use super::{list, side_word};
 use crate::ast::{GroupMember, Name, RustPath};
+use crate::declarations::{Message, Resolution, Role};
 use crate::diagnostic::{Change, Code, Diagnostic, Edit};
-use crate::resolve::{Message, Resolution, Role};
 use crate::source::Span;
 use crate::suggest::nearest;
 
@@ -28,6 +29,8 @@ pub const BAD_OVERRIDE: Code = Code("S0107");
 pub const MISPLACED_MODIFIER: Code = Code("S0108");
 /// A payload type without a `types` module.
 pub const NO_TYPES: Code = Code("S0109");
+/// `pages` where no cursor could be.
+pub const NO_CURSOR: Code = Code("S0116");
 /// A definition that no role reaches.
 pub const UNUSED_DEFINITION: Code = Code("S0111");
 
@@ -276,14 +279,6 @@ pub fn role_without_type(
     }
 }
 
-/// How a side is called in the language.
-pub fn side_word(side: mcp_protocol_machine::protocol::Side) -> &'static str {
-    match side {
-        mcp_protocol_machine::protocol::Side::Client => "client",
-        mcp_protocol_machine::protocol::Side::Server => "server",
-    }
-}
-
 /// Two messages of one kind and method.
 pub fn same_on_the_wire(message: &Message, first: &Message) -> Diagnostic {
     Diagnostic::error(
@@ -452,14 +447,4 @@ pub fn unused_definition(name: &Name) -> Diagnostic {
             "remove it, or use its name in a session type that a role reaches",
             [Change::DeleteItem(name.span)],
         )
-}
-
-/// `a`, `b` and `c`.
-pub fn list(names: &[String]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    match quoted.split_last() {
-        None => "nothing".to_owned(),
-        Some((only, [])) => only.clone(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
-    }
 }

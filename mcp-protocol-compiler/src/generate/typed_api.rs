@@ -6,12 +6,12 @@
 
 use mcp_protocol_machine::protocol::{Action, Direction};
 
-use super::pages::NO_CURSOR;
-use crate::Compiled;
+use super::plan::{Body, body, indices};
 use crate::automaton::Edge;
+use crate::compiled::Compiled;
+use crate::declarations::PayloadType;
 use crate::diagnostic::{Code, Diagnostic, Edit};
-use crate::generate::plan::{Body, body, indices};
-use crate::resolve::PayloadType;
+use crate::findings::declarations::NO_CURSOR;
 
 /// A message that no declaration binds to the wire.
 pub const UNDECLARED: Code = Code("S0603");

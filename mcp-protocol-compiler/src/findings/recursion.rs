@@ -1,8 +1,8 @@
 //! Recursion: guarded, and within one channel.
 
 use crate::ast::{Name, Operator};
-use crate::checks::choices;
 use crate::diagnostic::{Change, Code, Diagnostic, Edit};
+use crate::findings::choices;
 use crate::source::Span;
 
 /// A loop or definition that comes back to itself without a message.

@@ -22,8 +22,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
 
 use crate::automaton::{Automaton, Edge};
+use crate::declarations::Message;
 use crate::relation::tests::notation::show;
-use crate::resolve::Message;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 enum Tag {

@@ -1,0 +1,40 @@
+//! What the stages find, in words: one file for each family of rules, with its stable codes.
+//!
+//! In: what a stage found. Out: the [`Diagnostic`](crate::diagnostic::Diagnostic) that says it. Refuses to judge: the
+//! stage does, or, where a rule can be judged on its own, `checks`.
+
+use mcp_protocol_machine::protocol::{Gate, Path, Side};
+
+pub mod channels;
+pub mod choices;
+pub mod declarations;
+pub mod defaults;
+pub mod exchanges;
+pub mod only;
+pub mod recursion;
+pub mod refusals;
+pub mod replies;
+pub mod size;
+
+/// How a side is called in the language.
+pub fn side_word(side: Side) -> &'static str {
+    match side {
+        Side::Client => "client",
+        Side::Server => "server",
+    }
+}
+
+/// A path as it is written.
+pub(crate) fn dotted(path: &Path) -> String {
+    Gate::new(path.clone()).to_string()
+}
+
+/// `a`, `b` and `c`.
+pub fn list(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        None => "nothing".to_owned(),
+        Some((only, [])) => only.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+    }
+}
