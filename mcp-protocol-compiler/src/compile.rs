@@ -16,7 +16,7 @@ use crate::consequences::{self, Unread};
 use crate::declarations::Resolution;
 use crate::diagnostic::{Diagnostic, has_errors, limit, repeats};
 use crate::edits;
-use crate::generate::stubs::Outline;
+use crate::generate::{self, stubs::Outline};
 use crate::lexer;
 use crate::parser;
 use crate::peer_hint;
@@ -42,6 +42,11 @@ impl Compilation {
     /// Whether nothing may be generated.
     pub fn has_errors(&self) -> bool {
         has_errors(&self.diagnostics)
+    }
+
+    /// Adds what keeps a sound protocol from being generated.
+    pub fn check_code(&mut self) {
+        self.diagnostics.extend(self.protocol.iter().flat_map(generate::check));
     }
 }
 

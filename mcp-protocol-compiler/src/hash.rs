@@ -8,9 +8,6 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::FixedState;
 
-/// What makes a number of something.
-pub(crate) type Hasher = FixedState;
-
 /// A map whose keys are numbers.
 pub(crate) type Map<K, V> = HashMap<K, V, FixedState>;
 

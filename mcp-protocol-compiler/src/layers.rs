@@ -6,6 +6,7 @@ const LAYERS: layers::Layers = layers::Layers {
     order: &[
         "hash",
         "lists",
+        "reach",
         "source",
         "ast",
         "diagnostic",

@@ -26,6 +26,7 @@ pub mod lexer;
 mod lists;
 pub mod parser;
 mod peer_hint;
+mod reach;
 pub mod relation;
 pub mod resolve;
 pub mod source;

@@ -43,10 +43,11 @@ pub(crate) fn expand(arguments: &Arguments) -> TokenStream {
         }
         Ok(bytes)
     };
-    let compilation = match compile(&entry, &mut read) {
+    let mut compilation = match compile(&entry, &mut read) {
         Ok(compilation) => compilation,
         Err(error) => return failed(&format!("cannot read `{}`: {error}", file.display()), span),
     };
+    compilation.check_code();
     let tracked = tracked(&places, &files);
     let code = code(arguments, &places, &file, &compilation);
     quote!(#tracked #code)
@@ -55,13 +56,8 @@ pub(crate) fn expand(arguments: &Arguments) -> TokenStream {
 /// The generated code, or the errors and stubs.
 fn code(arguments: &Arguments, places: &Places, file: &Path, compilation: &Compilation) -> TokenStream {
     let span = arguments.path.span();
-    let mut diagnostics = compilation.diagnostics.clone();
-    if let Some(protocol) = &compilation.protocol {
-        let more = generate::check(protocol);
-        diagnostics.extend(more.into_iter().filter(|found| !compilation.diagnostics.contains(found)));
-    }
-    let warnings = findings::warnings(&compilation.sources, &diagnostics, span);
-    let errors = findings::errors(&compilation.sources, &diagnostics);
+    let warnings = findings::warnings(&compilation.sources, &compilation.diagnostics, span);
+    let errors = findings::errors(&compilation.sources, &compilation.diagnostics);
     let (Some(protocol), true) = (&compilation.protocol, errors.is_empty()) else {
         let stubs = with_errors(&compilation.outline, &errors, span);
         return quote!(#warnings #stubs);

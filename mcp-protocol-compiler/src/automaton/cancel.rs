@@ -8,20 +8,19 @@ use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin};
 
+use super::finding::{Finding, What};
 use super::minimise::classes;
-use super::raw::{Open, Raw, RawEdge, RawState, answer, sign};
+use super::raw::{Raw, RawEdge, RawState, Step};
 use super::refuse::answered;
 use crate::declarations::Declarations;
-use crate::diagnostic::Diagnostic;
-use crate::findings::refusals;
 
 /// Adds the cancel edges: legal where the reply and the refusal lead to the same state, because then it does not
 /// matter which of them a cancel crosses.
 pub(super) fn add(
     raw: &mut Raw,
-    openers: &[Option<Open>],
+    openers: &[Option<Step>],
     declarations: &Declarations,
-    diagnostics: &mut Vec<Diagnostic>,
+    findings: &mut Vec<Finding>,
 ) {
     let cancels = declarations
         .indices()
@@ -34,10 +33,11 @@ pub(super) fn add(
         let mut added: Vec<RawEdge> = Vec::new();
         let linear = answered(&place.edges, declarations).into_keys().filter(|open| Some(*open) != *opener);
         for (direction, request) in linear {
-            let Some(declared) = declarations.message(request).filter(|declared| declared.table.cancellable)
-            else {
+            let cancellable =
+                declarations.message(request).is_some_and(|declared| declared.table.cancellable);
+            if !cancellable {
                 continue;
-            };
+            }
             let answers = answers(place, direction, request, declarations);
             let Some(first) = answers.first() else { continue };
             let same = answers.iter().all(|edge| class(edge.target) == class(first.target));
@@ -60,25 +60,19 @@ pub(super) fn add(
             if !reported.insert(request) {
                 continue;
             }
-            let name =
-                |direction, message| format!("{}{}", sign(direction), declarations.message_name(message));
-            let of = |edge: &RawEdge| name(edge.direction, edge.message);
-            let request_name = name(direction, request);
-            if let Some(other) = other.filter(|_| same).and_then(|edge| edge.cancels) {
-                let other = declarations.message_name(other);
-                diagnostics.push(refusals::two_cancels(&request_name, other, declared.span, first.span));
-                continue;
-            }
+            let step = (direction, request);
             let refusal = declarations.refusal(request);
-            let written =
+            let refusal =
                 answers.iter().find(|edge| edge.origin == Origin::Written && Some(edge.message) == refusal);
-            diagnostics.push(refusals::states_could_part(
-                &request_name,
-                &answer(declarations, direction, request),
-                written.map(|edge| of(edge)).as_deref(),
-                (declared.span, first.span),
-                place.body.is_some(),
-            ));
+            let what = match other.filter(|_| same).and_then(|edge| edge.cancels) {
+                Some(other) => What::TwoCancels { request: step, other },
+                None => What::StatesCouldPart {
+                    request: step,
+                    refusal: refusal.map(|edge| (edge.direction, edge.message)),
+                    in_sub_session: place.in_body(),
+                },
+            };
+            findings.push(what.at(first.span));
         }
         place.edges.append(&mut added);
     }

@@ -6,27 +6,29 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, StateIndex, StateKind};
+use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex, StateIndex, StateKind};
 
-use super::raw::{Raw, RawEdge, RawState, sign};
-use super::{CopyType, alone, ties};
+use super::finding::{Finding, What};
+use super::raw::{self, Owner, Raw, RawEdge, RawState, Step};
+use super::ties::{self, StepAt};
+use super::{CopyType, alone};
 use crate::declarations::{Declarations, Resolution};
-use crate::diagnostic::Diagnostic;
-use crate::findings::{channels, exchanges, refusals};
+use crate::reach::reachable;
 use crate::source::Span;
 
 /// Reports notifications that belong to a request, where they are written as steps.
-pub(super) fn no_steps(states: &[RawState], declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn no_steps(states: &[RawState], declarations: &Declarations, findings: &mut Vec<Finding>) {
     let mut seen: BTreeSet<Span> = BTreeSet::new();
     for edge in states.iter().flat_map(|place| &place.edges) {
         let Some(message) = declarations.message(edge.message) else { continue };
-        let action = || format!("{}{}", sign(edge.direction), message.table.name);
-        let (cancels, reports) = (message.table.cancels.is_some(), message.table.reports.is_some());
-        if (cancels || reports) && seen.insert(edge.span) {
-            diagnostics.push(match cancels {
-                true => exchanges::cancel_is_no_step(edge.span, &action()),
-                false => exchanges::report_is_no_step(edge.span, &action()),
-            });
+        let step = (edge.direction, edge.message);
+        let what = match (&message.table.cancels, &message.table.reports) {
+            (Some(_), _) => What::CancelAsStep(step),
+            (None, Some(_)) => What::ReportAsStep(step),
+            (None, None) => continue,
+        };
+        if seen.insert(edge.span) {
+            findings.push(what.at(edge.span));
         }
     }
 }
@@ -36,92 +38,91 @@ pub(super) fn no_steps(states: &[RawState], declarations: &Declarations, diagnos
 ///
 /// All of this is judged by what can come before and after a step, so that an unfolded loop gets the verdict of the
 /// folded one. What asks whether a step leads back to where it is waits for the minimal automaton: [`confused`].
-pub(super) fn untied(states: &[RawState], declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) {
-    if !states.iter().any(|place| place.body.is_some()) {
+pub(super) fn untied(states: &[RawState], declarations: &Declarations, findings: &mut Vec<Finding>) {
+    if !states.iter().any(|place| place.in_body()) {
         return;
     }
     let loose = ties::loose(states, declarations);
     let openers = openers(states);
     let unanswered = unanswered(states, declarations);
-    let mut known = None;
+    let mut held = None;
     let mut opened = None;
     let mut seen: BTreeSet<Span> = BTreeSet::new();
     // The untied steps of each copy, for one key mends all of them.
-    let mut untied: Vec<Untied<'_>> = Vec::new();
-    for (state, place) in states.iter().enumerate().filter(|(_, place)| place.body.is_some()) {
+    let mut untied: Vec<Untied> = Vec::new();
+    for (state, place) in states.iter().enumerate().filter(|(_, place)| place.in_body()) {
         if (place.may_close || place.peer_may_close) && seen.insert(place.span) {
-            diagnostics.push(channels::body_may_stop(place.span));
+            findings.push(What::BodyMayStop.at(place.span));
         }
         for edge in place.edges.iter().filter(|edge| !edge.spawn) {
             let Some(message) = declarations.message(edge.message) else { continue };
             if let Kind::Refusal { request } = message.table.kind
-                && place.body == Some(Some(request))
+                && place.owner == Owner::SubSession(Some(request))
                 && openers.contains_key(&(edge.direction.flip(), request))
                 && unanswered.contains(&state)
                 && seen.insert(edge.span)
             {
-                let action = format!("{}{}", sign(edge.direction), message.table.name);
-                let request = declarations.message_name(request);
-                diagnostics.push(refusals::ends_the_copy(edge.span, &action, request));
+                let refusal = (edge.direction, edge.message);
+                findings.push(What::RefusalEndsSubSession { refusal, request }.at(edge.span));
             }
             if !ties::needs_key(message) || seen.contains(&edge.span) {
                 continue;
             }
-            let action = format!("{}{}", sign(edge.direction), message.table.name);
-            if loose.contains(&(state, edge.direction, edge.message)) {
+            let action = (edge.direction, edge.message);
+            if loose.contains(&StepAt { state, action }) {
                 seen.insert(edge.span);
-                let known = known.get_or_insert_with(|| ties::held(states, declarations)).get(&state);
-                let known: Vec<&str> =
-                    known.into_iter().flatten().map(|key| declarations.key_name(*key)).collect();
+                let held = held.get_or_insert_with(|| ties::held(states, declarations)).get(&state);
+                let held: Vec<KeyIndex> = held.into_iter().flatten().copied().collect();
                 let opened = opened.get_or_insert_with(|| opened_by(states)).get(&state);
-                let first = opened.map(|opener| (declarations.message_name(opener.message), opener.span));
-                let keys: Vec<String> = known.into_iter().map(str::to_owned).collect();
-                let copy = (first.map(|(_, span)| span), keys);
-                match untied.iter_mut().find(|(other, ..)| *other == copy) {
-                    Some((_, _, steps)) => steps.push((edge.span, action)),
-                    None => untied.push((copy, first, vec![(edge.span, action)])),
+                let opener = opened.map(|opener| (opener.message, opener.span));
+                let same = |other: &&mut Untied| {
+                    (other.opener.map(|(_, at)| at), &other.held) == (opener.map(|(_, at)| at), &held)
+                };
+                match untied.iter_mut().find(same) {
+                    Some(other) => other.steps.push((edge.span, action)),
+                    None => untied.push(Untied { opener, held, steps: vec![(edge.span, action)] }),
                 }
                 continue;
             }
             let open = alone::is_open(declarations, edge.message);
             let over = || may_be_over(states, place, edge.direction, unanswered.contains(&state));
-            for first in openers.get(&(edge.direction, edge.message)).into_iter().flatten() {
+            for first in openers.get(&action).into_iter().flatten() {
                 let stands_alone = alone::stands_alone(states, declarations, first);
                 let fine = if stands_alone { open } else { !over() };
                 if !fine && seen.insert(edge.span) {
                     let key = ties::keys(declarations, edge.message).first().copied();
-                    let key = key.filter(|_| stands_alone).map(|key| declarations.key_name(key));
-                    diagnostics.push(channels::step_opens_too(edge.span, &action, first.span, key));
+                    let key = key.filter(|_| stands_alone);
+                    findings.push(What::StepOpensToo { action, first: first.span, key }.at(edge.span));
                 }
             }
         }
     }
-    for ((_, keys), first, mut steps) in untied {
-        steps.sort();
-        let known: Vec<&str> = keys.iter().map(String::as_str).collect();
-        if let Some(((span, action), others)) = steps.split_first() {
-            diagnostics.push(channels::untied_step((*span, action), others, &known, first));
+    for Untied { opener, held, mut steps } in untied {
+        steps.sort_by_key(|(span, _)| *span);
+        if let Some(((at, action), others)) = steps.split_first() {
+            let others = others.to_vec();
+            findings.push(What::UntiedSteps { action: *action, others, held, opener }.at(*at));
         }
     }
 }
 
-/// What opens a copy and the keys that it has, how that is written, and the steps that nothing ties.
-type Untied<'a> = ((Option<Span>, Vec<String>), Option<(&'a str, Span)>, Vec<(Span, String)>);
+/// The steps of a sub-session that nothing ties to it.
+struct Untied {
+    /// What opens it.
+    opener: Option<(MessageIndex, Span)>,
+    /// The keys that it has.
+    held: Vec<KeyIndex>,
+    steps: Vec<(Span, Step)>,
+}
 
 /// The first edge that opens a copy in which each state is.
 fn opened_by(states: &[RawState]) -> HashMap<usize, &RawEdge> {
-    let mut opened = HashMap::new();
-    let spawns = states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn));
-    for spawn in spawns {
-        let mut waiting = vec![spawn.target];
-        while let Some(state) = waiting.pop() {
-            if opened.contains_key(&state) {
-                continue;
-            }
-            opened.insert(state, spawn);
-            let edges = states.get(state).into_iter().flat_map(|place| &place.edges);
-            waiting.extend(edges.filter(|edge| !edge.spawn).map(|edge| edge.target));
-        }
+    let mut opened: HashMap<usize, &RawEdge> = HashMap::new();
+    for spawn in starts(states) {
+        let new = |state: &usize| !opened.contains_key(state);
+        let start = Some(spawn.target).filter(new);
+        let reached = reachable(start, |state| raw::steps(states, state).map(|edge| edge.target).filter(new));
+        opened.extend(reached.into_iter().map(|state| (state, spawn)));
     }
     opened
 }
@@ -142,7 +143,7 @@ fn openers(states: &[RawState]) -> BTreeMap<(Direction, MessageIndex), Vec<&RawE
 /// Reports steps that a copy may take before whoever sends them can know of the copy, and that move it: they may be
 /// meant for a copy before it, or stand alone. The states are those of the minimal automaton, refusals included, so that a
 /// step moves exactly if it leads to another state.
-pub(super) fn confused(raw: &Raw, declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) {
+pub(super) fn confused(raw: &Raw, declarations: &Declarations, findings: &mut Vec<Finding>) {
     if declarations.keys.is_empty() {
         return;
     }
@@ -159,16 +160,15 @@ pub(super) fn confused(raw: &Raw, declarations: &Declarations, diagnostics: &mut
             let edges = states.get(state).map_or(&[][..], |place| &place.edges);
             let moves = |edge: &&RawEdge| !edge.spawn && edge.direction != by && edge.target != state;
             for edge in edges.iter().filter(moves) {
-                let Some(message) = declarations.message(edge.message).filter(|found| ties::needs_key(found))
-                else {
+                if !declarations.message(edge.message).is_some_and(ties::needs_key) {
                     continue;
-                };
+                }
                 let open = alone::is_open(declarations, edge.message);
                 let late = late.is_some_and(|late| late.contains(&edge.message));
                 let mistaken = open || late && !fresh.ties(edge.message, by);
                 if mistaken && seen.insert(edge.span) {
-                    let action = format!("{}{}", sign(edge.direction), message.table.name);
-                    diagnostics.push(channels::could_be_another(edge.span, &action, open));
+                    let action = (edge.direction, edge.message);
+                    findings.push(What::CouldBeAnother { action, open }.at(edge.span));
                 }
             }
         }
@@ -212,17 +212,10 @@ fn walk(
     starts: impl IntoIterator<Item = usize>,
     along: impl Fn(&RawEdge) -> bool,
 ) -> BTreeSet<usize> {
-    let mut seen = BTreeSet::new();
-    let mut waiting: Vec<usize> = starts.into_iter().collect();
-    while let Some(state) = waiting.pop() {
-        if seen.insert(state)
-            && let Some(place) = states.get(state)
-        {
-            let edges = place.edges.iter().filter(|edge| !edge.spawn && along(edge));
-            waiting.extend(edges.map(|edge| edge.target));
-        }
-    }
-    seen
+    let reached = reachable(starts, |state| {
+        raw::steps(states, state).filter(|edge| along(edge)).map(|edge| edge.target)
+    });
+    reached.into_iter().collect()
 }
 
 /// The states of copies in which the request that opened them has no reply yet.
@@ -256,23 +249,10 @@ fn may_be_over(states: &[RawState], place: &RawState, direction: Direction, unan
     unanswered || others.any(|edge| is_end(states, edge.target))
 }
 
-/// The states that a copy can be in from one of them on, the end left out.
-fn reach(raw: &Raw, start: usize) -> BTreeSet<usize> {
-    let mut seen = BTreeSet::new();
-    let mut waiting = vec![start];
-    while let Some(state) = waiting.pop() {
-        let Some(place) = raw.states.get(state) else { continue };
-        if place.kind == StateKind::End || !seen.insert(state) {
-            continue;
-        }
-        waiting.extend(place.edges.iter().filter(|edge| !edge.spawn).map(|edge| edge.target));
-    }
-    seen
-}
-
 /// The states of a body that is longer than a request and its reply; nothing if it is not.
 fn life(raw: &Raw, declarations: &Declarations, start: usize) -> Option<BTreeSet<usize>> {
-    let states = reach(raw, start);
+    let mut states = walk(&raw.states, [start], |_| true);
+    states.retain(|state| !is_end(&raw.states, *state));
     let own = |message: MessageIndex| {
         declarations
             .message(message)
@@ -285,7 +265,7 @@ fn life(raw: &Raw, declarations: &Declarations, start: usize) -> Option<BTreeSet
 /// Whether each state is one of a copy with a life of its own, and so has a name that programs see.
 pub(super) fn named(raw: &Raw, declarations: &Declarations) -> Vec<bool> {
     let mut named = vec![false; raw.states.len()];
-    let starts: BTreeSet<usize> = starts(raw).map(|edge| edge.target).collect();
+    let starts: BTreeSet<usize> = starts(&raw.states).map(|edge| edge.target).collect();
     for state in starts.into_iter().filter_map(|start| life(raw, declarations, start)).flatten() {
         if let Some(slot) = named.get_mut(state) {
             *slot = true;
@@ -294,8 +274,9 @@ pub(super) fn named(raw: &Raw, declarations: &Declarations) -> Vec<bool> {
     named
 }
 
-fn starts(raw: &Raw) -> impl Iterator<Item = &RawEdge> {
-    raw.states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn))
+/// The edges that open copies, in each state that has them.
+fn starts(states: &[RawState]) -> impl Iterator<Item = &RawEdge> {
+    states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn))
 }
 
 /// The session types of copies, in order of appearance. A body without a name has none.
@@ -304,7 +285,7 @@ pub(super) fn types(raw: &Raw, resolution: &Resolution) -> Vec<CopyType> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     // A body that runs in many states is one edge in each of them.
     let mut seen: BTreeSet<(usize, usize)> = BTreeSet::new();
-    for edge in starts(raw) {
+    for edge in starts(&raw.states) {
         let Some(definition) = edge
             .copy
             .filter(|index| seen.insert((*index, edge.target)))

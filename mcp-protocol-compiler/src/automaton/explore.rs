@@ -8,14 +8,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Only, Origin, StateKind};
 
-use super::errors;
+use super::finding::{Finding, What, errors};
 use super::graph::{Graph, NodeId};
 use super::head::{ChoiceHead, Head, Heads};
 use super::open::{OpenSet, OpenSets};
-use super::raw::{Raw, RawEdge, RawState};
+use super::raw::{Owner, Raw, RawEdge, RawState};
 use crate::declarations::Resolution;
-use crate::diagnostic::Diagnostic;
-use crate::findings::{channels, choices, replies, size};
 use crate::hash::{Map, Set};
 use crate::source::Span;
 
@@ -35,7 +33,7 @@ struct Key {
     node: NodeId,
     open: OpenSet,
     running: usize,
-    body: Option<Option<MessageIndex>>,
+    owner: Owner,
     only: Only,
 }
 
@@ -49,10 +47,25 @@ struct Via {
     before: Option<(Direction, NodeId, Only)>,
 }
 
+/// Channels that run side by side from here on.
+struct Start {
+    /// The states of the linear ones.
+    linear: Vec<usize>,
+    /// The number of the set of bodies.
+    running: usize,
+}
+
+/// How often something was asked, and how many states were looked at for the answers.
+#[derive(Clone, Copy, Default)]
+struct Questions {
+    asked: usize,
+    states: usize,
+}
+
 pub(super) struct Explorer<'a> {
     heads: Heads<'a>,
     resolution: &'a Resolution,
-    diagnostics: &'a mut Vec<Diagnostic>,
+    findings: &'a mut Vec<Finding>,
     states: Vec<RawState>,
     keys: Map<Key, usize>,
     /// States that are numbered and not yet looked at.
@@ -67,8 +80,8 @@ pub(super) struct Explorer<'a> {
     /// Which requests are open in each state.
     open: Vec<OpenSet>,
     open_sets: OpenSets,
-    /// Where several channels start: the states of the linear ones, the bodies that are new, those that ran before.
-    starts: Vec<(Vec<usize>, usize)>,
+    /// Where channels start.
+    starts: Vec<Start>,
     /// The definition with `only` that each state is of.
     only: Vec<Option<usize>>,
     /// Whether something stood on the way that could not be read; it has been reported.
@@ -82,8 +95,8 @@ pub(super) struct Explorer<'a> {
     named: Set<(usize, usize)>,
     /// The state whose edges are being found.
     current: Option<usize>,
-    /// How often a finding asked for the way to its place, and how many states were looked at for the answers.
-    questions: Cell<(usize, usize)>,
+    /// What findings cost that asked for the way to their place.
+    questions: Cell<Questions>,
     told: Told,
     /// How often each place was looked at with several requests open.
     sets_seen: Map<NodeId, usize>,
@@ -106,14 +119,14 @@ pub(super) fn explore(
     graph: &Graph<'_>,
     start: NodeId,
     resolution: &Resolution,
-    diagnostics: &mut Vec<Diagnostic>,
+    findings: &mut Vec<Finding>,
 ) -> Option<Raw> {
-    let before = errors(diagnostics);
-    let told = Told::behind(diagnostics);
+    let before = errors(findings);
+    let told = Told::behind(findings);
     let mut explorer = Explorer {
         heads: Heads::new(graph, resolution),
         resolution,
-        diagnostics,
+        findings,
         states: Vec::new(),
         keys: Map::default(),
         waiting: Vec::new(),
@@ -136,7 +149,7 @@ pub(super) fn explore(
         told,
         sets_seen: Map::default(),
     };
-    let start = explorer.target(start, OpenSet::EMPTY, 0, None, Via::default())?;
+    let start = explorer.target(start, OpenSet::EMPTY, 0, Owner::Session, Via::default())?;
     explorer.run();
     // What follows looks along the edges, and what is in error has none, be it an action or a name that means
     // nothing: it would only repeat what is known.
@@ -144,24 +157,24 @@ pub(super) fn explore(
         return None;
     }
     explorer.resting();
-    if errors(explorer.diagnostics) == 0 {
+    if errors(explorer.findings) == 0 {
         explorer.unanswered();
-        super::copies::no_steps(&explorer.states, &resolution.declarations, explorer.diagnostics);
-        super::copies::untied(&explorer.states, &resolution.declarations, explorer.diagnostics);
+        super::copies::no_steps(&explorer.states, &resolution.declarations, explorer.findings);
+        super::copies::untied(&explorer.states, &resolution.declarations, explorer.findings);
         let open = (explorer.open.as_slice(), &explorer.open_sets);
         let missing = super::replies::missing(&explorer.states, open, &resolution.declarations);
-        explorer.diagnostics.extend(missing);
+        explorer.findings.extend(missing);
         explorer.overlaps();
     }
     let mut states = std::mem::take(&mut explorer.states);
     super::alone::add(&mut states, &resolution.declarations);
-    (errors(diagnostics) == before).then_some(Raw { states, start })
+    (errors(findings) == before).then_some(Raw { states, start })
 }
 
 impl Explorer<'_> {
     fn run(&mut self) {
         while let Some((state, key)) = self.waiting.pop() {
-            let Head::Choice(choice) = self.heads.head(key.node, self.diagnostics) else { continue };
+            let Head::Choice(choice) = self.heads.head(key.node, self.findings) else { continue };
             if self.seen_enough(&key) {
                 continue;
             }
@@ -174,7 +187,7 @@ impl Explorer<'_> {
             if self.states.len() > MOST_STATES {
                 self.too_large(span);
             }
-            self.told.forget_repeated(self.diagnostics);
+            self.told.forget_repeated(self.findings);
             if self.full {
                 return;
             }
@@ -208,12 +221,12 @@ impl Explorer<'_> {
             *sets.entry(key.node).or_default() += 1;
         }
         let most = sets.into_iter().max_by_key(|(node, count)| (*count, std::cmp::Reverse(*node)));
-        self.diagnostics.push(match most {
+        self.findings.push(match most {
             Some((node, count)) if count > self.states.len() / 4 => {
-                size::too_many_open_sets(self.heads.graph.span(node), count)
+                What::TooManyOpenSets(count).at(self.heads.graph.span(node))
             }
-            _ if self.count > MOST_EDGES => size::too_many_edges(place, MOST_EDGES),
-            _ => size::too_many_states(place, MOST_STATES),
+            _ if self.count > MOST_EDGES => What::TooManyEdges(MOST_EDGES).at(place),
+            _ => What::TooManyStates(MOST_STATES).at(place),
         });
     }
 
@@ -223,16 +236,16 @@ impl Explorer<'_> {
         node: NodeId,
         open: OpenSet,
         running: usize,
-        body: Option<Option<MessageIndex>>,
+        owner: Owner,
         via: Via,
     ) -> Option<usize> {
         let end = self.heads.end(node);
-        let head = self.heads.head(end, self.diagnostics);
+        let head = self.heads.head(end, self.findings);
         let marked = self.marked(node);
         if let Some(definition) = marked
-            && let Some(found) = self.no_place_for_only(definition, &head, body.is_some())
+            && let Some(found) = self.no_place_for_only(definition, &head, owner != Owner::Session)
         {
-            self.diagnostics.push(found);
+            self.findings.push(found);
             return None;
         }
         let only = self.rest(end, marked, via);
@@ -243,7 +256,7 @@ impl Explorer<'_> {
             }
             Head::End | Head::Choice(_) => {
                 let kind = if matches!(head, Head::End) { StateKind::End } else { StateKind::Linear };
-                let key = Key { node: end, open, running, body, only };
+                let key = Key { node: end, open, running, owner, only };
                 let state = self.state(key, kind, Vec::new(), node, &head);
                 if let Some(slot) = self.only.get_mut(state) {
                     *slot = slot.or(marked);
@@ -252,45 +265,42 @@ impl Explorer<'_> {
             }
             Head::Parallel(ref parallel) => {
                 let span = via.span.unwrap_or_default();
-                if body.is_some() {
-                    self.diagnostics.push(channels::channels_in_body(span));
+                if owner != Owner::Session {
+                    self.findings.push(What::ChannelsInBody.at(span));
                     return None;
                 }
                 if !open.is_empty() {
-                    for (direction, message) in self.open_sets.requests(open) {
-                        let action = self.action(direction, message);
-                        let reply = self.answer(direction, message);
-                        self.diagnostics.push(replies::open_across_channels(&action, span, &reply));
-                    }
+                    let requests = self.open_sets.requests(open);
+                    self.findings.extend(requests.map(|request| What::OpenAcrossChannels(request).at(span)));
                     return None;
                 }
                 let running = self.more_running(running, &parallel.replicated);
                 match parallel.linear.as_slice() {
                     [] => {
-                        let key = Key { node: end, open, running, body, only };
+                        let key = Key { node: end, open, running, owner, only };
                         let state = self.state(key, StateKind::Replicated, Vec::new(), node, &head);
                         let spawns = self.spawns(running, only, span);
                         if let Some(place) = self.states.get_mut(state) {
                             place.edges = spawns;
                         }
-                        self.starts.push((vec![state], running));
+                        self.starts.push(Start { linear: vec![state], running });
                         Some(state)
                     }
                     [single] => {
-                        let state = self.target(*single, open, running, body, via)?;
+                        let state = self.target(*single, open, running, owner, via)?;
                         // The linear channel's own name comes first; the one around it is the second best.
                         self.also_named(state, node);
-                        self.starts.push((vec![state], running));
+                        self.starts.push(Start { linear: vec![state], running });
                         Some(state)
                     }
                     several => {
                         let parts: Option<Vec<usize>> = several
                             .iter()
-                            .map(|part| self.target(*part, OpenSet::EMPTY, running, body, via))
+                            .map(|part| self.target(*part, OpenSet::EMPTY, running, owner, via))
                             .collect();
                         let parts = parts?;
-                        self.starts.push((parts.clone(), running));
-                        let key = Key { node: end, open, running, body, only };
+                        self.starts.push(Start { linear: parts.clone(), running });
+                        let key = Key { node: end, open, running, owner, only };
                         let state = self.state(key, StateKind::Fork, parts, node, &head);
                         let spawns = self.spawns(running, only, span);
                         if let Some(place) = self.states.get_mut(state) {
@@ -337,7 +347,7 @@ impl Explorer<'_> {
             only: key.only,
             outward: None,
             inward: None,
-            body: key.body,
+            owner: key.owner,
             definitions: Vec::new(),
             span,
         });
@@ -370,7 +380,7 @@ impl Explorer<'_> {
             if self.reached.len() > MOST_NAMES {
                 if !std::mem::replace(&mut self.full, true) {
                     self.broken = true;
-                    self.diagnostics.push(size::too_many_names(definition.name.span, MOST_NAMES));
+                    self.findings.push(What::TooManyNames(MOST_NAMES).at(definition.name.span));
                 }
                 return;
             }
@@ -403,16 +413,16 @@ impl Explorer<'_> {
         for action in &choice.actions {
             let Some(messages) = self.messages(action, key.open) else { continue };
             for message in messages {
-                if let Some(first) = seen.get(&(action.direction, message)) {
-                    let text = self.action(action.direction, message);
-                    self.diagnostics.push(choices::same_first_action(&text, action.span, *first));
+                let step = (action.direction, message);
+                if let Some(first) = seen.get(&step) {
+                    self.findings.push(What::SameFirstAction { action: step, first: *first }.at(action.span));
                     continue;
                 }
-                seen.insert((action.direction, message), action.span);
+                seen.insert(step, action.span);
                 let Some(open) = self.after(action, message, key.open) else { continue };
                 let before = Some((action.direction, key.node, key.only));
                 let via = Via { span: Some(action.span), before };
-                let Some(target) = self.target(action.next, open, key.running, key.body, via) else {
+                let Some(target) = self.target(action.next, open, key.running, key.owner, via) else {
                     continue;
                 };
                 edges.push(RawEdge {
@@ -431,17 +441,15 @@ impl Explorer<'_> {
         for (body, span) in &choice.replicated {
             let definition = self.heads.first_definition(*body);
             let body = self.heads.end(*body);
-            if key.body.is_some() {
-                self.diagnostics.push(channels::channels_in_body(*span));
+            if key.owner != Owner::Session {
+                self.findings.push(What::ChannelsInBody.at(*span));
                 continue;
             }
             self.body(body, *span, definition);
             for edge in self.bodies.get(&body).cloned().unwrap_or_default() {
-                match seen.insert((edge.direction, edge.message), edge.span) {
-                    Some(first) => {
-                        let text = self.action(edge.direction, edge.message);
-                        self.diagnostics.push(choices::same_first_action(&text, edge.span, first));
-                    }
+                let action = (edge.direction, edge.message);
+                match seen.insert(action, edge.span) {
+                    Some(first) => self.findings.push(What::SameFirstAction { action, first }.at(edge.span)),
                     None => edges.push(edge),
                 }
             }

@@ -1,12 +1,11 @@
 //! The automaton as later stages see it: its states in order of appearance, with what the text says of them.
 
-use mcp_protocol_machine::protocol::{Action, Level, StateIndex, StateKind};
+use mcp_protocol_machine::protocol::{Action, Level, StateIndex};
 
 use super::names::Names;
-use super::raw::{Raw, RawState};
+use super::raw::{Raw, RawState, reaches_end};
 use super::{Automaton, Edge, State, copies};
 use crate::declarations::{Definition, Resolution, Role};
-use crate::lists::Lists;
 
 /// Renumbers the states in order of appearance, those of `*` bodies last, and leaves out what cannot be reached.
 pub(super) fn in_order(mut raw: Raw) -> Raw {
@@ -46,7 +45,7 @@ pub(super) fn in_order(mut raw: Raw) -> Raw {
 
 /// The automaton of a role, from its states in order.
 pub(super) fn finish(raw: &Raw, names: Vec<Names>, resolution: &Resolution, role: &Role) -> Automaton {
-    let reaches_end = reaches_end(raw);
+    let reaches_end = reaches_end(&raw.states);
     let index = |state: usize| StateIndex(u32::try_from(state).unwrap_or(u32::MAX));
     let default = || Level::MUST;
     let states = raw
@@ -70,7 +69,7 @@ pub(super) fn finish(raw: &Raw, names: Vec<Names>, resolution: &Resolution, role
                 only: place.only,
                 outward: place.outward.clone().unwrap_or_else(default),
                 inward: place.inward.clone().unwrap_or_else(default),
-                body: place.body.is_some(),
+                body: place.in_body(),
                 span: definition.map_or(place.span, |definition| definition.span),
                 documentation: definition.map(|found| found.documentation.clone()).unwrap_or_default(),
             }
@@ -109,28 +108,4 @@ fn edges(place: &RawState, index: &dyn Fn(usize) -> StateIndex) -> Vec<Edge> {
             level: edge.level.clone(),
         })
         .collect()
-}
-
-/// Which states can come to `End`, or to a bare `End` branch, along their channel.
-fn reaches_end(raw: &Raw) -> Vec<bool> {
-    let steps = raw.states.iter().enumerate().flat_map(|(state, place)| {
-        let steps = place.edges.iter().filter(|edge| !edge.spawn).map(|edge| edge.target);
-        steps.chain(place.parts.iter().copied()).map(move |next| (next, state))
-    });
-    let backwards = Lists::grouped(raw.states.len(), steps);
-    let mut waiting = Vec::new();
-    for (state, place) in raw.states.iter().enumerate() {
-        if place.kind == StateKind::End || place.may_close || place.peer_may_close {
-            waiting.push(state);
-        }
-    }
-    let mut result = vec![false; raw.states.len()];
-    while let Some(state) = waiting.pop() {
-        match result.get_mut(state) {
-            Some(reached) if !*reached => *reached = true,
-            _ => continue,
-        }
-        waiting.extend(backwards.get(state));
-    }
-    result
 }

@@ -2,13 +2,15 @@
 //!
 //! In: a node of the graph. Out: its [`Head`]. Refuses loops that come back without an action.
 
+use std::ops::Range;
 use std::rc::Rc;
 
+use mcp_protocol_machine::protocol::Direction;
+
+use super::finding::{Finding, What};
 use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use crate::ast::Operator;
 use crate::declarations::Resolution;
-use crate::diagnostic::Diagnostic;
-use crate::findings::{choices, recursion, size};
 use crate::hash::Map;
 use crate::source::Span;
 
@@ -38,7 +40,17 @@ pub(super) struct ChoiceHead<'a> {
     /// Where a bare `End` stands.
     pub(super) end: Option<Span>,
     /// The operators of this choice and of those flattened into it, with the actions each has.
-    pub(super) levels: Vec<(Operator, Span, std::ops::Range<usize>, bool)>,
+    levels: Vec<Level>,
+}
+
+/// The branches of one choice in the text.
+struct Level {
+    operator: Operator,
+    span: Span,
+    /// Its actions, among those of the flattened choice.
+    actions: Range<usize>,
+    /// Whether either side may act here: there is a bare `End`, or a `*`.
+    both: bool,
 }
 
 /// Channels side by side, nested ones gathered.
@@ -151,32 +163,32 @@ impl<'a> Heads<'a> {
     }
 
     /// The head of a node that is no reference.
-    pub(super) fn head(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) -> Head<'a> {
+    pub(super) fn head(&mut self, node: NodeId, findings: &mut Vec<Finding>) -> Head<'a> {
         if let Some(head) = self.memory.get(&node) {
             return head.clone();
         }
         let head = match self.graph.get(node) {
             Node::Broken | Node::Pending => Head::Broken,
             Node::Reference(_) => {
-                self.unguarded(node, diagnostics);
+                self.unguarded(node, findings);
                 Head::Broken
             }
             Node::End(_) => Head::End,
-            Node::Choice { .. } => self.choice(node, diagnostics),
-            Node::Parallel(..) | Node::Replicated(..) => self.parallel(node, diagnostics),
+            Node::Choice { .. } => self.choice(node, findings),
+            Node::Parallel(..) | Node::Replicated(..) => self.parallel(node, findings),
         };
         self.memory.insert(node, head.clone());
         head
     }
 
     /// Reports a loop without an action, by the name that leads into it.
-    fn unguarded(&self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) {
+    fn unguarded(&self, node: NodeId, findings: &mut Vec<Finding>) {
         let mut at = node;
         for _ in 0..=self.graph.len() {
             let definition =
                 self.graph.definition(at).and_then(|index| self.resolution.definitions.get(index));
             if let Some(name) = self.graph.variable(at).or(definition.map(|definition| &definition.name)) {
-                diagnostics.push(recursion::unguarded(&name.text, name.span));
+                findings.push(What::Unguarded(name.text.clone()).at(name.span));
                 return;
             }
             match self.graph.get(at) {
@@ -186,22 +198,21 @@ impl<'a> Heads<'a> {
         }
     }
 
-    fn choice(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) -> Head<'a> {
+    fn choice(&mut self, node: NodeId, findings: &mut Vec<Finding>) -> Head<'a> {
         let mut result = ChoiceHead::default();
         let mut open = Vec::new();
         let mut broken = false;
-        self.flatten(node, &mut result, &mut open, &mut broken, diagnostics);
+        self.flatten(node, &mut result, &mut open, &mut broken, findings);
         if self.full {
             return Head::Broken;
         }
-        for (operator, span, range, has_end) in &result.levels {
-            let actions = result.actions.get(range.clone()).unwrap_or_default();
+        for Level { operator, span, actions, both } in &result.levels {
+            let actions = result.actions.get(actions.clone()).unwrap_or_default();
             let against = |action: &ActionNode<'_>| {
-                (action.direction == mcp_protocol_machine::protocol::Direction::Receive)
-                    == (*operator == Operator::Internal)
+                (action.direction == Direction::Receive) == (*operator == Operator::Internal)
             };
-            if !has_end && !actions.is_empty() && actions.iter().all(against) {
-                diagnostics.push(choices::against_operator(*operator, *span));
+            if !both && !actions.is_empty() && actions.iter().all(against) {
+                findings.push(What::AgainstOperator(*operator).at(*span));
             }
         }
         match (result.actions.is_empty() && result.replicated.is_empty(), result.end) {
@@ -219,14 +230,14 @@ impl<'a> Heads<'a> {
         into: &mut ChoiceHead<'a>,
         open: &mut Vec<NodeId>,
         broken: &mut bool,
-        diagnostics: &mut Vec<Diagnostic>,
+        findings: &mut Vec<Finding>,
     ) {
         let graph = self.graph;
         let Node::Choice { branches, operator, span } = graph.get(node) else { return };
         open.push(node);
         let level = operator.map(|operator| {
             let first = into.actions.len();
-            into.levels.push((operator, *span, first..first, false));
+            into.levels.push(Level { operator, span: *span, actions: first..first, both: false });
             into.levels.len() - 1
         });
         let branches = graph.branches(branches);
@@ -239,7 +250,7 @@ impl<'a> Heads<'a> {
                     continue;
                 }
                 Branch::Action(action) => {
-                    self.too_large(action.span, broken, diagnostics);
+                    self.too_large(action.span, broken, findings);
                     break;
                 }
                 Branch::Other(named, at) => (*named, self.end(*named), *at),
@@ -253,63 +264,63 @@ impl<'a> Heads<'a> {
                     }
                     into.end = Some(at);
                     if let Some(level) = level.and_then(|level| into.levels.get_mut(level)) {
-                        level.3 = true;
+                        level.both = true;
                     }
                 }
                 Node::Choice { .. } if open.contains(&inner) => {
                     *broken = true;
-                    self.unguarded(named, diagnostics);
+                    self.unguarded(named, findings);
                 }
                 Node::Choice { .. } if open.len() >= DEPTH => {
                     *broken = true;
-                    diagnostics.push(choices::no_first_action(at, "too many definitions in one another"));
+                    findings.push(What::NoFirstAction("too many definitions in one another").at(at));
                 }
                 Node::Choice { .. } => {
                     self.choices += 1;
                     if self.choices > MOST_ACTIONS {
-                        self.too_large(at, broken, diagnostics);
+                        self.too_large(at, broken, findings);
                         break;
                     }
                     let had_end = into.end.take();
-                    self.flatten(inner, into, open, broken, diagnostics);
+                    self.flatten(inner, into, open, broken, findings);
                     if let Some(level) = level.and_then(|level| into.levels.get_mut(level)) {
-                        level.3 |= into.end.is_some();
+                        level.both |= into.end.is_some();
                     }
                     into.end = into.end.or(had_end);
                 }
                 Node::Parallel(..) => {
                     *broken = true;
-                    diagnostics.push(choices::no_first_action(at, "several channels"));
+                    findings.push(What::NoFirstAction("several channels").at(at));
                 }
                 Node::Replicated(body, span) => {
                     into.replicated.push((*body, *span));
                     // Its copies start with either side's action, so it fits under either operator.
                     if let Some(level) = level.and_then(|level| into.levels.get_mut(level)) {
-                        level.3 = true;
+                        level.both = true;
                     }
                 }
                 Node::Reference(_) => {
                     *broken = true;
-                    self.unguarded(named, diagnostics);
+                    self.unguarded(named, findings);
                 }
             }
         }
         open.pop();
         let end = into.actions.len();
         if let Some(level) = level.and_then(|level| into.levels.get_mut(level)) {
-            level.2.end = end;
+            level.actions.end = end;
         }
     }
 
     /// Reports once that choices have more branches than can be written out.
-    fn too_large(&mut self, place: Span, broken: &mut bool, diagnostics: &mut Vec<Diagnostic>) {
+    fn too_large(&mut self, place: Span, broken: &mut bool, findings: &mut Vec<Finding>) {
         *broken = true;
         if !std::mem::replace(&mut self.full, true) {
-            diagnostics.push(size::too_many_branches(place, MOST_ACTIONS));
+            findings.push(What::TooManyBranches(MOST_ACTIONS).at(place));
         }
     }
 
-    fn parallel(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) -> Head<'a> {
+    fn parallel(&mut self, node: NodeId, findings: &mut Vec<Finding>) -> Head<'a> {
         let mut result = ParallelHead::default();
         let mut waiting = vec![node];
         let first = node;
@@ -317,7 +328,7 @@ impl<'a> Heads<'a> {
             let place = self.end(node);
             self.channels += 1;
             if self.channels > MOST_ACTIONS {
-                self.too_many_channels(first, diagnostics);
+                self.too_many_channels(first, findings);
                 return Head::Broken;
             }
             match self.graph.get(place) {
@@ -329,7 +340,7 @@ impl<'a> Heads<'a> {
                 // The other channels are still looked at: they may have errors of their own.
                 Node::Broken | Node::Pending => {}
                 Node::Reference(_) => {
-                    self.unguarded(place, diagnostics);
+                    self.unguarded(place, findings);
                     return Head::Broken;
                 }
                 Node::End(_) | Node::Choice { .. } => result.linear.push(node),
@@ -340,9 +351,9 @@ impl<'a> Heads<'a> {
 }
 
 impl Heads<'_> {
-    fn too_many_channels(&mut self, node: NodeId, diagnostics: &mut Vec<Diagnostic>) {
+    fn too_many_channels(&mut self, node: NodeId, findings: &mut Vec<Finding>) {
         if !std::mem::replace(&mut self.full, true) {
-            diagnostics.push(size::too_many_channels(self.graph.span(node), MOST_ACTIONS));
+            findings.push(What::TooManyChannels(MOST_ACTIONS).at(self.graph.span(node)));
         }
     }
 }

@@ -5,17 +5,17 @@
 //! asked.
 
 use super::components::components;
+use super::finding::{Finding, What};
 use super::graph::{Branch, Graph, Node, NodeId};
 use crate::declarations::Resolution;
-use crate::diagnostic::Diagnostic;
-use crate::findings::recursion::{Barrier, definition_across};
+use crate::findings::recursion::Barrier;
 use crate::source::Span;
 
 /// Reports every loop across `( , )` or `*`; `true` if there is none.
 pub(super) fn stay_in_their_channel(
     graph: &Graph<'_>,
     resolution: &Resolution,
-    diagnostics: &mut Vec<Diagnostic>,
+    findings: &mut Vec<Finding>,
 ) -> bool {
     let channels = |node| matches!(graph.get(node), Node::Parallel(..) | Node::Replicated(..));
     if !(0..graph.len()).any(channels) {
@@ -38,7 +38,7 @@ pub(super) fn stay_in_their_channel(
                 .find_map(|other| graph.definition(other))
                 .and_then(|index| resolution.definitions.get(index))
                 .map_or("this", |definition| definition.name.text.as_str());
-            diagnostics.push(definition_across(name, span, barrier));
+            findings.push(What::DefinitionAcross { name: name.to_owned(), barrier }.at(span));
         }
     }
     fine

@@ -7,12 +7,12 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use mcp_protocol_machine::protocol::Side;
 
+use super::finding::{Finding, What};
 use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use crate::ast::{Choice, Name, Operator, Sequence, Tail};
 use crate::declarations::{Resolution, Role};
 use crate::diagnostic::limit::LIMIT;
-use crate::diagnostic::{Diagnostic, Edit};
-use crate::findings::{choices, declarations, recursion};
+use crate::findings::recursion;
 use crate::source::Span;
 
 /// From which side's point of view a piece of text is read.
@@ -45,7 +45,7 @@ struct Barrier<'a> {
 struct Lowering<'a> {
     resolution: &'a Resolution,
     graph: Graph<'a>,
-    diagnostics: Vec<Diagnostic>,
+    findings: Vec<Finding>,
     definitions: HashMap<(usize, View), NodeId>,
     /// Definitions that are used and not yet lowered; a queue, so that a long chain of them is no deep recursion.
     waiting: VecDeque<(usize, View, NodeId)>,
@@ -61,7 +61,7 @@ pub(super) struct RoleGraph<'a> {
     pub(super) graph: Graph<'a>,
     pub(super) start: NodeId,
     /// What is wrong with its text.
-    pub(super) found: Vec<Diagnostic>,
+    pub(super) findings: Vec<Finding>,
     /// The definitions that it reaches.
     reached: HashSet<usize>,
 }
@@ -72,11 +72,11 @@ pub(super) fn lower<'a>(resolution: &'a Resolution, role: &'a Role) -> RoleGraph
     let start = lowering.named(&role.name, View { side: role.side, flipped: false }, false);
     lowering.run();
     let reached = lowering.definitions.keys().map(|(definition, _)| *definition).collect();
-    RoleGraph { role, graph: lowering.graph, start, found: lowering.diagnostics, reached }
+    RoleGraph { role, graph: lowering.graph, start, findings: lowering.findings, reached }
 }
 
 /// Looks at the definitions that none of these roles reaches, and warns about them.
-pub(super) fn unreached<'a>(resolution: &Resolution, roles: &[&RoleGraph<'a>]) -> Vec<Diagnostic> {
+pub(super) fn unreached<'a>(resolution: &Resolution, roles: &[&RoleGraph<'a>]) -> Vec<Finding> {
     let unreached = || {
         let definitions = resolution.definitions.iter().enumerate();
         definitions.filter(|(index, _)| !roles.iter().any(|role| role.reached.contains(index)))
@@ -87,10 +87,14 @@ pub(super) fn unreached<'a>(resolution: &Resolution, roles: &[&RoleGraph<'a>]) -
         lowering.definition(index, View { side: definition.side.unwrap_or(Side::Client), flipped: false });
     }
     lowering.run();
-    let mut found = lowering.diagnostics;
+    let mut found = lowering.findings;
     if !resolution.roles.is_empty() {
         let own = unreached().filter(|(_, definition)| !definition.imported);
-        found.extend(own.map(|(_, definition)| declarations::unused_definition(&definition.name)));
+        found.extend(
+            own.map(|(_, definition)| {
+                What::UnusedDefinition(definition.name.clone()).at(definition.name.span)
+            }),
+        );
     }
     found
 }
@@ -100,7 +104,7 @@ impl<'a> Lowering<'a> {
         Lowering {
             resolution,
             graph: Graph::default(),
-            diagnostics: Vec::new(),
+            findings: Vec::new(),
             definitions: HashMap::new(),
             waiting: VecDeque::new(),
             crossed: HashSet::new(),
@@ -141,16 +145,12 @@ impl<'a> Lowering<'a> {
             None => {
                 // A role without a type has been reported where the role is declared.
                 if role.is_none() {
-                    let mut diagnostic = declarations::undefined_definition(name, self.resolution, None);
-                    let other = self.resolution.role(view.side.other());
-                    if let (true, Some(other)) = (dual, other) {
-                        diagnostic.helps.clear();
-                        diagnostic = diagnostic.suggest(
-                            format!("write `dual {}` for the other role's dual", other.name.text),
-                            [Edit::replace(name.span, other.name.text.as_str())],
-                        );
-                    }
-                    self.diagnostics.push(diagnostic);
+                    let other = self.resolution.role(view.side.other()).filter(|_| dual);
+                    let other_role = other.map(|other| other.name.text.clone());
+                    let name = name.clone();
+                    let at = name.span;
+                    self.findings
+                        .push(What::UndefinedDefinition { name, variables: None, other_role }.at(at));
                 }
                 self.graph.add(Node::Broken)
             }
@@ -161,7 +161,7 @@ impl<'a> Lowering<'a> {
         if let Some((first, rest)) = choice.operators.split_first()
             && let Some(other) = rest.iter().find(|other| other.0 != first.0)
         {
-            self.diagnostics.push(choices::two_operators(*first, other.1));
+            self.findings.push(What::TwoOperators { first: *first }.at(other.1));
         }
         let branches: Vec<Branch<'a>> =
             choice.branches.iter().map(|branch| self.sequence(branch, view, scope)).collect();
@@ -198,7 +198,7 @@ impl<'a> Lowering<'a> {
         let known = name.text == "reply" || self.resolution.names.contains_key(&name.text);
         if !known && self.undefined < LIMIT {
             self.undefined += 1;
-            self.diagnostics.push(declarations::undefined_message(name, self.resolution));
+            self.findings.push(What::UndefinedMessage(name.clone()).at(name.span));
         }
     }
 
@@ -209,7 +209,7 @@ impl<'a> Lowering<'a> {
             Tail::Name(name) => self.variable_or_definition(name, view, scope),
             Tail::Dual { name, span } => {
                 if variable(scope, &name.text).is_some() {
-                    self.diagnostics.push(recursion::dual_of_variable(*span, &name.text));
+                    self.findings.push(What::DualOfVariable(name.text.clone()).at(*span));
                     return self.graph.add(Node::Broken);
                 }
                 self.named(name, view, true)
@@ -255,25 +255,24 @@ impl<'a> Lowering<'a> {
             Some(Bound { name: bound, barrier: Some(Barrier { kind, span, body, chooser }), .. }) => {
                 if self.crossed.insert((bound.span, span)) {
                     let ends = body.and_then(|body| ends(body, &name.text)).unwrap_or_default();
-                    self.diagnostics.push(recursion::across(name, bound.span, kind, span, chooser, &ends));
+                    let (name, at) = (name.clone(), name.span);
+                    let (bound, barrier, barrier_at) = (bound.span, kind, span);
+                    let across = What::Across { name, bound, barrier, barrier_at, chooser, ends };
+                    self.findings.push(across.at(at));
                 }
                 self.graph.add(Node::Broken)
             }
             None if self.resolution.definition(&name.text, view.side).is_none()
                 && !self.resolution.is_role(&name.text) =>
             {
-                let variables: Vec<&str> = scope
-                    .iter()
-                    .filter_map(|scope| match scope {
-                        Scope::Variable(name, _) => Some(name.text.as_str()),
-                        Scope::Barrier(..) => None,
-                    })
-                    .collect();
-                self.diagnostics.push(declarations::undefined_definition(
-                    name,
-                    self.resolution,
-                    Some(&variables),
-                ));
+                let variables = scope.iter().filter_map(|scope| match scope {
+                    Scope::Variable(name, _) => Some(name.text.clone()),
+                    Scope::Barrier(..) => None,
+                });
+                let (variables, other_role) = (Some(variables.collect()), None);
+                let name = name.clone();
+                let at = name.span;
+                self.findings.push(What::UndefinedDefinition { name, variables, other_role }.at(at));
                 self.graph.add(Node::Broken)
             }
             None => self.named(name, view, false),
@@ -284,7 +283,7 @@ impl<'a> Lowering<'a> {
     fn branches_of_the_loop(&mut self, variable: &Name, body: &Choice) {
         for branch in body.branches.iter().skip(1) {
             if !mentions(branch, &variable.text) {
-                self.diagnostics.push(recursion::branch_belongs_to_loop(variable, branch.span));
+                self.findings.push(What::BranchOfLoop(variable.clone()).at(branch.span));
             }
         }
     }

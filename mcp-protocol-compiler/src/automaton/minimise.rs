@@ -121,7 +121,7 @@ pub(super) fn classes(states: &[RawState]) -> Vec<usize> {
             only: place.only,
             outward: place.outward.clone(),
             inward: place.inward.clone(),
-            body: place.body.is_some(),
+            body: place.in_body(),
             parts: place.parts.len(),
             labels: own.iter().map(|(label, _)| *label).collect(),
         };
@@ -217,7 +217,7 @@ impl Forks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::automaton::raw::RawEdge;
+    use crate::automaton::raw::{Owner, RawEdge};
     use crate::source::Span;
 
     /// Random numbers that are the same in every run of one seed.
@@ -262,7 +262,7 @@ mod tests {
                     only: Only { outward: varies(random, 3), inward: varies(random, 4) },
                     outward: varies(random, 5).then(|| level(random)),
                     inward: varies(random, 6).then(|| level(random)),
-                    body: varies(random, 7).then_some(None),
+                    owner: if varies(random, 7) { Owner::SubSession(None) } else { Owner::Session },
                     definitions: Vec::new(),
                     span: Span::default(),
                 }
@@ -315,7 +315,7 @@ mod tests {
             (
                 state.kind,
                 state.only,
-                state.body,
+                state.owner,
                 state.may_close,
                 state.peer_may_close,
                 levels,

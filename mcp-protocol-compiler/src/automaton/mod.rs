@@ -18,6 +18,7 @@ mod compare_text;
 mod components;
 mod copies;
 mod explore;
+mod finding;
 mod finish;
 mod graph;
 mod head;
@@ -31,12 +32,14 @@ mod refuse;
 mod replies;
 mod sets;
 mod ties;
+mod words;
 
 #[cfg(test)]
 mod tests;
 
 use crate::declarations::Resolution;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
+use finding::{Finding, errors};
 use lower::RoleGraph;
 
 pub use compare_text::{Comparison, Difference};
@@ -174,7 +177,7 @@ impl<'a> Lowered<'a> {
     /// What is wrong with the definitions that no role reaches, and that none does.
     pub fn unreached(&self) -> Vec<Diagnostic> {
         let roles: Vec<_> = self.client.iter().chain(&self.server).collect();
-        lower::unreached(self.resolution, &roles)
+        words::say(&lower::unreached(self.resolution, &roles), self.resolution)
     }
 
     /// How the text of one role compares with that of the other one.
@@ -188,35 +191,31 @@ impl<'a> Lowered<'a> {
     /// Builds the automaton of one role, if it is declared.
     pub fn build(&self, side: Side) -> Option<Built> {
         let role = self.role(side)?;
-        let mut found = role.found.clone();
-        let automaton = build(self.resolution, role, &mut found).filter(|_| errors(&found) == 0);
-        Some(Built { automaton, found })
+        let mut findings = role.findings.clone();
+        let automaton = build(self.resolution, role, &mut findings).filter(|_| errors(&findings) == 0);
+        Some(Built { automaton, found: words::say(&findings, self.resolution) })
     }
 }
 
 /// The stages in order; nothing where the next one would only repeat what is wrong.
-fn build(resolution: &Resolution, role: &RoleGraph<'_>, found: &mut Vec<Diagnostic>) -> Option<Automaton> {
+fn build(resolution: &Resolution, role: &RoleGraph<'_>, findings: &mut Vec<Finding>) -> Option<Automaton> {
     let declarations = &resolution.declarations;
-    if !loops::stay_in_their_channel(&role.graph, resolution, found) {
+    if !loops::stay_in_their_channel(&role.graph, resolution, findings) {
         return None;
     }
-    let explored = explore::explore(&role.graph, role.start, resolution, found)?;
+    let explored = explore::explore(&role.graph, role.start, resolution, findings)?;
     let written = minimise::minimise(explored);
-    let before = errors(found);
+    let before = errors(findings);
     let complete = match written.has_requests(declarations) {
-        true => minimise::minimise(refuse::refuse(&written, declarations, found)),
+        true => minimise::minimise(refuse::refuse(&written, declarations, findings)),
         // Only a request has refusals and cancels.
         false => written,
     };
     // Where a refusal has no place its edge is missing, and states may seem to differ.
-    if errors(found) == before {
-        copies::confused(&complete, declarations, found);
+    if errors(findings) == before {
+        copies::confused(&complete, declarations, findings);
     }
     let ordered = finish::in_order(complete);
     let names = names::name(&ordered, resolution);
     Some(finish::finish(&ordered, names, resolution, role.role))
-}
-
-fn errors(found: &[Diagnostic]) -> usize {
-    found.iter().filter(|finding| finding.severity == Severity::Error).count()
 }

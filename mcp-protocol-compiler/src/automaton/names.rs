@@ -54,7 +54,7 @@ pub(super) fn name(raw: &Raw, resolution: &Resolution) -> Vec<Names> {
             // The same definition with other channels beside it is another state.
             Some(name) => taken.numbered(name),
             None => {
-                let hidden = place.body.is_some() && !seen.get(state).copied().unwrap_or_default();
+                let hidden = place.in_body() && !seen.get(state).copied().unwrap_or_default();
                 let previous = before.get(state).copied().flatten();
                 let made = made_up(place, previous, resolution);
                 if hidden { &mut taken_in_bodies } else { &mut taken }.numbered(&made)
@@ -85,7 +85,7 @@ fn is_role(definition: usize, resolution: &Resolution) -> bool {
 }
 
 fn made_up(place: &RawState, before: Option<&str>, resolution: &Resolution) -> String {
-    if place.definitions.iter().any(|index| is_role(*index, resolution)) && place.body.is_none() {
+    if place.definitions.iter().any(|index| is_role(*index, resolution)) && !place.in_body() {
         return "Start".to_owned();
     }
     if place.kind == StateKind::End {

@@ -4,7 +4,7 @@
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 
-use super::raw::Open;
+use super::raw::Step;
 use super::sets::{NumberSet, NumberSets};
 
 /// A set of open requests.
@@ -19,24 +19,24 @@ pub(super) struct OpenSets {
 /// The first number of a request that was received; those that were sent stand before it.
 const RECEIVED: u32 = 1 << u16::BITS;
 
-fn number((direction, message): Open) -> u32 {
+fn number((direction, message): Step) -> u32 {
     match direction {
         Direction::Send => u32::from(message.0),
         Direction::Receive => RECEIVED | u32::from(message.0),
     }
 }
 
-fn request(number: u32) -> Open {
+fn request(number: u32) -> Step {
     let message = MessageIndex(u16::try_from(number & (RECEIVED - 1)).unwrap_or(u16::MAX));
     (if number < RECEIVED { Direction::Send } else { Direction::Receive }, message)
 }
 
 impl OpenSets {
-    pub(super) fn with(&mut self, set: OpenSet, open: Open) -> OpenSet {
+    pub(super) fn with(&mut self, set: OpenSet, open: Step) -> OpenSet {
         self.sets.with(set, number(open))
     }
 
-    pub(super) fn without(&mut self, set: OpenSet, open: Open) -> OpenSet {
+    pub(super) fn without(&mut self, set: OpenSet, open: Step) -> OpenSet {
         self.sets.without(set, number(open))
     }
 
@@ -48,7 +48,7 @@ impl OpenSets {
         self.sets.minus(set, other)
     }
 
-    pub(super) fn contains(&self, set: OpenSet, open: Open) -> bool {
+    pub(super) fn contains(&self, set: OpenSet, open: Step) -> bool {
         self.sets.contains(set, number(open))
     }
 
@@ -58,7 +58,7 @@ impl OpenSets {
     }
 
     /// The requests of a set, those that were sent first.
-    pub(super) fn requests(&self, set: OpenSet) -> impl Iterator<Item = Open> + '_ {
+    pub(super) fn requests(&self, set: OpenSet) -> impl Iterator<Item = Step> + '_ {
         self.sets.members(set).map(request)
     }
 

@@ -6,6 +6,8 @@
 use mcp_protocol_machine::protocol::{Direction, Kind, Level, MessageIndex, Only, Origin, StateKind};
 
 use crate::declarations::Declarations;
+use crate::lists::Lists;
+use crate::reach::reachable;
 use crate::source::Span;
 
 /// An automaton in the making.
@@ -25,6 +27,15 @@ impl Raw {
     }
 }
 
+/// Whose state it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Owner {
+    /// The session's.
+    Session,
+    /// A sub-session's, with the request that opened it if it was one.
+    SubSession(Option<MessageIndex>),
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct RawState {
     pub(super) kind: StateKind,
@@ -40,14 +51,18 @@ pub(super) struct RawState {
     pub(super) only: Only,
     pub(super) outward: Option<Level>,
     pub(super) inward: Option<Level>,
-    /// The request that opened the `*` copy whose state this is; `None` inside for a notification.
-    pub(super) body: Option<Option<MessageIndex>>,
+    pub(super) owner: Owner,
     /// Definitions that are this state, in the order in which they were met.
     pub(super) definitions: Vec<usize>,
     pub(super) span: Span,
 }
 
 impl RawState {
+    /// Whether it is a state of a `*` body.
+    pub(super) fn in_body(&self) -> bool {
+        self.owner != Owner::Session
+    }
+
     /// Takes the state, edges and all, out of a list in which it is not looked for any more.
     pub(super) fn take(&mut self) -> RawState {
         let edges = std::mem::take(&mut self.edges);
@@ -86,7 +101,7 @@ impl RawState {
             only: Only::NONE,
             outward: None,
             inward: None,
-            body: Some(request),
+            owner: Owner::SubSession(request),
             definitions: Vec::new(),
             span,
         }
@@ -95,9 +110,7 @@ impl RawState {
 
 /// Where copies end by themselves, with nothing beside them, if any does.
 pub(super) fn end_of_copies(states: &[RawState]) -> Option<usize> {
-    states
-        .iter()
-        .position(|state| state.body.is_some() && state.kind == StateKind::End && state.edges.is_empty())
+    states.iter().position(|state| state.in_body() && state.kind == StateKind::End && state.edges.is_empty())
 }
 
 #[derive(Clone, Debug)]
@@ -115,8 +128,8 @@ pub(super) struct RawEdge {
     pub(super) level: Option<Box<Level>>,
 }
 
-/// A request that waits for its reply, and who sent it.
-pub(super) type Open = (Direction, MessageIndex);
+/// A message and which way it goes.
+pub(super) type Step = (Direction, MessageIndex);
 
 /// `!` or `?`.
 pub(super) fn sign(direction: Direction) -> char {
@@ -126,12 +139,28 @@ pub(super) fn sign(direction: Direction) -> char {
     }
 }
 
-/// The action that answers a request, as it is written: `?R`, or `?reply` where there are several.
-pub(super) fn answer(declarations: &Declarations, direction: Direction, request: MessageIndex) -> String {
-    let mut replies = declarations.replies(request);
-    let name = match (replies.next(), replies.next()) {
-        (Some(only), None) => declarations.message_name(only),
-        _ => "reply",
-    };
-    format!("{}{name}", sign(direction.flip()))
+/// The edges of a state that open no copy.
+pub(super) fn steps(states: &[RawState], state: usize) -> impl Iterator<Item = &RawEdge> + Clone {
+    states.get(state).into_iter().flat_map(|place| place.edges.iter().filter(|edge| !edge.spawn))
+}
+
+/// Where a state leads along its channel, and the channels that it starts.
+pub(super) fn after(states: &[RawState], state: usize) -> impl Iterator<Item = usize> + Clone {
+    let parts = states.get(state).into_iter().flat_map(|place| place.parts.iter().copied());
+    steps(states, state).map(|edge| edge.target).chain(parts)
+}
+
+/// Which states can come to `End`, or to a bare `End` branch, along their channel.
+pub(super) fn reaches_end(states: &[RawState]) -> Vec<bool> {
+    let steps = (0..states.len()).flat_map(|state| after(states, state).map(move |next| (next, state)));
+    let backwards = Lists::grouped(states.len(), steps);
+    let over = |place: &RawState| place.kind == StateKind::End || place.may_close || place.peer_may_close;
+    let ends = states.iter().enumerate().filter(|(_, place)| over(place)).map(|(state, _)| state);
+    let mut reaching = vec![false; states.len()];
+    for state in reachable(ends, |state| backwards.get(state).iter().copied()) {
+        if let Some(slot) = reaching.get_mut(state) {
+            *slot = true;
+        }
+    }
+    reaching
 }

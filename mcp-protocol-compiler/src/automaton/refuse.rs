@@ -9,13 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcp_protocol_machine::protocol::{Kind, MessageIndex, Origin, StateKind};
 
 use super::cancel;
+use super::finding::{Finding, What};
 use super::minimise::classes;
 use super::open::{OpenSet, OpenSets};
-use super::raw::{Open, Raw, RawEdge, RawState, answer, end_of_copies, sign};
+use super::raw::{Raw, RawEdge, RawState, Step, end_of_copies};
 use crate::declarations::Declarations;
-use crate::diagnostic::Diagnostic;
 use crate::diagnostic::limit::LIMIT_OF_ALL;
-use crate::findings::refusals;
 use crate::hash::Map;
 use crate::source::Span;
 
@@ -27,9 +26,9 @@ use crate::source::Span;
 struct Key {
     state: usize,
     /// The request that nothing has followed yet, and the state that sent it: its refusal leads back there.
-    last: Option<(Open, usize)>,
+    last: Option<(Step, usize)>,
     /// The request that opened the copy: its refusal ends the copy.
-    opener: Option<Open>,
+    opener: Option<Step>,
     /// Requests that something came after, which a refusal would undo.
     lost: OpenSet,
 }
@@ -95,15 +94,15 @@ struct Refuser<'a> {
 }
 
 /// Adds the implied edges.
-pub(super) fn refuse(raw: &Raw, declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) -> Raw {
+pub(super) fn refuse(raw: &Raw, declarations: &Declarations, findings: &mut Vec<Finding>) -> Raw {
     let mut loops = Loops::new(raw, declarations);
     for _ in 0..MOST_ROUNDS {
-        if let Some(found) = refuse_with(raw, declarations, &mut loops, diagnostics) {
+        if let Some(found) = refuse_with(raw, declarations, &mut loops, findings) {
             return found;
         }
     }
     let mut none = Loops::default();
-    refuse_with(raw, declarations, &mut none, diagnostics).unwrap_or_default()
+    refuse_with(raw, declarations, &mut none, findings).unwrap_or_default()
 }
 
 /// The same with what is known of loops; nothing if a step turns out to move, which is known then.
@@ -111,7 +110,7 @@ fn refuse_with(
     raw: &Raw,
     declarations: &Declarations,
     loops: &mut Loops,
-    diagnostics: &mut Vec<Diagnostic>,
+    findings: &mut Vec<Finding>,
 ) -> Option<Raw> {
     let mut found = Vec::new();
     let mut refuser = Refuser {
@@ -146,9 +145,9 @@ fn refuse_with(
             return None;
         }
     }
-    let openers: Vec<Option<Open>> = refuser.reached.iter().map(|(key, _)| key.opener).collect();
+    let openers: Vec<Option<Step>> = refuser.reached.iter().map(|(key, _)| key.opener).collect();
     cancel::add(&mut result, &openers, declarations, &mut found);
-    diagnostics.append(&mut found);
+    findings.append(&mut found);
     Some(result)
 }
 
@@ -160,8 +159,8 @@ pub(super) struct Answered {
 }
 
 /// The requests that are answered in a state, in order.
-pub(super) fn answered(edges: &[RawEdge], declarations: &Declarations) -> BTreeMap<Open, Answered> {
-    let mut answered: BTreeMap<Open, Answered> = BTreeMap::new();
+pub(super) fn answered(edges: &[RawEdge], declarations: &Declarations) -> BTreeMap<Step, Answered> {
+    let mut answered: BTreeMap<Step, Answered> = BTreeMap::new();
     for edge in edges.iter().filter(|edge| !edge.spawn) {
         match declarations.message(edge.message).map(|message| message.table.kind) {
             Some(Kind::Reply { request }) => {
@@ -192,7 +191,7 @@ impl<'a> Refuser<'a> {
         number
     }
 
-    fn expand(&mut self, number: usize, diagnostics: &mut Vec<Diagnostic>) {
+    fn expand(&mut self, number: usize, findings: &mut Vec<Finding>) {
         let raw = self.raw;
         let Some((key, _)) = self.reached.get(number).copied() else { return };
         let Some(place) = raw.states.get(key.state) else { return };
@@ -207,7 +206,7 @@ impl<'a> Refuser<'a> {
         }
         for (open, answered) in answered(&place.edges, self.declarations) {
             if let Answered { reply: Some(reply), refused: false } = answered {
-                self.refusal(number, key, open, reply, &mut edges, diagnostics);
+                self.refusal(number, key, open, reply, &mut edges, findings);
             }
         }
         let parts = place.parts.iter().map(|part| self.state(Key::start(*part), None)).collect();
@@ -249,10 +248,10 @@ impl<'a> Refuser<'a> {
         &mut self,
         number: usize,
         key: Key,
-        open: Open,
+        open: Step,
         reply: Span,
         edges: &mut Vec<RawEdge>,
-        diagnostics: &mut Vec<Diagnostic>,
+        findings: &mut Vec<Finding>,
     ) {
         let (direction, request) = open;
         let Some(refusal) = self.declarations.refusal(request) else { return };
@@ -261,16 +260,9 @@ impl<'a> Refuser<'a> {
             _ if key.opener == Some(open) => self.over(),
             _ if self.sets.contains(key.lost, open) => {
                 if self.reported.len() < LIMIT_OF_ALL && self.reported.insert((request, reply)) {
-                    let name = |direction, message| {
-                        format!("{}{}", sign(direction), self.declarations.message_name(message))
-                    };
-                    let Some(undone) = self.undone(number, open) else { return };
-                    diagnostics.push(refusals::would_undo(
-                        &name(direction, request),
-                        (&answer(self.declarations, direction, request), reply),
-                        &name(direction.flip(), refusal),
-                        (&name(undone.direction, undone.message), undone.span),
-                    ));
+                    let Some(edge) = self.undone(number, open) else { return };
+                    let (undone, undone_at) = ((edge.direction, edge.message), edge.span);
+                    findings.push(What::WouldUndo { request: open, refusal, undone, undone_at }.at(reply));
                 }
                 return;
             }
@@ -290,7 +282,7 @@ impl<'a> Refuser<'a> {
     }
 
     /// What came right after a request that is lost in a state, on the first way there.
-    fn undone(&self, number: usize, open: Open) -> Option<&'a RawEdge> {
+    fn undone(&self, number: usize, open: Step) -> Option<&'a RawEdge> {
         let mut at = number;
         for _ in 0..=self.reached.len() {
             let (_, by) = self.reached.get(at)?;

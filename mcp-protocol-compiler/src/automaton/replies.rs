@@ -8,11 +8,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
+use super::finding::{Finding, What};
 use super::open::{OpenSet, OpenSets};
-use super::raw::RawState;
+use super::raw::{RawEdge, RawState};
 use crate::declarations::Declarations;
-use crate::diagnostic::Diagnostic;
-use crate::findings::replies;
+use crate::reach::reachable;
 use crate::source::Span;
 
 /// Finds alternatives that are not accepted.
@@ -20,7 +20,7 @@ pub(super) fn missing(
     states: &[RawState],
     open: (&[OpenSet], &OpenSets),
     declarations: &Declarations,
-) -> Vec<Diagnostic> {
+) -> Vec<Finding> {
     // Most protocols have no request with several replies, and then nothing is walked.
     let replies: HashMap<MessageIndex, Vec<MessageIndex>> = declarations
         .indices()
@@ -43,18 +43,9 @@ pub(super) fn missing(
         let missing: Vec<MessageIndex> =
             all.iter().copied().filter(|reply| accepted.binary_search(reply).is_err()).collect();
         // A request that nothing answers has its finding already.
-        let (Some(first), Some(at)) = (missing.first(), at) else { continue };
+        let Some(at) = at.filter(|_| !missing.is_empty()) else { continue };
         if reported.insert((edge.message, at)) {
-            let names = |messages: &[MessageIndex]| -> Vec<String> {
-                messages.iter().map(|message| declarations.message_name(*message).to_owned()).collect()
-            };
-            found.push(replies::not_accepted(
-                declarations.message_name(edge.message),
-                &names(&missing),
-                &names(&accepted),
-                at,
-                declarations.message(*first).map(|message| message.span).unwrap_or_default(),
-            ));
+            found.push(What::NotAccepted { request: edge.message, missing, accepted }.at(at));
         }
     }
     found
@@ -70,21 +61,16 @@ fn accepted(
 ) -> (Vec<MessageIndex>, Option<Span>) {
     let (here, sets) = open;
     let all: HashSet<MessageIndex> = all.iter().copied().collect();
-    let mut accepted = BTreeSet::new();
-    let mut at = None;
-    let mut seen = HashSet::from([from]);
-    let mut waiting = vec![from];
-    while let Some(state) = waiting.pop() {
-        let still = here.get(state).is_some_and(|here| sets.contains(*here, (Direction::Send, request)));
-        let Some(place) = states.get(state).filter(|_| still) else { continue };
-        for edge in place.edges.iter().filter(|edge| !edge.spawn) {
-            if edge.direction == Direction::Receive && all.contains(&edge.message) {
-                at = Some(at.map_or(edge.span, |first: Span| first.min(edge.span)));
-                accepted.insert(edge.message);
-            } else if seen.insert(edge.target) {
-                waiting.push(edge.target);
-            }
-        }
-    }
-    (accepted.into_iter().collect(), at)
+    let waits =
+        |state: &usize| here.get(*state).is_some_and(|here| sets.contains(*here, (Direction::Send, request)));
+    let steps = |state: usize| {
+        let places = states.get(state).into_iter().filter(move |_| waits(&state));
+        places.flat_map(|place| place.edges.iter().filter(|edge| !edge.spawn))
+    };
+    let answers = |edge: &&RawEdge| edge.direction == Direction::Receive && all.contains(&edge.message);
+    let reached =
+        reachable([from], |state| steps(state).filter(|edge| !answers(edge)).map(|edge| edge.target));
+    let answers: Vec<&RawEdge> = reached.into_iter().flat_map(steps).filter(answers).collect();
+    let accepted: BTreeSet<MessageIndex> = answers.iter().map(|edge| edge.message).collect();
+    (accepted.into_iter().collect(), answers.iter().map(|edge| edge.span).min())
 }

@@ -8,11 +8,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, KeyPlace, Kind, MessageIndex};
 
-use super::raw::{RawEdge, RawState};
+use super::raw::{RawEdge, RawState, Step, steps};
 use crate::declarations::{Declarations, Message};
+use crate::hash::Set;
+use crate::reach::reachable;
 
-/// A step: the state it is taken in, and what is said.
-pub(super) type Step = (usize, Direction, MessageIndex);
+/// A step, and the state it is taken in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct StepAt {
+    pub(super) state: usize,
+    pub(super) action: Step,
+}
 
 /// The keys that a message carries.
 pub(super) fn keys(declarations: &Declarations, message: MessageIndex) -> BTreeSet<KeyIndex> {
@@ -28,11 +34,12 @@ pub(super) fn needs_key(message: &Message) -> bool {
 }
 
 /// The steps that need a key and that some way reaches without having carried one of theirs.
-pub(super) fn loose(states: &[RawState], declarations: &Declarations) -> HashSet<Step> {
-    let mut by_keys: BTreeMap<BTreeSet<KeyIndex>, Vec<Step>> = BTreeMap::new();
-    for step in steps(states) {
-        if declarations.message(step.2).is_some_and(needs_key) {
-            by_keys.entry(keys(declarations, step.2)).or_default().push(step);
+pub(super) fn loose(states: &[RawState], declarations: &Declarations) -> HashSet<StepAt> {
+    let mut by_keys: BTreeMap<BTreeSet<KeyIndex>, Vec<StepAt>> = BTreeMap::new();
+    for step in later_steps(states) {
+        let (_, message) = step.action;
+        if declarations.message(message).is_some_and(needs_key) {
+            by_keys.entry(keys(declarations, message)).or_default().push(step);
         }
     }
     let ways = Ways::new(states, declarations);
@@ -40,11 +47,10 @@ pub(super) fn loose(states: &[RawState], declarations: &Declarations) -> HashSet
 }
 
 /// The later steps of all sub-sessions.
-fn steps(states: &[RawState]) -> impl Iterator<Item = Step> {
-    let bodies = states.iter().enumerate().filter(|(_, place)| place.body.is_some());
-    bodies.flat_map(|(state, place)| {
-        let edges = place.edges.iter().filter(|edge| !edge.spawn);
-        edges.map(move |edge| (state, edge.direction, edge.message))
+fn later_steps(states: &[RawState]) -> impl Iterator<Item = StepAt> {
+    let bodies = states.iter().enumerate().filter(|(_, place)| place.in_body());
+    bodies.flat_map(|(state, _)| {
+        steps(states, state).map(move |edge| StepAt { state, action: (edge.direction, edge.message) })
     })
 }
 
@@ -67,8 +73,8 @@ struct Ways<'a> {
 impl<'a> Ways<'a> {
     fn new(states: &'a [RawState], declarations: &'a Declarations) -> Ways<'a> {
         let mut before: HashMap<usize, Vec<(usize, MessageIndex)>> = HashMap::new();
-        for (state, place) in states.iter().enumerate().filter(|(_, place)| place.body.is_some()) {
-            for edge in place.edges.iter().filter(|edge| !edge.spawn) {
+        for (state, _) in states.iter().enumerate().filter(|(_, place)| place.in_body()) {
+            for edge in steps(states, state) {
                 before.entry(edge.target).or_default().push((state, edge.message));
             }
         }
@@ -76,36 +82,24 @@ impl<'a> Ways<'a> {
     }
 
     /// Those of some steps that can be reached on a way that carries none of some keys.
-    fn without(&self, keys: &BTreeSet<KeyIndex>, steps: Vec<Step>) -> Vec<Step> {
+    fn without(&self, keys: &BTreeSet<KeyIndex>, found: Vec<StepAt>) -> Vec<StepAt> {
         let carries = |message: MessageIndex| {
             let message = self.declarations.message(message);
             message
                 .is_some_and(|message| message.table.keys.iter().any(|carried| keys.contains(&carried.key)))
         };
         if keys.is_empty() {
-            return steps;
+            return found;
         }
         // Only what leads to one of the steps is walked, so that keys of other bodies cost nothing.
-        let mut behind: HashSet<usize> = HashSet::new();
-        let mut waiting: Vec<usize> = steps.iter().map(|(state, ..)| *state).collect();
-        while let Some(state) = waiting.pop() {
-            if behind.insert(state) {
-                let before = self.before.get(&state).into_iter().flatten();
-                waiting.extend(before.filter(|(_, message)| !carries(*message)).map(|(state, _)| *state));
-            }
-        }
-        let mut reached: HashSet<usize> = HashSet::new();
-        let openers = self.openers.iter().filter(|edge| !carries(edge.message));
-        waiting.extend(openers.map(|edge| edge.target));
-        while let Some(state) = waiting.pop() {
-            if !behind.contains(&state) || !reached.insert(state) {
-                continue;
-            }
-            let edges = self.states.get(state).into_iter().flat_map(|place| &place.edges);
-            let on = edges.filter(|edge| !edge.spawn && !carries(edge.message));
-            waiting.extend(on.map(|edge| edge.target));
-        }
-        steps.into_iter().filter(|(state, ..)| reached.contains(state)).collect()
+        let before = |state| self.before.get(&state).into_iter().flatten();
+        let silent = |state| before(state).filter(|(_, message)| !carries(*message)).map(|(state, _)| *state);
+        let behind: Set<usize> = reachable(found.iter().map(|step| step.state), silent).into_iter().collect();
+        let on = |edge: &&RawEdge| !carries(edge.message) && behind.contains(&edge.target);
+        let starts = self.openers.iter().copied().filter(on).map(|edge| edge.target);
+        let silent = |state| steps(self.states, state).filter(on).map(|edge| edge.target);
+        let reached: Set<usize> = reachable(starts, silent).into_iter().collect();
+        found.into_iter().filter(|step| reached.contains(&step.state)).collect()
     }
 }
 
@@ -132,9 +126,9 @@ impl<'a> Fresh<'a> {
             let mut seen = BTreeSet::new();
             keys.iter().filter(move |carried| seen.insert(carried.key))
         };
-        let mut later: HashMap<KeyIndex, Vec<Step>> = HashMap::new();
-        for step in steps(states).filter(|_| ways.is_some()) {
-            carried(step.2).for_each(|carried| later.entry(carried.key).or_default().push(step));
+        let mut later: HashMap<KeyIndex, Vec<StepAt>> = HashMap::new();
+        for step in later_steps(states).filter(|_| ways.is_some()) {
+            carried(step.action.1).for_each(|carried| later.entry(carried.key).or_default().push(step));
         }
         let mut opening: HashMap<KeyIndex, Vec<(Direction, bool)>> = HashMap::new();
         for edge in ways.iter().flat_map(|ways| &ways.openers) {

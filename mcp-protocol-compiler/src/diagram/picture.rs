@@ -13,6 +13,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, KeyPlace, Origin, StateI
 
 use super::Diagram;
 use crate::automaton::{Edge, State};
+use crate::reach::reachable;
 
 /// Which way the message of a line goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,20 +230,18 @@ impl<'a> View<'a> {
 
     /// All states that some steps lead to, and the edges that open sub-sessions there.
     fn reached(&self, first: StateIndex) -> (BTreeSet<StateIndex>, Vec<&'a Edge>) {
-        let (mut states, mut opened) = (BTreeSet::new(), Vec::new());
-        let mut waiting = vec![first];
-        while let Some(index) = waiting.pop() {
-            let Some(state) = self.state(index).filter(|_| states.insert(index)) else { continue };
-            waiting.extend(state.parts.iter().copied());
-            for edge in self.edges(state) {
-                match edge.action {
-                    Action::Step(target) => waiting.push(target),
-                    Action::Spawn(body) if self.summary(body).is_none() => opened.push(edge),
-                    Action::Spawn(_) => {}
-                }
-            }
-        }
-        (states, opened)
+        let steps =
+            |state: &'a State| self.edges(state).filter(|edge| matches!(edge.action, Action::Step(_)));
+        let states = reachable([first], |index| {
+            let state = self.state(index).into_iter();
+            state.flat_map(move |state| {
+                state.parts.iter().copied().chain(steps(state).map(|edge| edge.action.target()))
+            })
+        });
+        let opened = states.iter().filter_map(|index| self.state(*index)).flat_map(|state| self.edges(state));
+        let opens = |edge: &&Edge| matches!(edge.action, Action::Spawn(body) if self.summary(body).is_none());
+        let opened = opened.filter(opens).collect();
+        (states.into_iter().filter(|index| self.state(*index).is_some()).collect(), opened)
     }
 
     /// The frames: the session, then the sub-sessions in the order in which they are opened. Bodies that lead to a

@@ -15,7 +15,7 @@ pub const BRANCH_OF_LOOP: Code = Code("S0203");
 pub const DUAL_OF_VARIABLE: Code = Code("S0204");
 
 /// What a loop cannot cross.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Barrier {
     /// `( , )`
     Parallel,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::corpus;
 
 /// What only takes megabytes to be told; `tests/robustness_limits.rs` and `tests/diagnostics.rs` have it.
-const LARGE: [&str; 2] = ["src/checks/size.rs", "src/source.rs"];
+const LARGE: [&str; 2] = ["src/findings/size.rs", "src/diagnostic/encoding.rs"];
 
 /// What no program is known to be told.
 const NEVER_SEEN: [&str; 1] = ["out {there}, or give both roles the same steps here"];

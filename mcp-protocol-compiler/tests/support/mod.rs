@@ -7,11 +7,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mcp_protocol_compiler::ast::{File, Item, ItemKind};
-use mcp_protocol_compiler::diagnostic::Diagnostic;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::dual::{Undefined, dual};
 use mcp_protocol_compiler::source::SourceMap;
-use mcp_protocol_compiler::{Compilation, Settings, compile_with, format, generate, parser};
+use mcp_protocol_compiler::{Compilation, Settings, compile_with, format, parser};
 
 /// Files by their names.
 pub(crate) type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -38,11 +37,8 @@ pub(crate) fn split(text: &str, first: &str) -> Files {
 pub(crate) fn compiled(files: &Files, first: &str, settings: Settings, expand: bool) -> Compilation {
     let mut read = |path: &Path| files.get(path).cloned().ok_or(io::Error::from(io::ErrorKind::NotFound));
     let mut compilation = compile_with(Path::new(first), &mut read, settings).unwrap();
-    if let Some(protocol) = compilation.protocol.as_ref().filter(|_| expand) {
-        let found = generate::check(protocol);
-        let news: Vec<Diagnostic> =
-            found.into_iter().filter(|one| !compilation.diagnostics.contains(one)).collect();
-        compilation.diagnostics.extend(news);
+    if expand {
+        compilation.check_code();
     }
     compilation
 }

@@ -12,10 +12,7 @@ use crate::files::{Failure, compile_file, print_findings};
 /// Prints, writes or compares the code of one file.
 pub(crate) fn run(arguments: &Expand) -> Result<End, Failure> {
     let mut compilation = compile_file(&arguments.file)?;
-    if let Some(compiled) = &compilation.protocol {
-        let found = generate::check(compiled);
-        compilation.diagnostics.extend(found);
-    }
+    compilation.check_code();
     print_findings(&compilation);
     let Some(compiled) = compilation.protocol.as_ref().filter(|_| !compilation.has_errors()) else {
         return Ok(End::Findings);

@@ -38,10 +38,7 @@ fn compiled(text: &str) -> Compilation {
         file.map(|(_, text)| text.as_bytes().to_vec()).ok_or(io::Error::from(io::ErrorKind::NotFound))
     };
     let mut compilation = compile(Path::new("example.session"), &mut read).unwrap();
-    if let Some(protocol) = &compilation.protocol {
-        let found = generate::check(protocol);
-        compilation.diagnostics.extend(found);
-    }
+    compilation.check_code();
     compilation
 }
 

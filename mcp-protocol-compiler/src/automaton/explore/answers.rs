@@ -3,14 +3,14 @@
 //! In: the states that were explored, with the requests open in each. Out: a finding for each request that nothing
 //! answers. Refuses nothing else.
 
-use mcp_protocol_machine::protocol::{Kind, StateKind};
+use mcp_protocol_machine::protocol::Kind;
 
 use super::Explorer;
 use crate::automaton::components::components;
+use crate::automaton::finding::What;
 use crate::automaton::open::OpenSet;
-use crate::automaton::raw::{Open, RawState};
+use crate::automaton::raw::{Step, reaches_end};
 use crate::diagnostic::limit::LIMIT;
-use crate::findings::replies;
 
 impl Explorer<'_> {
     /// Every open request must have a reply ahead, on every way.
@@ -31,7 +31,7 @@ impl Explorer<'_> {
             if unanswered.is_empty() || found.len() >= LIMIT {
                 continue;
             }
-            let ending = ending.get_or_insert_with(|| self.come_to_an_end());
+            let ending = ending.get_or_insert_with(|| reaches_end(&self.states));
             let ends = ending.get(state).copied().unwrap_or_default();
             let Some(span) = self.states.get(state).map(|place| place.span) else { continue };
             for request in self.open_sets.requests(unanswered).take(LIMIT).collect::<Vec<_>>() {
@@ -50,21 +50,16 @@ impl Explorer<'_> {
                 if crossed {
                     reported = self.open_sets.with(reported, other_way);
                 }
-                found.push(replies::never_answered(
-                    &self.action(direction, message),
-                    span,
-                    (ends, self.open_sets.contains(replied, request)),
-                    &self.answer(direction, message),
-                    crossed,
-                    self.opener(Some(state), request),
-                ));
+                let elsewhere = self.open_sets.contains(replied, request);
+                let opened = self.opener(Some(state), request);
+                found.push(What::NeverAnswered { request, ends, elsewhere, crossed, opened }.at(span));
             }
         }
-        self.diagnostics.append(&mut found);
+        self.findings.append(&mut found);
     }
 
     /// Whether a state has an action.
-    fn has(&self, state: usize, (direction, message): Open) -> bool {
+    fn has(&self, state: usize, (direction, message): Step) -> bool {
         let edges = self.states.get(state).map(|place| place.edges.as_slice()).unwrap_or_default();
         edges.iter().any(|edge| (edge.direction, edge.message) == (direction, message))
     }
@@ -99,29 +94,5 @@ impl Explorer<'_> {
             }
         }
         (0..component_of.len()).map(|state| of(&ahead, state)).collect()
-    }
-
-    /// Whether `End` lies ahead of each state.
-    fn come_to_an_end(&self) -> Vec<bool> {
-        let steps = self.states.iter().enumerate().flat_map(|(state, place)| {
-            place.edges.iter().filter(|edge| !edge.spawn).map(move |edge| (state, edge.target))
-        });
-        let mut backwards: Vec<Vec<usize>> = vec![Vec::new(); self.states.len()];
-        for (from, to) in steps {
-            if let Some(list) = backwards.get_mut(to) {
-                list.push(from);
-            }
-        }
-        let over = |place: &RawState| place.kind == StateKind::End || place.may_close || place.peer_may_close;
-        let mut waiting: Vec<usize> =
-            self.states.iter().enumerate().filter(|(_, place)| over(place)).map(|(state, _)| state).collect();
-        let mut ending = vec![false; self.states.len()];
-        while let Some(state) = waiting.pop() {
-            if let Some(slot) = ending.get_mut(state).filter(|slot| !**slot) {
-                *slot = true;
-                waiting.extend(backwards.get(state).into_iter().flatten());
-            }
-        }
-        ending
     }
 }

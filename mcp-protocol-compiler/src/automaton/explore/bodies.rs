@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Only, Origin};
 
 use super::{Explorer, MOST_EDGES, Via};
+use crate::automaton::finding::What;
 use crate::automaton::graph::NodeId;
 use crate::automaton::head::Head;
 use crate::automaton::open::OpenSet;
-use crate::automaton::raw::{RawEdge, sign};
-use crate::findings::{channels, choices};
+use crate::automaton::raw::{Owner, RawEdge};
 use crate::hash::Set;
 use crate::source::Span;
 
@@ -47,44 +47,39 @@ impl Explorer<'_> {
             return;
         }
         self.bodies.insert(node, Vec::new());
-        let choice = match self.heads.head(node, self.diagnostics) {
+        let choice = match self.heads.head(node, self.findings) {
             Head::Broken => {
                 self.broken = true;
                 return;
             }
-            Head::End => return self.diagnostics.push(channels::body_may_be_empty(span)),
-            Head::Parallel(_) => return self.diagnostics.push(channels::channels_in_body(span)),
+            Head::End => return self.findings.push(What::BodyMayBeEmpty.at(span)),
+            Head::Parallel(_) => return self.findings.push(What::ChannelsInBody.at(span)),
             Head::Choice(choice) => choice,
         };
         if choice.may_close || choice.peer_may_close {
-            let end = choice.end.unwrap_or(span);
-            self.diagnostics.push(channels::body_may_be_empty(end));
+            self.findings.push(What::BodyMayBeEmpty.at(choice.end.unwrap_or(span)));
         }
         let current = self.current.take();
         let mut edges = Vec::new();
         let mut seen: HashMap<(Direction, MessageIndex), Span> = HashMap::new();
         for action in &choice.actions {
             if self.starts_with_reply(action) {
-                let text = format!("{}{}", sign(action.direction), action.message.text);
+                let (direction, name) = (action.direction, action.message.text.clone());
                 let request = self.request_of(action);
-                self.diagnostics.push(channels::body_starts_with_reply(
-                    action.span,
-                    &text,
-                    request.as_deref(),
-                ));
+                self.findings.push(What::BodyStartsWithReply { direction, name, request }.at(action.span));
                 continue;
             }
             let Some(messages) = self.messages(action, OpenSet::EMPTY) else { continue };
             for message in messages {
-                if let Some(first) = seen.insert((action.direction, message), action.span) {
-                    let text = self.action(action.direction, message);
-                    self.diagnostics.push(choices::same_first_action(&text, action.span, first));
+                let step = (action.direction, message);
+                if let Some(first) = seen.insert(step, action.span) {
+                    self.findings.push(What::SameFirstAction { action: step, first }.at(action.span));
                     continue;
                 }
                 let Some(open) = self.after(action, message, OpenSet::EMPTY) else { continue };
                 let opener = self.open_sets.requests(open).next().map(|(_, message)| message);
                 let via = Via { span: Some(action.span), before: None };
-                let Some(target) = self.target(action.next, open, 0, Some(opener), via) else {
+                let Some(target) = self.target(action.next, open, 0, Owner::SubSession(opener), via) else {
                     continue;
                 };
                 edges.push(RawEdge {

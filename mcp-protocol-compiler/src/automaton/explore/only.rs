@@ -12,10 +12,11 @@ use std::collections::BTreeSet;
 use mcp_protocol_machine::protocol::{Only, StateKind};
 
 use super::{Explorer, Via};
+use crate::automaton::finding::{Finding, What};
 use crate::automaton::graph::NodeId;
 use crate::automaton::head::Head;
-use crate::diagnostic::Diagnostic;
-use crate::findings::only;
+use crate::automaton::raw;
+use crate::reach::reachable;
 
 impl Explorer<'_> {
     /// The definition with `only` that a place is of: one that is named on the way, or in whose text it stands.
@@ -40,21 +41,22 @@ impl Explorer<'_> {
         definition: usize,
         head: &Head<'_>,
         body: bool,
-    ) -> Option<Diagnostic> {
+    ) -> Option<Finding> {
         let definition = self.resolution.definitions.get(definition)?;
-        let (name, span) = (&definition.name.text, definition.only?);
-        match head {
-            _ if body => Some(only::in_a_copy(span, name)),
+        let (name, span) = (definition.name.text.clone(), definition.only?);
+        let what = match head {
+            _ if body => What::OnlyInSubSession(name),
             Head::Parallel(channels) => {
-                let replicated = channels.replicated.first().map(|(_, span)| *span);
-                Some(only::channels(span, name, replicated))
+                let opened = channels.replicated.first().map(|(_, span)| *span);
+                What::OnlyWithChannels { name, opened }
             }
             Head::Choice(choice) => {
                 let (_, opened) = choice.replicated.first()?;
-                Some(only::channels(span, name, Some(*opened)))
+                What::OnlyWithChannels { name, opened: Some(*opened) }
             }
-            Head::Broken | Head::End => None,
-        }
+            Head::Broken | Head::End => return None,
+        };
+        Some(what.at(span))
     }
 
     /// Reports `only` beside another linear channel, and where there is nothing that it could stop.
@@ -70,7 +72,7 @@ impl Explorer<'_> {
             if let Some(definition) = definitions.get(index)
                 && let Some(span) = definition.only
             {
-                found.push(only::beside_another(span, &definition.name.text));
+                found.push(What::OnlyBesideChannel(definition.name.text.clone()).at(span));
             }
         }
         let rests: BTreeSet<usize> = self
@@ -84,26 +86,22 @@ impl Explorer<'_> {
             let Some(definition) = definitions.get(*index).filter(|definition| !definition.imported) else {
                 continue;
             };
-            let (name, Some(span)) = (&definition.name.text, definition.only) else { continue };
-            let nothing = self.bodies.is_empty();
-            if (nothing || !rests.contains(index)) && told.insert(*index) {
-                found.push(only::stops_nothing(span, name, nothing));
+            let Some(span) = definition.only else { continue };
+            let no_bodies = self.bodies.is_empty();
+            if (no_bodies || !rests.contains(index)) && told.insert(*index) {
+                let name = definition.name.text.clone();
+                found.push(What::OnlyStopsNothing { name, no_bodies }.at(span));
             }
         }
-        self.diagnostics.append(&mut found);
+        self.findings.append(&mut found);
     }
 
     /// The states of linear channels that run beside one another, and in which copies would rest.
     fn beside_another(&self) -> BTreeSet<usize> {
         let forks = self.states.iter().filter(|place| place.kind == StateKind::Fork);
-        let mut waiting: Vec<usize> = forks.flat_map(|place| &place.parts).copied().collect();
-        let mut seen: BTreeSet<usize> = BTreeSet::new();
-        while let Some(state) = waiting.pop() {
-            let Some(place) = self.states.get(state).filter(|_| seen.insert(state)) else { continue };
-            waiting.extend(place.edges.iter().filter(|edge| !edge.spawn).map(|edge| edge.target));
-            waiting.extend(&place.parts);
-        }
-        seen.retain(|state| self.only.get(*state).is_some_and(Option::is_some));
-        seen
+        let parts = forks.flat_map(|place| place.parts.iter().copied());
+        let reached = reachable(parts, |state| raw::after(&self.states, state));
+        let marked = |state: &usize| self.only.get(*state).is_some_and(Option::is_some);
+        reached.into_iter().filter(marked).collect()
     }
 }

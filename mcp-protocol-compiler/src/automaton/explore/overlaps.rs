@@ -3,14 +3,15 @@
 //! In: the states that were explored, and where several channels start. Out: a finding for each message that two of
 //! them may have. Refuses nothing else.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
-use super::Explorer;
+use super::{Explorer, Start};
 use crate::automaton::alone;
+use crate::automaton::finding::What;
 use crate::automaton::graph::NodeId;
-use crate::findings::channels;
+use crate::reach::reachable;
 use crate::source::Span;
 
 /// What a message is to a channel.
@@ -37,7 +38,7 @@ impl Explorer<'_> {
     pub(super) fn overlaps(&mut self) {
         let starts = std::mem::take(&mut self.starts);
         let mut reported: BTreeSet<(Span, Span)> = BTreeSet::new();
-        for (linear, running) in starts {
+        for Start { linear, running } in starts {
             let mut seen: HashMap<(Direction, MessageIndex), Vec<(Span, Use)>> = HashMap::new();
             let bodies = self.running.get(running).cloned().unwrap_or_default();
             let linear = linear.iter().map(|state| self.alphabet([*state]));
@@ -66,8 +67,7 @@ impl Explorer<'_> {
             found.retain(|((direction, message), ..)| !follows(*direction, *message));
             for ((direction, message), first, second) in found {
                 if reported.insert((first, second)) {
-                    let action = self.action(direction, message);
-                    self.diagnostics.push(channels::overlap(&action, first, second));
+                    self.findings.push(What::Overlap { action: (direction, message), first }.at(second));
                 }
             }
         }
@@ -80,8 +80,8 @@ impl Explorer<'_> {
         for ((first, second), body) in std::mem::take(&mut self.twins) {
             let Some(opener) = self.bodies.get(&body).and_then(|edges| edges.first()) else { continue };
             if first != second || !reported {
-                let action = self.action(opener.direction, opener.message);
-                self.diagnostics.push(channels::overlap_with_itself(&action, first, second));
+                let action = (opener.direction, opener.message);
+                self.findings.push(What::OverlapWithItself { action, first }.at(second));
             }
         }
     }
@@ -113,18 +113,14 @@ impl Explorer<'_> {
     /// Every message that a linear channel may have from some states on, with a place each.
     fn alphabet(&self, from: impl IntoIterator<Item = usize>) -> HashMap<(Direction, MessageIndex), Span> {
         let mut alphabet = HashMap::new();
-        let mut seen: HashSet<usize> = HashSet::new();
-        let mut waiting: Vec<usize> = from.into_iter().collect();
-        while let Some(state) = waiting.pop() {
-            if !seen.insert(state) {
-                continue;
-            }
-            let Some(place) = self.states.get(state) else { continue };
-            for edge in place.edges.iter().take(place.own) {
-                alphabet.entry((edge.direction, edge.message)).or_insert(edge.span);
-                waiting.push(edge.target);
-            }
-            waiting.extend(&place.parts);
+        let own = |state: usize| {
+            self.states.get(state).into_iter().flat_map(|place| place.edges.iter().take(place.own))
+        };
+        let parts =
+            |state: usize| self.states.get(state).into_iter().flat_map(|place| place.parts.iter().copied());
+        let reached = reachable(from, |state| own(state).map(|edge| edge.target).chain(parts(state)));
+        for edge in reached.into_iter().flat_map(own) {
+            alphabet.entry((edge.direction, edge.message)).or_insert(edge.span);
         }
         alphabet
     }

@@ -5,12 +5,10 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use mcp_protocol_machine::protocol::Kind;
-
-use super::Explorer;
-use crate::automaton::raw::{Open, RawEdge};
+use super::{Explorer, Questions};
+use crate::automaton::finding::Before;
+use crate::automaton::raw::{RawEdge, Step};
 use crate::diagnostic::limit::LIMIT;
-use crate::findings::replies::Before;
 use crate::source::Span;
 
 /// How many states are looked at for all questions together.
@@ -23,16 +21,13 @@ impl Explorer<'_> {
         let edges = self.all_edges().filter(|edge| edge.target == state);
         let found = edges.min_by_key(|edge| edge.span)?;
         let declared = self.resolution.declarations.message(found.message)?;
-        let notification =
-            (declared.table.kind == Kind::Notification).then(|| declared.table.method.to_string());
         let written = self.heads.graph.action(found.span).map(|action| action.message.text.clone());
         let group = written.filter(|text| *text != declared.table.name);
-        let action = self.action(found.direction, found.message);
-        Some(Before { action, span: found.span, group, notification })
+        Some(Before { action: (found.direction, found.message), span: found.span, group })
     }
 
     /// Where a request that is open in a state was opened: the nearest place on a way there.
-    pub(super) fn opener(&self, state: Option<usize>, open: Open) -> Option<Span> {
+    pub(super) fn opener(&self, state: Option<usize>, open: Step) -> Option<Span> {
         let state = state.filter(|_| self.asked())?;
         let mut backwards: HashMap<usize, Vec<(usize, &RawEdge)>> = HashMap::new();
         for (from, place) in self.states.iter().enumerate() {
@@ -67,9 +62,9 @@ impl Explorer<'_> {
 
     /// Counts a question, and says whether it may still be asked.
     fn asked(&self) -> bool {
-        let (questions, states) = self.questions.get();
-        let (questions, states) = (questions + 1, states + self.states.len());
-        self.questions.set((questions, states));
-        questions <= LIMIT && states <= MOST_ASKED
+        let Questions { asked, states } = self.questions.get();
+        let questions = Questions { asked: asked + 1, states: states + self.states.len() };
+        self.questions.set(questions);
+        questions.asked <= LIMIT && questions.states <= MOST_ASKED
     }
 }

@@ -11,6 +11,7 @@ use super::methods::Planner;
 use super::{Opening, Plan, Role, StatePlan, What, by_name, kind, notify_name, state};
 use crate::automaton::{Automaton, CopyType};
 use crate::generate::names::snake;
+use crate::reach::reachable;
 
 /// The states of copies that have a session type, by number, and which copies can be in them.
 pub(super) fn lives(automaton: &Automaton) -> BTreeMap<usize, Vec<&CopyType>> {
@@ -25,20 +26,16 @@ pub(super) fn lives(automaton: &Automaton) -> BTreeMap<usize, Vec<&CopyType>> {
 
 /// The states that copies of a type can be in, in order; the end is no such state.
 fn copy_states(automaton: &Automaton, copy: &CopyType) -> BTreeSet<usize> {
-    let mut seen = BTreeSet::new();
-    let mut waiting: Vec<StateIndex> = copy.starts.clone();
-    while let Some(index) = waiting.pop() {
-        let Some(state) = state(automaton, index).filter(|state| state.kind != StateKind::End) else {
-            continue;
-        };
-        if usize::try_from(index.0).is_ok_and(|index| seen.insert(index)) {
-            waiting.extend(state.edges.iter().filter_map(|edge| match edge.action {
-                Action::Step(target) => Some(target),
-                Action::Spawn(_) => None,
-            }));
-        }
-    }
-    seen
+    let place = |index: StateIndex| state(automaton, index).filter(|state| state.kind != StateKind::End);
+    let reached = reachable(copy.starts.iter().copied(), |index| {
+        let edges = place(index).into_iter().flat_map(|state| &state.edges);
+        edges.filter_map(|edge| match edge.action {
+            Action::Step(target) => Some(target),
+            Action::Spawn(_) => None,
+        })
+    });
+    let own = reached.into_iter().filter(|index| place(*index).is_some());
+    own.filter_map(|index| usize::try_from(index.0).ok()).collect()
 }
 
 impl<'a> Planner<'a> {
