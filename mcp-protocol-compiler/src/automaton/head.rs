@@ -241,7 +241,10 @@ impl<'a> Heads<'a> {
             into.levels.len() - 1
         });
         let branches = graph.branches(branches);
-        into.actions.reserve_exact(branches.len().min(MOST_ACTIONS));
+        // Exactly where nothing can follow; what is flattened into another choice would be moved with each of them.
+        if open.len() == 1 {
+            into.actions.reserve_exact(branches.len().min(MOST_ACTIONS));
+        }
         for branch in branches {
             let (named, inner, at) = match branch {
                 Branch::Action(action) if self.actions < MOST_ACTIONS => {
