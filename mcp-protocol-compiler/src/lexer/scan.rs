@@ -2,8 +2,10 @@
 //!
 //! In: the text of one file. Out: [`Lexed`]. Refuses to look back: each character is seen a bounded number of times.
 
+mod braces;
 mod meant;
 
+use self::braces::Braces;
 use super::lookalike::{advice, is_dash, is_invisible, is_quote, is_wide_dash, meant};
 use super::{
     Comment, Documentation, Kind, LONGEST_NAME, LONGEST_TEXT, Lexed, MALFORMED_NUMBER, TOO_LONG, Token,
@@ -22,6 +24,8 @@ pub(super) struct Scanner<'s> {
     starts_line: bool,
     /// How many `{` have been reported whose `}` has not come: one report is enough for both.
     braces: usize,
+    /// Which of them belong together, once one was met.
+    pairs: Option<Braces>,
     /// The end of the last unknown character and the character, so that a run of one character is one finding.
     run: Option<(usize, char)>,
     /// The end of the line in which a closing quote is missing.
@@ -41,6 +45,7 @@ impl<'s> Scanner<'s> {
             line: 0,
             starts_line: true,
             braces: 0,
+            pairs: None,
             run: None,
             unterminated_until: 0,
             lexed,
@@ -332,24 +337,17 @@ impl<'s> Scanner<'s> {
     }
 
     /// The edits that write parentheses for the brace here and the one that closes it.
-    fn parentheses_instead(&self, character: char, help: &str) -> Vec<Edit> {
+    fn parentheses_instead(&mut self, character: char, help: &str) -> Vec<Edit> {
         if character == '}' {
             return vec![Edit::replace(self.span(1), ")")];
         }
-        let mut depth = 0_usize;
-        let closes = |next: char| {
-            match next {
-                '{' => depth += 1,
-                '}' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            next == '}' && depth == 0
-        };
-        let Some(close) = self.rest().find(closes) else { return Vec::new() };
+        let (text, at) = (self.text, self.at);
+        let pairs = self.pairs.get_or_insert_with(|| Braces::new(text, at));
+        let Some(close) = pairs.close_of(at) else { return Vec::new() };
         match help.split('`').nth(1) {
-            Some(written) => vec![Edit::replace(self.span(close + 1), written)],
+            Some(written) => vec![Edit::replace(self.span(close + 1 - at), written)],
             None => {
-                vec![Edit::replace(self.span(1), "("), Edit::replace(self.span_of(self.at + close, 1), ")")]
+                vec![Edit::replace(self.span(1), "("), Edit::replace(self.span_of(close, 1), ")")]
             }
         }
     }
