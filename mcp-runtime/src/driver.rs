@@ -1,12 +1,24 @@
 //! Between the engine, which does no I/O, and the transports, which know nothing of JSON-RPC.
 //!
 //! This module says what the engine offers a transport ([`Endpoint`]), what a transport is ([`Transport`]), and how a
+//! session ends as a transport sees it ([`End`], [`Outcome`]). Whole messages are exchanged: a transport delivers those of
+//! the peer, and an [`Outlet`] takes those of this side. [`MessagePort`] is both for a transport that carries messages one
+//! after another. For streams of bytes, [`Framing`] says how messages are separated.
+//!
+//! It refuses to look into messages: sizes and JSON are the engine's business. It also refuses to decide when a session
+//! is over: the engine says so by [`Finish`].
+
+//! Between the engine, which does no I/O, and the transports, which know nothing of JSON-RPC.
+//!
+//! This module says what the engine offers a transport ([`Endpoint`]), what a transport is ([`Transport`]), and how a
 //! session ends as a transport sees it ([`End`], [`Outcome`]). Transports deliver whole messages. For streams of bytes,
 //! [`Framing`] says how messages are separated, and [`Pump`] moves the bytes.
 //!
 //! It refuses to look into messages: sizes and JSON are the engine's business. It also refuses to decide when a session
 //! is over: the engine says so by [`Output::Finished`] or [`Output::Abandoned`].
 
+mod byte_queue;
+mod clock;
 mod content_length;
 mod delivery;
 mod endpoint;
@@ -15,20 +27,23 @@ mod input;
 mod limits;
 mod lines;
 mod outlet;
+mod port;
 mod pump;
-#[cfg(any(feature = "http-server", feature = "http-client"))]
-mod shared;
 mod transport;
 
 pub use crate::epoch::Epoch;
 pub use crate::error::{End, Means, Outcome};
-pub use delivery::Delivery;
-pub use endpoint::{DirectOutput, Endpoint, Output, WrittenNow};
+pub(crate) use byte_queue::{DirectOutput, WrittenNow};
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+pub(crate) use clock::Clocked;
+pub use delivery::{Delivery, Extension, Received, RequestTag};
+pub use endpoint::{Aside, Endpoint, Finish, SessionInfo, TransportEvent};
 pub(crate) use framing::Frame;
 pub use framing::{FrameReader, Framing};
 pub use input::Input;
 pub use limits::SharedLimits;
-pub use outlet::{Extension, MessageKind, Outgoing, Outlet, Place, Received, RequestTag};
-pub use pump::{Limits, Pump, PumpEvent, run};
-pub(crate) use pump::{after, duplicate};
+pub use outlet::{MessageKind, Outgoing, Outlet, OutletNotice, Place};
+pub use port::{MessagePort, PortEvent};
+pub use pump::Limits;
+pub(crate) use pump::{Pump, PumpEvent, after, duplicate, run};
 pub use transport::Transport;

@@ -30,7 +30,7 @@ mod child {
                 // Answers each line until its input ends, then tells how it ended.
                 "echo" => {
                     let script = Script::echo();
-                    stdio().run(script.clone()).await;
+                    stdio().run(script.endpoint()).await;
                     eprintln!("outcome: {}", script.until_terminated().await);
                 }
                 // Says one thing, ends the session and goes on living.
@@ -38,21 +38,21 @@ mod child {
                     let script = Script::new();
                     script.send("bye");
                     script.finish();
-                    stdio().run(script).await;
+                    stdio().run(script.endpoint()).await;
                     println!("this must not reach anybody");
                     std::future::pending::<()>().await;
                 }
                 // Tries a second session beside the first one.
                 "twice" => {
                     let (first, second) = (Script::echo(), Script::new());
-                    tokio::spawn(stdio().run(first.clone()));
+                    tokio::spawn(stdio().run(first.endpoint()));
                     first.until(|seen| !seen.input.is_empty()).await;
-                    stdio().run(second.clone()).await;
+                    stdio().run(second.endpoint()).await;
                     eprintln!("second: {}", second.until_terminated().await);
                     first.until_terminated().await;
                     // The streams are free again, if at their end.
                     let third = Script::echo();
-                    stdio().run(third.clone()).await;
+                    stdio().run(third.endpoint()).await;
                     eprintln!("third: {}", third.until_terminated().await);
                 }
                 // Has a child of its own, about whose error output it says nothing.
@@ -60,7 +60,7 @@ mod child {
                     let mut command = std::process::Command::new("/bin/sh");
                     command.args(["-c", "echo forwarded >&2; echo out; read end"]);
                     let script = Script::new();
-                    let running = Child::spawn(command).unwrap().run(script.clone());
+                    let running = Child::spawn(command).unwrap().run(script.endpoint());
                     let ending = async {
                         script.until(|seen| seen.input == b"out\n").await;
                         script.finish();

@@ -1,10 +1,12 @@
 //! A transport with a window: what one side reads and writes, message by message, for tests that look at the wire.
 
 use mcp_runtime::Transport;
-use mcp_runtime::driver::{Delivery, End, Endpoint, Outcome, Output, Received};
+use mcp_runtime::driver::{
+    Aside, Delivery, Endpoint, Finish, Outgoing, Outlet, OutletNotice, Received, SessionInfo, TransportEvent,
+};
 use serde_json::Value;
-use std::io;
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use tokio::sync::watch;
 
@@ -18,13 +20,17 @@ pub enum Line {
 }
 
 /// Everything that has passed so far, in the order in which this side saw it.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Window(watch::Sender<Vec<Line>>);
 
 impl Window {
     /// All messages so far.
     pub fn lines(&self) -> Vec<Line> {
         self.0.borrow().clone()
+    }
+
+    fn show(&self, lines: impl IntoIterator<Item = Line>) {
+        self.0.send_modify(|all| all.extend(lines));
     }
 
     /// Waits until the messages so far are as `wanted` says.
@@ -51,48 +57,58 @@ impl<T: Transport> Transport for Tap<T> {
         self.transport.is_ordered()
     }
 
-    async fn run<E: Endpoint>(self, endpoint: E) {
-        self.transport.run(Watched { endpoint, window: self.window }).await;
+    async fn run(self, endpoint: Arc<dyn Endpoint>) {
+        self.transport
+            .run(Arc::new(Watched { endpoint, window: self.window, answers: Answers::default() }))
+            .await;
     }
 }
 
 /// The engine's side of the transport, with somebody looking over its shoulder.
-struct Watched<E> {
-    endpoint: E,
+struct Watched {
+    endpoint: Arc<dyn Endpoint>,
     window: Window,
+    /// What was written while a message is being read.
+    answers: Answers,
 }
 
-impl<E: Endpoint> Endpoint for Watched<E> {
+type Answers = Arc<Mutex<Option<Vec<Line>>>>;
+
+fn line(message: &[u8], as_line: fn(Value) -> Line) -> Line {
+    as_line(serde_json::from_slice(message).unwrap())
+}
+
+impl Endpoint for Watched {
+    fn attach(&self, outlet: Box<dyn Outlet>) {
+        self.endpoint.attach(Box::new(WatchedOutlet {
+            outlet,
+            window: self.window.clone(),
+            answers: Arc::clone(&self.answers),
+        }));
+    }
+
     fn receive(&self, delivery: Delivery<'_>, now: Instant) -> Received {
-        let mut read = Vec::new();
         let mut received = Received::default();
         delivery.for_each(|message| {
-            // The engine sees the message first: who waits for it may rely on the session having it.
+            if message.is_empty() {
+                return;
+            }
+            // The engine sees the message first: who waits for it may rely on the session having it. Its answers are shown
+            // behind it all the same.
+            *self.answers.lock().unwrap() = Some(Vec::new());
             received = self.endpoint.receive(Delivery::message(message), now);
-            read.extend_from_slice(message);
-            read.push(b'\n');
+            let answers = self.answers.lock().unwrap().take().unwrap_or_default();
+            self.window.show([line(message, Line::Read)].into_iter().chain(answers));
         });
-        self.show(&read, Line::Read);
         received
     }
 
-    fn input_ended(&self, why: End) {
-        self.endpoint.input_ended(why);
+    fn notify(&self, event: TransportEvent<'_>) {
+        self.endpoint.notify(event);
     }
 
-    fn poll_output(&self, context: &mut Context<'_>, into: &mut Vec<u8>, room: usize) -> Poll<Output> {
-        let before = into.len();
-        let polled = self.endpoint.poll_output(context, into, room);
-        self.show(&into[before..], Line::Wrote);
-        polled
-    }
-
-    fn wrote(&self) {
-        self.endpoint.wrote();
-    }
-
-    fn output_failed(&self, error: io::Error) {
-        self.endpoint.output_failed(error);
+    fn poll_finish(&self, context: &mut Context<'_>) -> Poll<Finish> {
+        self.endpoint.poll_finish(context)
     }
 
     fn next_deadline(&self) -> Option<Instant> {
@@ -103,17 +119,42 @@ impl<E: Endpoint> Endpoint for Watched<E> {
         self.endpoint.tick(now);
     }
 
-    fn terminated(&self, outcome: Outcome) {
-        self.endpoint.terminated(outcome);
+    fn info(&self) -> SessionInfo {
+        self.endpoint.info()
+    }
+
+    fn read_aside(&self, message: &[u8]) -> Aside {
+        self.endpoint.read_aside(message)
     }
 }
 
-impl<E> Watched<E> {
-    fn show(&self, lines: &[u8], as_line: fn(Value) -> Line) {
-        let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        let messages: Vec<Line> = lines.map(|line| as_line(serde_json::from_slice(line).unwrap())).collect();
-        if !messages.is_empty() {
-            self.window.0.send_modify(|all| all.extend(messages));
+/// The way out, watched too.
+#[derive(Debug)]
+struct WatchedOutlet {
+    outlet: Box<dyn Outlet>,
+    window: Window,
+    answers: Answers,
+}
+
+impl Outlet for WatchedOutlet {
+    fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker)) {
+        self.outlet.take(outgoing, wake);
+        let line = line(outgoing.message, Line::Wrote);
+        match &mut *self.answers.lock().unwrap() {
+            Some(answers) => answers.push(line),
+            None => self.window.show([line]),
         }
+    }
+
+    fn note(&mut self, notice: OutletNotice, wake: &mut dyn FnMut(Waker)) {
+        self.outlet.note(notice, wake);
+    }
+
+    fn waiting(&self) -> usize {
+        self.outlet.waiting()
+    }
+
+    fn routes(&self) -> bool {
+        self.outlet.routes()
     }
 }

@@ -1,15 +1,23 @@
 //! An endpoint that does as it is told, in the place of a session's engine.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "these are tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "these are tests"
+)]
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use mcp_runtime::driver::{Delivery, End, Endpoint, Outcome, Output, Received};
+use mcp_runtime::driver::{
+    Aside, Delivery, End, Endpoint, Epoch, Finish, MessageKind, Outcome, Outgoing, Outlet, Received,
+    SessionInfo, TransportEvent,
+};
 use tokio::sync::Notify;
 
 /// What has reached the endpoint, each message on a line, and what it is going to say.
@@ -19,11 +27,15 @@ pub struct Seen {
     pub pieces: usize,
     pub end: Option<End>,
     pub output_error: Option<io::Error>,
+    /// How many bytes of what was said are written.
     pub confirmed: usize,
-    pub taken: usize,
+    said: usize,
     pub ticks: Vec<Instant>,
     pub outcome: Option<Outcome>,
-    output: VecDeque<Vec<u8>>,
+    outlet: Option<Box<dyn Outlet>>,
+    /// What was said before there was an outlet.
+    early: Vec<Vec<u8>>,
+    wakers: Vec<Waker>,
     /// Each line that comes in goes out again.
     echo: bool,
     finished: bool,
@@ -37,6 +49,22 @@ pub struct Seen {
 impl Seen {
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.input).into_owned()
+    }
+
+    fn say(&mut self, message: &[u8]) {
+        let Some(outlet) = &mut self.outlet else { return self.early.push(message.to_vec()) };
+        self.said += message.len() + 1;
+        let (kind, epoch) = (MessageKind::Error, Epoch::FIRST);
+        outlet
+            .take(Outgoing { message, kind, in_reply_to: None, epoch }, &mut |waker| self.wakers.push(waker));
+        self.count_confirmed();
+    }
+
+    fn count_confirmed(&mut self) {
+        if self.output_error.is_none() {
+            let waiting = self.outlet.as_ref().map_or(0, |outlet| outlet.waiting());
+            self.confirmed = self.said.saturating_sub(waiting);
+        }
     }
 }
 
@@ -61,20 +89,23 @@ impl Script {
         script
     }
 
+    /// The place of the session's engine.
+    pub fn endpoint(&self) -> Arc<dyn Endpoint> {
+        Arc::new(self.clone())
+    }
+
     fn change<T>(&self, change: impl FnOnce(&mut Seen) -> T) -> T {
         let mut seen = self.seen.lock().unwrap();
         let result = change(&mut seen);
-        let waker = seen.waker.take();
+        let wakers: Vec<Waker> = seen.waker.take().into_iter().chain(seen.wakers.drain(..)).collect();
         drop(seen);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        wakers.into_iter().for_each(Waker::wake);
         self.changed.notify_waiters();
         result
     }
 
     pub fn send(&self, line: &str) {
-        self.change(|seen| seen.output.push_back(format!("{line}\n").into_bytes()));
+        self.change(|seen| seen.say(line.as_bytes()));
     }
 
     pub fn finish(&self) {
@@ -112,6 +143,15 @@ impl Script {
 }
 
 impl Endpoint for Script {
+    fn attach(&self, outlet: Box<dyn Outlet>) {
+        self.change(|seen| {
+            assert!(seen.outlet.is_none(), "one outlet only");
+            seen.outlet = Some(outlet);
+            let early = std::mem::take(&mut seen.early);
+            early.into_iter().for_each(|line| seen.say(&line));
+        });
+    }
+
     fn receive(&self, delivery: Delivery<'_>, _now: Instant) -> Received {
         self.change(|seen| {
             assert!(seen.end.is_none() && seen.outcome.is_none(), "no input after its end");
@@ -120,59 +160,44 @@ impl Endpoint for Script {
                 if message.is_empty() {
                     return;
                 }
-                let line = [message, b"\n"].concat();
-                seen.input.extend_from_slice(&line);
+                seen.input.extend_from_slice(message);
+                seen.input.push(b'\n');
                 if seen.echo {
-                    seen.output.push_back(line);
+                    seen.say(message);
                 }
             });
         });
         Received::default()
     }
 
-    fn input_ended(&self, why: End) {
-        self.change(|seen| {
-            assert!(seen.end.is_none() && seen.outcome.is_none(), "one end only");
-            seen.end = Some(why);
-            seen.finished |= seen.finish_at_end;
+    fn notify(&self, event: TransportEvent<'_>) {
+        self.change(|seen| match event {
+            TransportEvent::Wrote => seen.count_confirmed(),
+            TransportEvent::InputEnded(why) => {
+                assert!(seen.end.is_none() && seen.outcome.is_none(), "one end only");
+                seen.end = Some(why);
+                seen.finished |= seen.finish_at_end;
+            }
+            TransportEvent::OutputFailed(error) => {
+                assert!(seen.output_error.is_none(), "one failure only");
+                seen.output_error = Some(error);
+            }
+            TransportEvent::Terminated(outcome) => {
+                assert!(seen.outcome.is_none(), "one outcome only");
+                seen.outcome = Some(outcome);
+            }
+            event => panic!("{event:?}"),
         });
     }
 
-    fn poll_output(&self, context: &mut Context<'_>, into: &mut Vec<u8>, room: usize) -> Poll<Output> {
+    fn poll_finish(&self, context: &mut Context<'_>) -> Poll<Finish> {
         let mut seen = self.seen.lock().unwrap();
         assert!(seen.outcome.is_none(), "nothing is asked after the end");
         if seen.abandoned {
-            return Poll::Ready(Output::Abandoned);
-        }
-        let before = into.len();
-        while into.len() - before < room {
-            let Some(line) = seen.output.pop_front() else { break };
-            assert!(seen.output_error.is_none(), "no room after a failure");
-            into.extend_from_slice(&line);
-            seen.taken += line.len();
-        }
-        if into.len() > before {
-            self.changed.notify_waiters();
-            return Poll::Ready(Output::Bytes);
+            return Poll::Ready(Finish::Abandoned);
         }
         seen.waker = Some(context.waker().clone());
-        let failed = seen.output_error.is_some();
-        if seen.finished && (seen.output.is_empty() || failed) {
-            Poll::Ready(Output::Finished)
-        } else {
-            Poll::Pending
-        }
-    }
-
-    fn wrote(&self) {
-        self.change(|seen| seen.confirmed = seen.taken);
-    }
-
-    fn output_failed(&self, error: io::Error) {
-        self.change(|seen| {
-            assert!(seen.output_error.is_none(), "one failure only");
-            seen.output_error = Some(error);
-        });
+        if seen.finished { Poll::Ready(Finish::Complete) } else { Poll::Pending }
     }
 
     fn next_deadline(&self) -> Option<Instant> {
@@ -187,11 +212,12 @@ impl Endpoint for Script {
         });
     }
 
-    fn terminated(&self, outcome: Outcome) {
-        self.change(|seen| {
-            assert!(seen.outcome.is_none(), "one outcome only");
-            seen.outcome = Some(outcome);
-        });
+    fn info(&self) -> SessionInfo {
+        SessionInfo::default()
+    }
+
+    fn read_aside(&self, _: &[u8]) -> Aside {
+        Aside::default()
     }
 }
 

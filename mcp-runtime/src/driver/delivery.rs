@@ -1,14 +1,41 @@
 //! What a transport delivers to the engine.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use super::framing::{Frame, FrameReader};
-use super::outlet::RequestTag;
 use crate::epoch::Epoch;
+
+/// A transport's name for a message, or batch, of the peer. What the session says in reply to it carries the tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestTag(pub u64);
+
+/// What a transport knows of a message that came in, such as the head of its HTTP request, for its handler.
+pub type Extension = Arc<dyn Any + Send + Sync>;
+
+/// The result of a delivery.
+#[derive(Clone, Debug, Default)]
+pub struct Received {
+    /// How many requests with a tag were accepted.
+    pub requests: usize,
+    /// Why a notification, or a reply, with a tag was refused; nothing is written about that.
+    pub refused: Option<String>,
+}
+
+impl Received {
+    /// The same of one more message.
+    pub(crate) fn add(&mut self, other: Received) {
+        self.requests = self.requests.saturating_add(other.requests);
+        self.refused = other.refused.or(self.refused.take());
+    }
+}
 
 /// Messages of the peer, as a transport delivers them to an [`Endpoint`](super::Endpoint).
 #[derive(Debug)]
 pub struct Delivery<'a> {
     source: Source<'a>,
     tag: Option<RequestTag>,
+    extension: Option<&'a Extension>,
     epoch: Option<Epoch>,
 }
 
@@ -38,13 +65,19 @@ impl<'a> Delivery<'a> {
     }
 
     fn of(source: Source<'a>) -> Delivery<'a> {
-        Delivery { source, tag: None, epoch: None }
+        Delivery { source, tag: None, extension: None, epoch: None }
     }
 
     /// Names it, so that what the session says about it carries the name.
     #[must_use]
     pub fn tagged(self, tag: RequestTag) -> Delivery<'a> {
         Delivery { tag: Some(tag), ..self }
+    }
+
+    /// Adds what its handlers may ask for with `context.extension()`.
+    #[must_use]
+    pub fn with_extension(self, extension: &'a Extension) -> Delivery<'a> {
+        Delivery { extension: Some(extension), ..self }
     }
 
     /// Says in which epoch it arrived. It is dropped if that is not the present one. No reconnection happens between the
@@ -65,6 +98,10 @@ impl<'a> Delivery<'a> {
 
     pub(crate) fn tag(&self) -> Option<RequestTag> {
         self.tag
+    }
+
+    pub(crate) fn extension(&self) -> Option<&'a Extension> {
+        self.extension
     }
 
     pub(crate) fn epoch(&self) -> Option<Epoch> {

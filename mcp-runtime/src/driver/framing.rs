@@ -32,16 +32,14 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// Appends messages as they stand on the wire. `messages` has one on each line.
-    pub(super) fn write(self, messages: &[u8], into: &mut Vec<u8>) {
-        match self {
-            Framing::Lines => into.extend_from_slice(messages),
-            Framing::ContentLength => {
-                for message in messages.split(|byte| *byte == b'\n').filter(|message| !message.is_empty()) {
-                    into.extend_from_slice(format!("Content-Length: {}\r\n\r\n", message.len()).as_bytes());
-                    into.extend_from_slice(message);
-                }
-            }
+    /// Appends a message as it stands on the wire.
+    pub(super) fn write(self, message: &[u8], into: &mut Vec<u8>) {
+        if self == Framing::ContentLength {
+            into.extend_from_slice(format!("Content-Length: {}\r\n\r\n", message.len()).as_bytes());
+        }
+        into.extend_from_slice(message);
+        if self == Framing::Lines {
+            into.push(b'\n');
         }
     }
 }
@@ -121,7 +119,8 @@ mod tests {
     fn what_is_written_is_read_again() {
         for framing in [Framing::Lines, Framing::ContentLength] {
             let mut written = Vec::new();
-            framing.write(b"{\"a\":1}\n{\"b\":\"\xc3\xa4\"}\n", &mut written);
+            framing.write(b"{\"a\":1}", &mut written);
+            framing.write(b"{\"b\":\"\xc3\xa4\"}", &mut written);
             let mut seen = Vec::new();
             let mut reader = FrameReader::new(framing);
             let mut note = |frame: Frame<'_>| match frame {

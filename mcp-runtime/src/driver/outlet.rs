@@ -1,23 +1,32 @@
-//! Whole messages instead of bytes, for transports that carry each message by itself.
-//!
-//! In comes each message that a session says, with what it is and what it is about; out go the tasks to be woken. A
-//! transport that has several ways to the peer, such as HTTP with its one stream for each request, chooses the way by
-//! that. Refuses nothing: a message that is handed over is the transport's to deliver, and what it holds back counts
-//! as unwritten.
+//! Where the messages of a session go.
 
-use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
 use std::task::Waker;
 
+use super::delivery::RequestTag;
 use crate::epoch::Epoch;
 
-/// A transport's name for a message, or batch, of the peer. What the session says in reply to it carries the tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RequestTag(pub u64);
+/// Takes the messages of one session, each as soon as it is said.
+///
+/// A message that is handed over is the transport's to deliver, and what the outlet holds back counts as unwritten. It is
+/// called while the session is locked and must not call it back. Tasks are woken with `wake`, once the session is
+/// unlocked.
+pub trait Outlet: Send + fmt::Debug {
+    /// Takes one message.
+    fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker));
 
-/// What a transport knows of a message that came in, such as the head of its HTTP request, for its handler.
-pub type Extension = Arc<dyn Any + Send + Sync>;
+    /// Takes note of something about messages. All but [`OutletNotice::Discarded`] go only to an outlet that
+    /// [routes](Self::routes).
+    fn note(&mut self, notice: OutletNotice, wake: &mut dyn FnMut(Waker));
+
+    /// Returns how many bytes wait to be taken by the peer. When they become fewer the transport says so with
+    /// [`TransportEvent::Wrote`](super::TransportEvent::Wrote).
+    fn waiting(&self) -> usize;
+
+    /// Whether each message finds its way by itself, as over HTTP. Where the input of such a transport has ended, the peer
+    /// still reads what it has asked for.
+    fn routes(&self) -> bool;
+}
 
 /// One message that the session says.
 #[derive(Clone, Copy, Debug)]
@@ -33,21 +42,24 @@ pub struct Outgoing<'a> {
     pub epoch: Epoch,
 }
 
-/// What became of a message, or batch, that came in.
-#[derive(Clone, Debug, Default)]
-pub struct Received {
-    /// How many requests in it were accepted.
-    pub requests: usize,
-    /// Why a notification, or a reply, was refused that was in it; nothing is written about that.
-    pub refused: Option<String>,
-}
-
-impl Received {
-    /// The same of one more message.
-    pub(crate) fn add(&mut self, other: Received) {
-        self.requests = self.requests.saturating_add(other.requests);
-        self.refused = other.refused.or(self.refused.take());
-    }
+/// What an outlet should know beyond the messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OutletNotice {
+    /// A request that came in with this tag has been answered, or never will be.
+    Settled(RequestTag),
+    /// No task waits for the reply to this request of this side any more: the reply has come, the request was cancelled,
+    /// or it has failed.
+    NotAwaited(i64),
+    /// The session is over: no task waits for any reply any more.
+    NoneAwaited,
+    /// The handler of a request that came in with this tag asks to end the connection on which the peer waits for the
+    /// answer: the answer takes a while, and the peer can come back for it.
+    ReleaseConnection(RequestTag),
+    /// The peer has taken a step of a linear channel that is not a reply.
+    PeerStepped,
+    /// The session was disconnected: messages of which nothing is written yet need not be written.
+    Discarded,
 }
 
 /// What a message is, as far as its delivery is concerned.
@@ -119,46 +131,4 @@ impl MessageKind {
     pub fn is_reply(self) -> bool {
         matches!(self, MessageKind::Result { .. } | MessageKind::Error | MessageKind::Batch)
     }
-}
-
-/// Takes the messages of one session. It is called while the session is locked and must not call it back.
-pub trait Outlet: Send + fmt::Debug {
-    /// Takes one message. What is returned is woken once the session is unlocked.
-    fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker>;
-
-    /// A request that came in under this name has been answered, or never will be.
-    fn settled(&mut self, tag: RequestTag) -> Option<Waker>;
-
-    /// Nobody waits for the reply to this request of this side any more: it has come, or the request was taken back, or
-    /// it has failed.
-    fn not_awaited(&mut self, id: i64) -> Option<Waker> {
-        let _ = id;
-        None
-    }
-
-    /// The session is over: nobody waits for any reply any more.
-    fn none_awaited(&mut self) -> Vec<Waker> {
-        Vec::new()
-    }
-
-    /// Whoever works on a request that came in under this name wants the connection to end on which its answer is
-    /// awaited: the answer is still a while, and the peer can come back for it. Nothing is done about it where there is
-    /// no such connection.
-    fn hang_up(&mut self, tag: RequestTag) -> Option<Waker> {
-        let _ = tag;
-        None
-    }
-
-    /// What handlers may know of the message that came in under this name.
-    fn extension(&self, tag: RequestTag) -> Option<Extension> {
-        let _ = tag;
-        None
-    }
-
-    /// The peer has taken a step of a linear channel that is no reply.
-    fn stepped(&mut self) {}
-
-    /// How many bytes wait to be taken by the peer; they count as unwritten. When they become fewer the transport says
-    /// so with [`Endpoint::wrote`](super::Endpoint::wrote).
-    fn waiting(&self) -> usize;
 }

@@ -1,4 +1,4 @@
-//! The byte pump: one task moves bytes between an [`Endpoint`] and a pair of streams.
+//! The byte pump: one task moves the messages of an [`Endpoint`] through a pair of streams.
 //!
 //! In come a reader, a writer and an endpoint; out go [`PumpEvent`]s for the transport, which decides what an end of
 //! one direction means. Reading and writing are polled side by side, so that a blocked writer never stops the
@@ -13,18 +13,14 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncBufRead, AsyncWrite};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Instant;
 
+use super::byte_queue::{ByteQueue, DirectOutput, KEEP};
+use super::clock::Clocked;
 use super::delivery::Delivery;
-use super::endpoint::{Endpoint, Output};
+use super::endpoint::{Endpoint, Finish, TransportEvent};
 use super::framing::{FrameReader, Framing};
 use crate::error::{End, Outcome};
-
-/// How many outgoing bytes are collected before the writer must have taken some.
-const COALESCE: usize = 64 * 1024;
-
-/// A buffer of up to this size is kept while the session is idle.
-const KEEP: usize = 4 * 1024;
 
 /// How many rounds of work one poll does before other tasks of the thread get their turn.
 const ROUNDS: usize = 32;
@@ -51,7 +47,7 @@ impl Limits {
 
 /// What happened to a direction of a [`Pump`].
 #[derive(Debug)]
-pub enum PumpEvent {
+pub(crate) enum PumpEvent {
     /// The session has said everything; what is left is being written.
     Finishing,
     /// The writer is closed: all was written, or it failed. The endpoint has not been told of a failure yet: the
@@ -66,42 +62,34 @@ pub enum PumpEvent {
 
 /// Moves the bytes of one session.
 #[derive(Debug)]
-pub struct Pump<E: Endpoint, R, W> {
-    endpoint: E,
+pub(crate) struct Pump<R, W> {
+    session: Clocked,
     reader: Option<R>,
     writer: Option<W>,
-    framing: Framing,
     frames: FrameReader,
-    /// Messages taken from the endpoint that are not framed yet; empty between polls.
-    messages: Vec<u8>,
-    /// Bytes taken from the endpoint; those before `written` are with the writer already.
+    queue: ByteQueue,
+    /// Bytes taken from the queue; those before `written` are with the writer already.
     pending: Vec<u8>,
     written: usize,
-    /// The most that `pending` held since it last ran empty, by which its memory is judged.
-    longest: usize,
     /// Bytes were given to the writer that it has not flushed.
     unflushed: bool,
-    /// The endpoint has finished or was abandoned.
+    /// The session has finished or was abandoned.
     finished: bool,
     /// The event `OutputClosed` is still to be told.
     closed_untold: bool,
     /// The endpoint has been told that the input has ended.
     end_reported: bool,
-    timer: Option<Pin<Box<Sleep>>>,
     failure: Option<Arc<io::Error>>,
     /// Writing failed, and the endpoint has not been told.
     failure_untold: Option<io::Error>,
-    terminated: bool,
 }
 
 /// Carries the session of `endpoint` over a pair of streams to its end, and tells the endpoint how it ended.
-pub async fn run<E, R, W>(endpoint: E, reader: R, writer: W, framing: Framing, limits: Limits)
+pub(crate) async fn run<R, W>(mut pump: Pump<R, W>, limits: Limits)
 where
-    E: Endpoint,
     R: AsyncBufRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let mut pump = Pump::new(endpoint, reader, writer, framing);
     let mut deadline = None;
     while !pump.is_over() {
         let event = match deadline {
@@ -140,76 +128,85 @@ pub(crate) fn after(wait: Option<Duration>) -> Option<Instant> {
     wait.and_then(|wait| Instant::now().checked_add(wait))
 }
 
-impl<E: Endpoint, R, W> Pump<E, R, W> {
+impl<R, W> Pump<R, W> {
     /// A pump between `endpoint` and the two streams; it moves nothing until it is polled.
-    pub fn new(endpoint: E, reader: R, writer: W, framing: Framing) -> Self {
+    pub(crate) fn new(endpoint: Arc<dyn Endpoint>, reader: R, writer: W, framing: Framing) -> Self {
+        Self::with_direct_output(endpoint, reader, writer, framing, None)
+    }
+
+    /// The same with a way to write that does not take the pump's task.
+    pub(crate) fn with_direct_output(
+        endpoint: Arc<dyn Endpoint>,
+        reader: R,
+        writer: W,
+        framing: Framing,
+        direct: Option<Box<dyn DirectOutput>>,
+    ) -> Self {
+        let queue = ByteQueue::new(framing, direct);
+        endpoint.attach(Box::new(queue.clone()));
         Self {
-            endpoint,
+            session: Clocked::new(endpoint),
             reader: Some(reader),
             writer: Some(writer),
-            framing,
             frames: FrameReader::new(framing),
-            messages: Vec::new(),
+            queue,
             pending: Vec::new(),
             written: 0,
-            longest: 0,
             unflushed: false,
             finished: false,
             closed_untold: false,
             end_reported: false,
-            timer: None,
             failure: None,
             failure_untold: None,
-            terminated: false,
         }
     }
 
     /// Whether both directions are closed.
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.reader.is_none() && self.writer.is_none() && !self.closed_untold
     }
 
     /// Whether the reader has not ended yet.
-    pub fn is_reading(&self) -> bool {
+    pub(crate) fn is_reading(&self) -> bool {
         self.reader.is_some()
     }
 
     /// Whether the writer is open still.
-    pub fn is_writing(&self) -> bool {
+    pub(crate) fn is_writing(&self) -> bool {
         self.writer.is_some()
     }
 
     /// How a pair of streams has ended, as far as this pump saw it.
-    pub fn outcome(&self) -> Outcome {
+    pub(crate) fn outcome(&self) -> Outcome {
         self.failure.clone().map_or(Outcome::Closed, Outcome::Failed)
     }
 
     /// Tells the endpoint why the input has ended, and drops the reader. Only the first call counts.
-    pub fn report_end(&mut self, mut end: End) {
+    pub(crate) fn report_end(&mut self, mut end: End) {
         self.reader = None;
         if self.end_reported {
             return;
         }
         self.end_reported = true;
-        self.endpoint.receive(Delivery::end_of(&mut self.frames), Instant::now().into_std());
+        self.session.endpoint().receive(Delivery::end_of(&mut self.frames), Instant::now().into_std());
         if let (End::Eof, Some(error)) = (&end, self.frames.take_error()) {
             end = End::Failed(error);
         }
         if let End::Failed(error) = &end {
             self.note(error);
         }
-        self.endpoint.input_ended(end);
+        self.session.endpoint().notify(TransportEvent::InputEnded(end));
     }
 
     /// Tells the endpoint that writing has failed, if it has and this was not told.
-    pub fn report_failure(&mut self) {
+    pub(crate) fn report_failure(&mut self) {
         if let Some(error) = self.failure_untold.take() {
-            self.endpoint.output_failed(error);
+            self.session.endpoint().notify(TransportEvent::OutputFailed(error));
         }
     }
 
     /// Stops waiting for the writer, drops it, and tells the endpoint that its last bytes were not taken in time.
-    pub fn give_up_writing(&mut self) {
+    pub(crate) fn give_up_writing(&mut self) {
         if self.writer.is_some() {
             self.fail_output(io::Error::new(
                 io::ErrorKind::TimedOut,
@@ -221,11 +218,10 @@ impl<E: Endpoint, R, W> Pump<E, R, W> {
     }
 
     /// Drops both streams and tells the endpoint that the transport is gone.
-    pub fn terminate(mut self, outcome: Outcome) {
+    pub(crate) fn terminate(mut self, outcome: Outcome) {
         self.reader = None;
         self.writer = None;
-        self.terminated = true;
-        self.endpoint.terminated(outcome);
+        self.session.terminate(outcome);
     }
 
     /// Keeps the first error for the outcome.
@@ -237,6 +233,7 @@ impl<E: Endpoint, R, W> Pump<E, R, W> {
 
     fn fail_output(&mut self, error: io::Error) {
         self.writer = None;
+        self.queue.close();
         self.pending = Vec::new();
         self.written = 0;
         self.unflushed = false;
@@ -246,14 +243,14 @@ impl<E: Endpoint, R, W> Pump<E, R, W> {
     }
 }
 
-impl<E: Endpoint, R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Pump<E, R, W> {
+impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
     /// Moves bytes until something happens that the transport must know. Dropping the future loses nothing.
-    pub async fn next(&mut self) -> PumpEvent {
+    pub(crate) async fn next(&mut self) -> PumpEvent {
         poll_fn(|context| self.poll_next(context)).await
     }
 
     /// Moves bytes until something happens that the transport must know, or nothing can be moved.
-    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<PumpEvent> {
+    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<PumpEvent> {
         for _ in 0..ROUNDS {
             let mut moved = false;
             // Input comes first, so that what the engine says in answer to it leaves in the same round.
@@ -267,7 +264,7 @@ impl<E: Endpoint, R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Pump<E, R, W> 
                 Poll::Ready(None) => moved = true,
                 Poll::Pending => {}
             }
-            if !moved && self.poll_timer(context).is_pending() {
+            if !moved && self.session.poll_timer(context).is_pending() {
                 return Poll::Pending;
             }
         }
@@ -282,7 +279,9 @@ impl<E: Endpoint, R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Pump<E, R, W> 
             Ok([]) => End::Eof,
             Ok(bytes) => {
                 let length = bytes.len();
-                self.endpoint.receive(Delivery::bytes(&mut self.frames, bytes), Instant::now().into_std());
+                let now = Instant::now().into_std();
+                self.queue.pump_runs();
+                self.session.endpoint().receive(Delivery::bytes(&mut self.frames, bytes), now);
                 Pin::new(reader).consume(length);
                 match self.frames.take_error() {
                     None => return Poll::Ready(None),
@@ -296,58 +295,34 @@ impl<E: Endpoint, R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Pump<E, R, W> 
         Poll::Ready(Some(PumpEvent::InputEnded(end)))
     }
 
-    /// Takes what the endpoint has, and writes what the writer takes.
+    /// Writes what the writer takes of what the session has said.
     fn poll_output(&mut self, context: &mut Context<'_>) -> Poll<Option<PumpEvent>> {
         if std::mem::take(&mut self.closed_untold) {
             return Poll::Ready(Some(PumpEvent::OutputClosed));
         }
-        let mut moved = false;
-        match self.poll_endpoint(context) {
-            Poll::Ready(Some(event)) => return Poll::Ready(Some(event)),
-            Poll::Ready(None) => moved = true,
-            Poll::Pending => {}
+        if let Poll::Ready(event) = self.poll_finish(context) {
+            return Poll::Ready(Some(event));
         }
-        match self.poll_writer(context) {
-            Poll::Ready(Ok(())) => moved = true,
-            Poll::Ready(Err(error)) => {
-                self.fail_output(error);
-                moved = true;
-            }
-            Poll::Pending => {}
+        if let Err(error) = ready!(self.poll_writer(context)) {
+            self.fail_output(error);
         }
-        if moved { Poll::Ready(None) } else { Poll::Pending }
+        Poll::Ready(None)
     }
 
-    /// Asks the endpoint for output. A session that has finished may still be abandoned, so it is asked on.
-    fn poll_endpoint(&mut self, context: &mut Context<'_>) -> Poll<Option<PumpEvent>> {
-        let queued = self.pending.len() - self.written;
-        let room = match self.writer {
-            Some(_) if !self.finished => COALESCE.saturating_sub(queued),
-            _ => 0,
-        };
-        let polled = match self.framing {
-            Framing::Lines => self.endpoint.poll_output(context, &mut self.pending, room),
-            framing => {
-                let polled = self.endpoint.poll_output(context, &mut self.messages, room);
-                framing.write(&std::mem::take(&mut self.messages), &mut self.pending);
-                polled
-            }
-        };
-        match ready!(polled) {
-            Output::Bytes => {
-                self.longest = self.longest.max(self.pending.len());
-                Poll::Ready(None)
-            }
-            Output::Finished if self.finished => Poll::Pending,
-            Output::Finished => {
+    /// Asks whether the session is over. One that has finished may still be abandoned, so it is asked on.
+    fn poll_finish(&mut self, context: &mut Context<'_>) -> Poll<PumpEvent> {
+        match ready!(self.session.endpoint().poll_finish(context)) {
+            Finish::Complete if self.finished => Poll::Pending,
+            Finish::Complete => {
                 self.finished = true;
-                Poll::Ready(Some(PumpEvent::Finishing))
+                Poll::Ready(PumpEvent::Finishing)
             }
-            Output::Abandoned => {
+            Finish::Abandoned => {
                 self.finished = true;
                 self.reader = None;
                 self.writer = None;
-                Poll::Ready(Some(PumpEvent::Abandoned))
+                self.queue.close();
+                Poll::Ready(PumpEvent::Abandoned)
             }
         }
     }
@@ -356,6 +331,13 @@ impl<E: Endpoint, R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Pump<E, R, W> 
     fn poll_writer(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(writer) = &mut self.writer else { return Poll::Pending };
         let mut writer = Pin::new(writer);
+        if self.pending.is_empty() {
+            self.queue.take_into(context, &mut self.pending);
+            if self.pending.len() > KEEP {
+                // There is room again, which may be long before the writer has taken all of this.
+                self.session.endpoint().notify(TransportEvent::Wrote);
+            }
+        }
         if let Some(rest @ [_, ..]) = self.pending.get(self.written..) {
             return Poll::Ready(match ready!(writer.as_mut().poll_write(context, rest)) {
                 Ok(0) => Err(io::ErrorKind::WriteZero.into()),
@@ -372,10 +354,11 @@ impl<E: Endpoint, R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Pump<E, R, W> 
         if self.unflushed {
             ready!(writer.as_mut().poll_flush(context))?;
             self.unflushed = false;
-            self.endpoint.wrote();
+            self.queue.flushed();
+            self.session.endpoint().notify(TransportEvent::Wrote);
             return Poll::Ready(Ok(()));
         }
-        if self.finished {
+        if self.finished && self.queue.is_empty() {
             ready!(writer.as_mut().poll_shutdown(context))?;
             self.writer = None;
             self.closed_untold = true;
@@ -392,48 +375,16 @@ impl<E: Endpoint, R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Pump<E, R, W> 
         Poll::Pending
     }
 
-    /// Forgets written bytes. The memory stays for the next ones, unless little of it was needed lately.
+    /// Forgets written bytes. The memory stays for the next ones, unless little of it was needed.
     fn reclaim(&mut self) {
-        if self.written == self.pending.len() {
-            self.pending.clear();
-            self.written = 0;
-            if self.pending.capacity() > KEEP && self.longest < self.pending.capacity() / 4 {
-                self.pending = Vec::new();
-            }
-            self.longest = 0;
-        } else if self.written >= COALESCE {
-            self.pending.drain(..self.written);
-            self.written = 0;
+        if self.written < self.pending.len() {
+            return;
         }
-    }
-
-    /// Tells the endpoint the time when its deadline has come.
-    fn poll_timer(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let Some(deadline) = self.endpoint.next_deadline() else { return Poll::Pending };
-        let deadline = Instant::from_std(deadline);
-        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
-        // A timer that is set too early costs one idle wake; moving it at every change would cost more.
-        if timer.deadline() > deadline {
-            timer.as_mut().reset(deadline);
+        if self.pending.capacity() > KEEP && self.pending.len() < self.pending.capacity() / 4 {
+            self.pending = Vec::new();
         }
-        loop {
-            ready!(timer.as_mut().poll(context));
-            let now = Instant::now();
-            if now >= deadline {
-                self.endpoint.tick(now.into_std());
-                return Poll::Ready(());
-            }
-            timer.as_mut().reset(deadline);
-        }
-    }
-}
-
-impl<E: Endpoint, R, W> Drop for Pump<E, R, W> {
-    /// A pump that is dropped half-way still ends its session, so that nobody waits for it in vain.
-    fn drop(&mut self) {
-        if !self.terminated {
-            self.endpoint.terminated(Outcome::Dropped);
-        }
+        self.pending.clear();
+        self.written = 0;
     }
 }
 

@@ -1,6 +1,7 @@
 //! What carries a session.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use super::endpoint::Endpoint;
 use super::limits::SharedLimits;
@@ -11,7 +12,7 @@ pub trait Transport: Send + 'static {
     ///
     /// The future is spawned once on a tokio runtime with I/O and time enabled. Dropping it early lets go of
     /// everything at once.
-    fn run<E: Endpoint>(self, endpoint: E) -> impl Future<Output = ()> + Send;
+    fn run(self, endpoint: Arc<dyn Endpoint>) -> impl Future<Output = ()> + Send;
 
     /// Whether messages arrive in the order in which they were written, both ways, as over a stream. Only then does a
     /// reply prove that its sender has received what was written before the request, and what comes late after that is

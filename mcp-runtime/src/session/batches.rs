@@ -114,25 +114,26 @@ impl Engine {
             let (protocol, version) = (self.protocol.name.clone(), self.protocol.version.clone());
             return Err(Error::NoBatches { protocol, version });
         }
-        let start = self.output.len();
+        let start = self.outbox.composing().len();
         write(self, caller.in_batch());
-        let written = self.output.split_off(start);
+        let output = self.outbox.composing();
+        let written = output.split_off(start);
         let mut separator = b'[';
         // A message is one line, and there is no end of line in it.
         for message in written.split(|byte| *byte == b'\n').filter(|message| !message.is_empty()) {
-            self.output.push(separator);
-            self.output.extend_from_slice(message);
+            output.push(separator);
+            output.extend_from_slice(message);
             separator = b',';
         }
-        if self.output.len() > start {
-            self.output.extend_from_slice(b"]\n");
+        if output.len() > start {
+            output.extend_from_slice(b"]\n");
             self.appended(MessageKind::Several { bound: caller.is_bound() }, caller.in_reply_to());
         }
         Ok(())
     }
 
     /// Takes a line that is a list.
-    pub(super) fn batch_came(&mut self, inbound: Inbound, line: &[u8]) -> Received {
+    pub(super) fn batch_came(&mut self, inbound: Inbound<'_>, line: &[u8]) -> Received {
         let messages = match batch(line, self.options.max_batch) {
             Ok(messages) => messages,
             Err(malformed) => return self.malformed_came(inbound, malformed),
@@ -156,7 +157,7 @@ impl Engine {
     /// Refuses a request that cannot stand in a batch; `None` if it can, or is not in one.
     pub(super) fn refused_in_batch(
         &mut self,
-        inbound: Inbound,
+        inbound: Inbound<'_>,
         message: MessageIndex,
         id: &RequestId,
     ) -> Option<Received> {
@@ -178,9 +179,9 @@ impl Engine {
     /// Writes a reply, to the peer or into the batch of its request.
     pub(super) fn write_reply(&mut self, to: ReplyTo, kind: MessageKind, write: impl Fn(&mut Vec<u8>)) {
         if self.batches.write(to.batch, &write) {
-            return self.held_back();
+            return self.check_output_limit();
         }
-        write(&mut self.output);
+        write(self.outbox.composing());
         self.appended(kind, to.tag);
     }
 
@@ -195,7 +196,7 @@ impl Engine {
         let Some(batch) = self.batches.open.remove(&key) else { return };
         self.batches.bytes = self.batches.bytes.saturating_sub(batch.replies.len());
         let tag = batch.tag;
-        if batch.finish(&mut self.output) {
+        if batch.finish(self.outbox.composing()) {
             self.appended(MessageKind::Batch, tag);
         }
     }
@@ -207,8 +208,8 @@ impl Engine {
         if wanted {
             for batch in batches.open.into_values() {
                 let tag = batch.tag;
-                if batch.finish(&mut self.output) {
-                    self.let_message_out(MessageKind::Batch, tag);
+                if batch.finish(self.outbox.composing()) {
+                    self.outbox.said(MessageKind::Batch, tag, self.epoch, &mut self.effects);
                 }
             }
         }

@@ -7,7 +7,7 @@ use mcp_protocol_machine::{RequestId, Step};
 
 use super::batches::{BatchKey, ReplyTo};
 use super::engine::Engine;
-use crate::driver::{Received, RequestTag};
+use crate::driver::{Extension, Received, RequestTag};
 use crate::epoch::Epoch;
 use crate::error::Error;
 
@@ -47,19 +47,21 @@ impl Caller {
 
 /// Where a message of the peer came from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Inbound {
+pub(super) struct Inbound<'a> {
     /// The transport's name for it, where messages arrive one by one.
     pub(super) tag: Option<RequestTag>,
     /// The batch that it is part of.
     pub(super) batch: Option<BatchKey>,
+    /// What its handlers may ask for.
+    pub(super) extension: Option<&'a Extension>,
     /// When it arrived.
     pub(super) now: Instant,
 }
 
-impl Inbound {
+impl<'a> Inbound<'a> {
     /// A message that is not part of a batch.
-    pub(super) fn alone(tag: Option<RequestTag>, now: Instant) -> Inbound {
-        Inbound { tag, batch: None, now }
+    pub(super) fn alone(tag: Option<RequestTag>, now: Instant) -> Inbound<'a> {
+        Inbound { tag, batch: None, extension: None, now }
     }
 
     /// Tells the transport that a request was accepted.
@@ -90,7 +92,7 @@ pub(super) struct Accepted {
 impl Engine {
     /// A caller that may speak in one epoch only, or in any, and may work on a request of the peer.
     pub(super) fn caller(&self, epoch: Option<Epoch>, request: Option<&RequestId>) -> Caller {
-        let request = request.filter(|_| self.messages.one_by_one());
+        let request = request.filter(|_| self.outbox.may_route());
         let in_reply_to = request.and_then(|request| self.owed.get(request)).and_then(|owed| owed.to.tag);
         Caller { epoch, in_reply_to, in_batch: false }
     }

@@ -12,7 +12,7 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
 use super::context::Inbound;
 use super::engine::Engine;
 use super::names::id_at;
-use crate::driver::{Received, RequestTag};
+use crate::driver::{Extension, Received, RequestTag};
 use crate::jsonrpc::RpcError;
 use crate::options::Options;
 use crate::report::{Cause, Report};
@@ -29,6 +29,8 @@ pub(super) struct EarlyMessage {
     params: Option<Box<str>>,
     /// What the transport calls the message that it came in.
     tag: Option<RequestTag>,
+    /// What its handler may ask for.
+    extension: Option<Extension>,
 }
 
 impl EarlyMessage {
@@ -96,7 +98,12 @@ impl EarlyMessages {
 
 impl Engine {
     /// Whether a request comes too early, or has the id of one that did.
-    pub(super) fn is_early_request(&self, inbound: Inbound, message: MessageIndex, id: &RequestId) -> bool {
+    pub(super) fn is_early_request(
+        &self,
+        inbound: Inbound<'_>,
+        message: MessageIndex,
+        id: &RequestId,
+    ) -> bool {
         // The replies of a batch wait for one another, so what is too early in one is refused at once.
         inbound.batch.is_none() && (self.early.has(id) || self.checker.is_early(Direction::Receive, message))
     }
@@ -104,7 +111,7 @@ impl Engine {
     /// Whether a notification comes too early, or takes a request back that did.
     pub(super) fn is_early_notification(
         &self,
-        inbound: Inbound,
+        inbound: Inbound<'_>,
         message: MessageIndex,
         cancels: Option<&RequestId>,
     ) -> bool {
@@ -116,7 +123,7 @@ impl Engine {
     /// Holds a message that comes too early.
     pub(super) fn hold_early(
         &mut self,
-        inbound: Inbound,
+        inbound: Inbound<'_>,
         message: MessageIndex,
         id: Option<RequestId>,
         method: &str,
@@ -124,8 +131,13 @@ impl Engine {
     ) -> Received {
         // The answer to a request is awaited where it came in.
         let mut received = if id.is_some() { inbound.took_request() } else { Received::default() };
-        let early =
-            EarlyMessage { id, method: method.into(), params: params.map(Box::from), tag: inbound.tag };
+        let early = EarlyMessage {
+            id,
+            method: method.into(),
+            params: params.map(Box::from),
+            tag: inbound.tag,
+            extension: inbound.extension.cloned(),
+        };
         let name = self.name(message);
         match self.early.hold(early, self.checker.states(), &self.options) {
             Ok(()) => self.report(Report::Early { message: name }),
@@ -153,13 +165,13 @@ impl Engine {
             if !self.lifecycle.is_live() {
                 return;
             }
-            let inbound = Inbound::alone(early.tag, now);
-            if self.is_early_still(inbound, &early) {
+            if self.is_early_still(Inbound::alone(early.tag, now), &early) {
                 // There was room for all of them before.
                 let _ = self.early.hold(early, self.checker.states(), &self.options);
                 continue;
             }
-            let EarlyMessage { id, method, params, tag } = early;
+            let EarlyMessage { id, method, params, tag, extension } = early;
+            let inbound = Inbound { extension: extension.as_ref(), ..Inbound::alone(tag, now) };
             self.came = self.came.wrapping_add(1);
             match id {
                 Some(id) => {
@@ -178,7 +190,7 @@ impl Engine {
     }
 
     /// Whether a message that was held is early still.
-    fn is_early_still(&self, inbound: Inbound, early: &EarlyMessage) -> bool {
+    fn is_early_still(&self, inbound: Inbound<'_>, early: &EarlyMessage) -> bool {
         let EarlyMessage { id, method, params, .. } = early;
         let params = params.as_deref();
         let Some(message) = self.read_as(Direction::Receive, id.is_some(), method, params) else {
@@ -212,6 +224,7 @@ mod tests {
             method: "m".into(),
             params: Some(params.into()),
             tag: None,
+            extension: None,
         }
     }
 

@@ -16,7 +16,7 @@ use super::engine::Engine;
 use super::lifecycle::{GracePeriods, SessionEnd, Tick};
 use super::mailboxes::Notice;
 use super::wakers::Waiter;
-use crate::driver::{End, Outcome};
+use crate::driver::{End, Outcome, OutletNotice};
 use crate::error::{Error, Reason};
 use crate::options::Options;
 
@@ -78,8 +78,7 @@ impl Engine {
     /// The session is over for a reason that is not this side's will.
     pub(crate) fn end(&mut self, reason: Reason) {
         if self.lifecycle.is_live() {
-            self.output.clear();
-            self.output_start = 0;
+            self.outbox.discard(&mut self.effects);
             self.over(SessionEnd::Disconnected(reason));
         } else if self.lifecycle.is_closing() {
             self.over(SessionEnd::Closed);
@@ -117,7 +116,7 @@ impl Engine {
     pub(crate) fn poll_drained(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
         let lifecycle = &self.lifecycle;
         let lost = lifecycle.is_disconnected() || lifecycle.is_abandoned() || lifecycle.outcome().is_some();
-        if lost || (self.unwritten() == 0 && !self.unconfirmed) {
+        if lost || self.outbox.unwritten() == 0 {
             return Poll::Ready(());
         }
         self.closing_waiting.register(context, waiter, &mut self.effects);
@@ -172,7 +171,7 @@ impl Engine {
         let error = self.lifecycle.error().unwrap_or(Error::Closed);
         self.timers.forget_calls();
         self.abandoned_replies.clear();
-        self.none_awaited();
+        self.outbox.note(OutletNotice::NoneAwaited, &mut self.effects);
         let mut told = Vec::new();
         for (id, pending) in &mut self.calls {
             pending.clock = None;
@@ -219,11 +218,9 @@ impl Engine {
 
     /// Nothing more can be written.
     pub(crate) fn output_failed(&mut self, error: io::Error) {
-        self.unconfirmed = false;
-        // A session that was closed before has its last lines here still. Nobody will ever take them, so nothing
-        // waits for them.
-        self.output.clear();
-        self.output_start = 0;
+        // A session that was closed before may have its last lines here still. They are never taken, so nothing waits for
+        // them.
+        self.outbox.discard(&mut self.effects);
         self.output_waiting.wake(&mut self.effects);
         self.closing_waiting.wake(&mut self.effects);
         // What the peer has sent before it went away still counts, so the linear inputs stay; but nothing can be
@@ -244,8 +241,7 @@ impl Engine {
             self.end(Reason::PeerClosed);
         }
         self.end(reason);
-        self.direct = None;
-        self.messages.outlet_gone();
+        self.outbox.transport_gone();
         self.lifecycle.gone(outcome);
         self.wake_everyone();
     }

@@ -25,16 +25,16 @@ use super::copies::CopySeats;
 use super::early::EarlyMessages;
 use super::lifecycle::Lifecycle;
 use super::mailboxes::{MailboxId, Mailboxes};
-use super::messages::Messages;
 use super::names::{Names, announced};
 use super::order::Order;
+use super::outbox::Outbox;
 use super::rate::Bucket;
 use super::timers::Timers;
 use super::trace::Trace;
 use super::unhandled::Unhandled;
 use super::wakers::{Effects, Waiting};
 use crate::budget::{Account, Budget, Holder};
-use crate::driver::{DirectOutput, MessageKind, Received, SharedLimits};
+use crate::driver::{MessageKind, Received, SharedLimits};
 use crate::epoch::Epoch;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
@@ -104,19 +104,10 @@ pub(crate) struct Engine {
     /// How many session values there are.
     pub(super) values: usize,
 
-    /// Whole lines that wait to be written, from `output_start` on.
-    pub(super) output: Vec<u8>,
-    pub(super) output_start: usize,
-    /// Bytes were handed to the transport that it has not confirmed.
-    pub(super) unconfirmed: bool,
+    /// What this side has said and the transport has not written.
+    pub(super) outbox: Outbox,
+    /// The transport's task, while it waits for the end of the session or a deadline.
     pub(super) driver: Option<Waker>,
-    /// The way to write without the transport's task, if it has one.
-    pub(super) direct: Option<Box<dyn DirectOutput>>,
-    /// It was used since the transport's task last had its turn: who speaks again so soon waits for that, so that
-    /// many small messages still go as one piece.
-    pub(super) direct_used: bool,
-    /// How messages leave one by one, and what they are about, where the transport wants that.
-    pub(super) messages: Messages,
     /// Whoever waits for room in the output.
     pub(super) output_waiting: Waiting,
     /// Changes when the transport reconnects.
@@ -200,13 +191,8 @@ impl Engine {
             requested: None,
             agreed: None,
             values: 0,
-            output: Vec::new(),
-            output_start: 0,
-            unconfirmed: false,
+            outbox: Outbox::default(),
             driver: None,
-            direct: None,
-            direct_used: false,
-            messages: Messages::default(),
             output_waiting: Waiting::default(),
             epoch: Epoch::FIRST,
             lifecycle: Lifecycle::default(),
@@ -353,7 +339,7 @@ impl Engine {
     /// reply to that one. The transport learns of it.
     pub(super) fn write_error(
         &mut self,
-        inbound: Inbound,
+        inbound: Inbound<'_>,
         id: Option<&RequestId>,
         error: &RpcError,
     ) -> Received {
@@ -369,7 +355,7 @@ impl Engine {
     /// A message of the peer was refused: a request gets an error, everything gets a report.
     pub(super) fn refused(
         &mut self,
-        inbound: Inbound,
+        inbound: Inbound<'_>,
         id: Option<&RequestId>,
         violation: Violation,
     ) -> Received {

@@ -31,8 +31,7 @@ impl Engine {
             return all;
         }
         self.now = Some(now);
-        self.direct_used = false;
-        let inbound = Inbound::alone(delivery.tag(), now);
+        let inbound = Inbound { extension: delivery.extension(), ..Inbound::alone(delivery.tag(), now) };
         delivery.frames(self.options.max_message_bytes, |frame| all.add(self.frame(inbound, frame)));
         // A peer that keeps the transport busy must not hold up what is due. What it said counts first.
         if self.timers.first().is_some_and(|first| first <= now) {
@@ -42,7 +41,7 @@ impl Engine {
     }
 
     /// Takes one whole message, or a batch.
-    fn frame(&mut self, inbound: Inbound, frame: Frame<'_>) -> Received {
+    fn frame(&mut self, inbound: Inbound<'_>, frame: Frame<'_>) -> Received {
         if !self.lifecycle.is_open() {
             // A session that is closed accepts everything and drops it.
             return Received::default();
@@ -61,7 +60,7 @@ impl Engine {
     /// Takes one message, which came by itself or in a batch.
     pub(super) fn message_came(
         &mut self,
-        inbound: Inbound,
+        inbound: Inbound<'_>,
         parsed: Result<Envelope<'_>, Malformed>,
     ) -> Received {
         self.came = self.came.wrapping_add(1);
@@ -86,7 +85,7 @@ impl Engine {
         received
     }
 
-    pub(super) fn malformed_came(&mut self, inbound: Inbound, malformed: Malformed) -> Received {
+    pub(super) fn malformed_came(&mut self, inbound: Inbound<'_>, malformed: Malformed) -> Received {
         let Malformed { error, id, raw_id, seems, fault, structured } = malformed;
         let error = *error;
         self.report(Report::Malformed { error: error.clone(), id: id.clone() });
@@ -124,7 +123,7 @@ impl Engine {
     }
 
     /// Nothing is known by this method, or nothing that its payload fits.
-    fn unnamed(&mut self, inbound: Inbound, id: Option<&RequestId>, method: &str) -> Received {
+    fn unnamed(&mut self, inbound: Inbound<'_>, id: Option<&RequestId>, method: &str) -> Received {
         let judged = match self.names.any_of(&self.protocol, id.is_some(), method) {
             Some(message) => self.fits_none(message, id),
             None => self.checker.unknown_method(Direction::Receive, id, method).map(drop),
@@ -137,7 +136,7 @@ impl Engine {
 
     pub(super) fn request_came(
         &mut self,
-        inbound: Inbound,
+        inbound: Inbound<'_>,
         id: RequestId,
         method: &str,
         params: Option<&str>,
@@ -230,7 +229,7 @@ impl Engine {
                     copy,
                     payload,
                     permit: Permit::default(),
-                    extension: self.messages.extension(inbound.tag),
+                    extension: inbound.extension.cloned(),
                     at: inbound.now,
                     came: self.came,
                     epoch: self.epoch(),
@@ -242,7 +241,7 @@ impl Engine {
 
     pub(super) fn notification_came(
         &mut self,
-        inbound: Inbound,
+        inbound: Inbound<'_>,
         method: &str,
         params: Option<&str>,
     ) -> Received {
@@ -308,7 +307,7 @@ impl Engine {
                 copy,
                 payload,
                 permit: Permit::default(),
-                extension: self.messages.extension(inbound.tag),
+                extension: inbound.extension.cloned(),
                 at: inbound.now,
                 came: self.came,
                 epoch: self.epoch(),

@@ -37,7 +37,7 @@ impl Engine {
     /// A message came late. A request is answered with an error, so that its caller does not wait.
     pub(super) fn late_came(
         &mut self,
-        inbound: Inbound,
+        inbound: Inbound<'_>,
         message: MessageIndex,
         late: Late,
         id: Option<&RequestId>,

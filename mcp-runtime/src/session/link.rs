@@ -6,7 +6,6 @@
 
 use std::fmt;
 use std::future::poll_fn;
-use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -20,9 +19,10 @@ use super::engine::Engine;
 use super::trace::Tracer;
 use super::wakers::Waiter;
 use crate::clock::now;
-use crate::driver::{Delivery, DirectOutput, End, Endpoint, Outcome, Outlet, Output, Received, SharedLimits};
+use crate::driver::{
+    Aside, Delivery, Endpoint, Finish, Outlet, Received, SessionInfo, SharedLimits, TransportEvent,
+};
 use crate::epoch::Epoch;
-use crate::error::{Error, Reason};
 use crate::options::Options;
 use crate::report::Report;
 
@@ -190,68 +190,29 @@ impl fmt::Debug for Link {
 }
 
 impl Endpoint for Link {
-    fn offer_direct_output(&self, output: Box<dyn DirectOutput>) {
-        self.with(|engine| engine.direct_output_offered(output));
-    }
-
-    fn offer_outlet(&self, outlet: Box<dyn Outlet>) {
-        self.with(|engine| engine.outlet_offered(outlet));
-    }
-
-    fn request_failed(&self, id: i64, error: Error) {
-        self.with(|engine| engine.request_failed(id, error));
-    }
-
-    fn awaits(&self, id: i64) -> bool {
-        self.with(|engine| engine.awaits(id))
-    }
-
-    fn is_resumed(&self) -> bool {
-        self.with(|engine| engine.is_resumed())
-    }
-
-    fn failed(&self, reason: Reason) {
-        self.with(|engine| engine.end(reason));
-    }
-
-    fn report(&self, report: Report) {
-        self.with(|engine| engine.report(report));
-    }
-
-    fn agreed_version(&self) -> Option<String> {
-        self.with(|engine| engine.agreed_version()).map(Into::into)
-    }
-
-    fn announced_version(&self, reply: &[u8]) -> Option<String> {
-        self.with(|engine| engine.announced_version(reply))
-    }
-
-    fn reconnected(&self, request: &[u8], result: &[u8]) {
-        self.with(|engine| engine.reconnected(request, result));
-    }
-
-    fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
-        self.with(|engine| engine.answer_aside(message))
+    fn attach(&self, outlet: Box<dyn Outlet>) {
+        self.with(|engine| engine.attach(outlet));
     }
 
     fn receive(&self, delivery: Delivery<'_>, now: Instant) -> Received {
         self.with(|engine| engine.receive(delivery, now))
     }
 
-    fn input_ended(&self, why: End) {
-        self.with(|engine| engine.input_ended(why));
+    fn notify(&self, event: TransportEvent<'_>) {
+        self.with(|engine| match event {
+            TransportEvent::Wrote => engine.wrote(),
+            TransportEvent::InputEnded(why) => engine.input_ended(why),
+            TransportEvent::OutputFailed(error) => engine.output_failed(error),
+            TransportEvent::Failed(reason) => engine.end(reason),
+            TransportEvent::RequestFailed { id, error } => engine.request_failed(id, error),
+            TransportEvent::Noticed(report) => engine.report(report),
+            TransportEvent::Reconnected { request, reply } => engine.reconnected(request, reply),
+            TransportEvent::Terminated(outcome) => engine.terminated(outcome),
+        });
     }
 
-    fn poll_output(&self, context: &mut Context<'_>, into: &mut Vec<u8>, room: usize) -> Poll<Output> {
-        self.with(|engine| engine.poll_output(context, into, room))
-    }
-
-    fn wrote(&self) {
-        self.with(Engine::wrote);
-    }
-
-    fn output_failed(&self, error: io::Error) {
-        self.with(|engine| engine.output_failed(error));
+    fn poll_finish(&self, context: &mut Context<'_>) -> Poll<Finish> {
+        self.with(|engine| engine.poll_finish(context))
     }
 
     fn next_deadline(&self) -> Option<Instant> {
@@ -262,7 +223,17 @@ impl Endpoint for Link {
         self.with(|engine| engine.tick(now));
     }
 
-    fn terminated(&self, outcome: Outcome) {
-        self.with(|engine| engine.terminated(outcome));
+    fn info(&self) -> SessionInfo {
+        self.with(|engine| SessionInfo {
+            resumed: engine.is_resumed(),
+            agreed_version: engine.agreed_version().map(Into::into),
+        })
+    }
+
+    fn read_aside(&self, message: &[u8]) -> Aside {
+        self.with(|engine| Aside {
+            answer: engine.answer_aside(message),
+            version: engine.announced_version(message),
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! The engine of one session, without I/O and without a clock.
 //!
-//! In: bytes, instants and the ends of the transport from one side; calls, steps and replies from the other. Out:
-//! bytes to be written, payloads to be taken, tasks to be woken. Refuses whatever the checker refuses, and never
+//! In: messages, instants and the ends of the transport from one side; calls, steps and replies from the other. Out:
+//! messages to be written, payloads to be taken, tasks to be woken. Refuses whatever the checker refuses, and never
 //! waits: what cannot be done now is queued, or refused, or the caller's task is woken later.
 //!
 //! There is no task and no channel between a caller and the wire. A [`Link`] is a lock around the [`Engine`]: a call
@@ -13,8 +13,8 @@
 //! - `context.rs`: who speaks, and where a message came from; what its acceptance brought.
 //! - `alternatives.rs`: what conditions tell apart is sent as what it is.
 //! - `outgoing.rs`: requests, notifications, replies, cancellations of this side; `calls.rs`: what a call brings.
-//! - `output.rs`: what waits to be written, and how the transport takes it.
-//! - `incoming.rs`: lines of the peer; `batches.rs`: several messages on one; `arrivals.rs`: what they become.
+//! - `outbox.rs`: what was said and not written; `output.rs`: how the transport takes it.
+//! - `incoming.rs`: messages of the peer; `batches.rs`: several in one list; `arrivals.rs`: what they become.
 //! - `replies.rs`: replies of the peer; `rejected.rs`: those that this side cannot accept.
 //! - `order.rs`: what has reached the program, and what waits for that.
 //! - `late.rs`: what comes late, and what a value has left behind.
@@ -28,7 +28,6 @@
 //! - `negotiation.rs`: announcements that the program cannot work with; `unhandled.rs`: those that its handlers do not keep.
 //! - `lifecycle.rs`: how far the session has come to its end; `ending.rs`: closing, abandoning, ends of the transport, time.
 //! - `resume.rs`: sessions that began elsewhere; `reconnect.rs`: sessions that the peer has lost.
-//! - `messages.rs`: messages one by one, for transports that carry no stream.
 //! - `names.rs`: from methods to messages; `wakers.rs`: what is done outside of the lock.
 
 mod alternatives;
@@ -46,10 +45,10 @@ mod late;
 mod lifecycle;
 mod link;
 mod mailboxes;
-mod messages;
 mod names;
 mod negotiation;
 mod order;
+mod outbox;
 mod outgoing;
 mod output;
 mod questions;

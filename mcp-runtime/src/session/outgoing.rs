@@ -74,7 +74,7 @@ impl Engine {
             return Err(self.closed(caller).unwrap_or(Error::Cancelled));
         }
         let Accepted { step, .. } = self.accepted(step, message, params, false);
-        write::request(&mut self.output, &id, &table.method, params);
+        write::request(self.outbox.composing(), &id, &table.method, params);
         if call {
             let progress = progress.then(VecDeque::new);
             let bound = caller.is_bound();
@@ -116,7 +116,7 @@ impl Engine {
         written: &str,
         about: About<'_>,
     ) -> Result<bool, Error> {
-        let half_closed = self.lifecycle.is_answering() && !self.messages.one_by_one();
+        let half_closed = self.lifecycle.is_answering() && !self.outbox.may_route();
         if half_closed && !self.is_lost(caller) {
             // It may not be read any more, and some peers stumble over it. Replies are still owed.
             let message = self.name(message);
@@ -137,7 +137,7 @@ impl Engine {
     ) -> Result<Step, Error> {
         // Once this side has said everything, replies may still be owed to the peer, and so may be reports on them.
         // Where the input alone has ended, the peer still reads what it has asked for.
-        let answering = (self.lifecycle.is_answering() && self.messages.one_by_one())
+        let answering = (self.lifecycle.is_answering() && self.outbox.may_route())
             || (self.lifecycle.is_closing() && matches!(about, About::Token(_)));
         if let Some(error) = self.closed(caller)
             && (self.lifecycle.is_written() || !answering || self.is_lost(caller))
@@ -153,7 +153,7 @@ impl Engine {
         let step = self.checker.notification_tied(Direction::Send, message, about, ties, applies(params))?;
         let Accepted { step, .. } = self.accepted(step, message, params, false);
         if is_written(&step) {
-            write::notification(&mut self.output, &table.method, params);
+            write::notification(self.outbox.composing(), &table.method, params);
             self.said(caller, MessageKind::Notification { place: self.place(caller, step.kind) });
             if let About::Request(id) = about {
                 // It takes the request back.

@@ -20,7 +20,7 @@ impl Engine {
     /// Takes a reply of the peer.
     pub(super) fn reply_came(
         &mut self,
-        inbound: Inbound,
+        inbound: Inbound<'_>,
         id: &RequestId,
         outcome: Result<&str, RpcError>,
     ) -> Received {

@@ -12,6 +12,7 @@ mod group;
 mod process;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::process::{ChildStdin, ChildStdout, Command};
@@ -99,7 +100,7 @@ impl fmt::Debug for Child {
 }
 
 impl Transport for Child {
-    async fn run<E: Endpoint>(self, endpoint: E) {
+    async fn run(self, endpoint: Arc<dyn Endpoint>) {
         let Child { mut process, input, output, errors, framing, times } = self;
         let mut pump = Pump::new(endpoint, Input::new(output), input, framing);
         let outcome = carry(&mut pump, &mut process, &times).await;
@@ -153,8 +154,8 @@ enum Wake {
 }
 
 /// Runs the session and the shutdown; returns once the child was waited for and its output is drained.
-async fn carry<E: Endpoint>(
-    pump: &mut Pump<E, Input<ChildStdout>, ChildStdin>,
+async fn carry(
+    pump: &mut Pump<Input<ChildStdout>, ChildStdin>,
     process: &mut Process,
     times: &ShutdownTimes,
 ) -> Outcome {
@@ -221,7 +222,7 @@ async fn carry<E: Endpoint>(
                 // it, so that the session need not.
                 Err(error) => {
                     pump.report_end(ended.unwrap_or(End::GaveUp));
-                    return Outcome::Failed(std::sync::Arc::new(error));
+                    return Outcome::Failed(Arc::new(error));
                 }
             },
             Wake::GraceOver => {
@@ -244,9 +245,9 @@ async fn carry<E: Endpoint>(
 }
 
 /// Takes the next step of the shutdown.
-fn advance<E: Endpoint>(
+fn advance(
     stage: Stage,
-    pump: &mut Pump<E, Input<ChildStdout>, ChildStdin>,
+    pump: &mut Pump<Input<ChildStdout>, ChildStdin>,
     process: &mut Process,
 ) -> std::io::Result<Stage> {
     match stage {

@@ -4,10 +4,11 @@
 //! bounded, so that a session that is not read makes its peer's writing wait. It refuses to lose queued bytes: an end
 //! that is dropped closes the connection behind what it had written.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::channel::{Head, Tail, channel};
-use crate::driver::{Endpoint, Framing, Limits, Transport, run};
+use crate::driver::{DirectOutput, Endpoint, Framing, Limits, Pump, Transport, run};
 
 /// How many bytes one direction holds unless [`duplex_with_capacity`] says otherwise.
 pub const CAPACITY: usize = 64 * 1024;
@@ -51,8 +52,9 @@ impl Duplex {
 }
 
 impl Transport for Duplex {
-    async fn run<E: Endpoint>(self, endpoint: E) {
-        endpoint.offer_direct_output(Box::new(self.tail.beside()));
-        run(endpoint, self.head, self.tail, Framing::Lines, self.limits).await;
+    async fn run(self, endpoint: Arc<dyn Endpoint>) {
+        let Duplex { head, tail, limits } = self;
+        let direct = Some(Box::new(tail.beside()) as Box<dyn DirectOutput>);
+        run(Pump::with_direct_output(endpoint, head, tail, Framing::Lines, direct), limits).await;
     }
 }

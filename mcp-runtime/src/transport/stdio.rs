@@ -26,7 +26,9 @@ use std::time::Duration;
 use self::portable as system;
 #[cfg(unix)]
 use self::unix as system;
-use crate::driver::{End, Endpoint, Framing, Limits, Outcome, Transport, duplicate, run};
+use crate::driver::{
+    End, Endpoint, Framing, Limits, Outcome, Pump, Transport, TransportEvent, duplicate, run,
+};
 
 /// How long the end of a session waits unless [`Stdio::limits`] says otherwise: 2 s for the parent to read the last
 /// messages, 250 ms for it to close its side. The second is short because nothing it says then matters any more.
@@ -97,15 +99,15 @@ impl Drop for Claim {
 }
 
 impl Transport for Stdio {
-    async fn run<E: Endpoint>(self, endpoint: E) {
+    async fn run(self, endpoint: Arc<dyn Endpoint>) {
         let Self { streams, claims, framing, limits } = self;
         let claim = if claims { Claim::new().map(Some) } else { Ok(None) };
         let opened = claim.and_then(|claim| Ok((claim, streams.open()?)));
         match opened {
-            Ok((_claim, (reader, writer))) => run(endpoint, reader, writer, framing, limits).await,
+            Ok((_claim, (reader, writer))) => run(Pump::new(endpoint, reader, writer, framing), limits).await,
             Err(error) => {
-                endpoint.input_ended(End::Failed(duplicate(&error)));
-                endpoint.terminated(Outcome::Failed(Arc::new(error)));
+                endpoint.notify(TransportEvent::InputEnded(End::Failed(duplicate(&error))));
+                endpoint.notify(TransportEvent::Terminated(Outcome::Failed(Arc::new(error))));
             }
         }
     }

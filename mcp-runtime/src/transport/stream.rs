@@ -1,11 +1,12 @@
 //! Any pair of byte streams that the program has opened itself.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf, split};
 
-use crate::driver::{Endpoint, Framing, Input, Limits, Transport, run};
+use crate::driver::{Endpoint, Framing, Input, Limits, Pump, Transport, run};
 
 /// How long the end of a session waits unless [`ByteStream::limits`] says otherwise: 2 s for the peer to read the last
 /// messages, and 2 s for it to close its side.
@@ -76,7 +77,8 @@ where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    async fn run<E: Endpoint>(self, endpoint: E) {
-        run(endpoint, Input::new(self.reader), self.writer, self.framing, self.limits).await;
+    async fn run(self, endpoint: Arc<dyn Endpoint>) {
+        let pump = Pump::new(endpoint, Input::new(self.reader), self.writer, self.framing);
+        run(pump, self.limits).await;
     }
 }

@@ -176,7 +176,7 @@ impl Session {
         let link = Link::new(engine, protocol, side, options, limits);
         if let (None, Ok(runtime)) = (hopeless, runtime) {
             link.tick(tokio::time::Instant::now().into_std());
-            runtime.spawn(carry(transport.run(link.clone()), link.clone()));
+            runtime.spawn(carry(transport.run(Arc::new(link.clone())), link.clone()));
         }
         Session {
             seat: Seat { link, state, channel: None, copy: None, within: None, left: false },

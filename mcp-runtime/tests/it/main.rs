@@ -4,7 +4,7 @@ mod checked;
 #[cfg(unix)]
 mod child;
 mod duplex;
-mod framing;
 mod protocols;
 mod tracing;
+mod transports;
 mod typed;

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcp_runtime::driver::{Delivery, End, Endpoint, FrameReader, Framing, Outcome, Output};
+use mcp_runtime::driver::{
+    Delivery, End, Endpoint, FrameReader, Framing, Outcome, Outgoing, Outlet, OutletNotice, TransportEvent,
+};
 use mcp_runtime::{CheckedSession, Error, Event, Options, Reason, RequestId, Transport};
 use serde_json::{Value, json};
 
@@ -29,9 +31,35 @@ const IDS: usize = 24;
 struct Wire(Arc<Mutex<Option<Arc<dyn Endpoint>>>>, tokio::sync::oneshot::Receiver<()>);
 
 impl Transport for Wire {
-    async fn run<E: Endpoint>(self, endpoint: E) {
-        *self.0.lock().unwrap() = Some(Arc::new(endpoint));
+    async fn run(self, endpoint: Arc<dyn Endpoint>) {
+        *self.0.lock().unwrap() = Some(endpoint);
         let _told = self.1.await;
+    }
+}
+
+/// What was written and the peer has not read, as lines.
+#[derive(Clone, Debug, Default)]
+struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl Outlet for Written {
+    fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) {
+        let mut written = self.0.lock().unwrap();
+        written.extend_from_slice(outgoing.message);
+        written.push(b'\n');
+    }
+
+    fn note(&mut self, notice: OutletNotice, _: &mut dyn FnMut(Waker)) {
+        if notice == OutletNotice::Discarded {
+            self.0.lock().unwrap().clear();
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+
+    fn routes(&self) -> bool {
+        false
     }
 }
 
@@ -52,6 +80,7 @@ struct World<'a> {
     choices: Choices<'a>,
     endpoint: Arc<dyn Endpoint>,
     input: FrameReader,
+    written: Written,
     session: Option<CheckedSession>,
     /// Sub-sessions, which are read and answered like the session.
     opened: Vec<CheckedSession>,
@@ -88,10 +117,13 @@ pub fn session(input: &[u8]) {
         let session = CheckedSession::start(wire, &desk::PROTOCOL, mcp_runtime::typed::Side::Server, options);
         tokio::task::yield_now().await;
         let endpoint = place.lock().unwrap().take().expect("the transport runs");
+        let written = Written::default();
+        endpoint.attach(Box::new(written.clone()));
         let mut world = World {
             choices: Choices::new(input),
             endpoint,
             input: FrameReader::new(Framing::Lines),
+            written,
             session: Some(session),
             opened: Vec::new(),
             asked: BTreeMap::new(),
@@ -341,18 +373,14 @@ impl World<'_> {
         let mut context = Context::from_waker(Waker::noop());
         let mut bytes = Vec::new();
         loop {
-            let before = bytes.len();
-            match self.endpoint.poll_output(&mut context, &mut bytes, 4 * 1024) {
-                Poll::Ready(Output::Bytes) => {
-                    assert!(!self.finished, "something was written after the end");
-                    assert!(bytes.len() > before, "nothing was written and it was said to be");
-                    self.endpoint.wrote();
-                }
-                Poll::Ready(Output::Finished | Output::Abandoned) => {
-                    self.finished = true;
-                    break;
-                }
-                Poll::Pending => break,
+            let written = std::mem::take(&mut *self.written.0.lock().unwrap());
+            let (is_dry, was_finished) = (written.is_empty(), self.finished);
+            assert!(is_dry || !was_finished, "something was written after the end");
+            bytes.extend(written);
+            self.endpoint.notify(TransportEvent::Wrote);
+            self.finished = self.endpoint.poll_finish(&mut context).is_ready();
+            if is_dry {
+                break;
             }
         }
         // What is owed to a full peer is bounded: the limit, and the message that went beyond it.
@@ -391,7 +419,7 @@ impl World<'_> {
     /// The peer ends its input; everything that is owed is answered, and time passes until the session is over.
     async fn end(mut self) {
         self.read();
-        self.endpoint.input_ended(End::Eof);
+        self.endpoint.notify(TransportEvent::InputEnded(End::Eof));
         self.ended = true;
         for _ in 0..64 {
             self.take().await;
@@ -410,7 +438,7 @@ impl World<'_> {
         }
         self.read();
         assert!(self.finished, "the session does not come to its end");
-        self.endpoint.terminated(Outcome::Closed);
+        self.endpoint.notify(TransportEvent::Terminated(Outcome::Closed));
         if self.cut_short {
             return;
         }

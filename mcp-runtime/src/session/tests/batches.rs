@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::desk;
 use super::pair::End;
-use crate::driver::{End as InputEnd, Output};
+use crate::driver::{End as InputEnd, Finish};
 use crate::error::Error;
 use crate::options::Options;
 use mcp_protocol_machine::protocol::Side;
@@ -171,7 +171,7 @@ fn an_end_of_input_leaves_the_replies_to_come() {
     let (bytes, then) = server.output();
     let answers: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(ids_and_codes(&answers), [(json!(1), None), (json!(2), None)]);
-    assert_eq!(then, Poll::Ready(Output::Finished));
+    assert_eq!(then, Poll::Ready(Finish::Complete));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn closing_sends_the_replies_that_are_there() {
     let (bytes, then) = server.output();
     let answers: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(ids_and_codes(&answers), [(json!(1), None)]);
-    assert_eq!(then, Poll::Ready(Output::Finished));
+    assert_eq!(then, Poll::Ready(Finish::Complete));
 }
 
 #[test]

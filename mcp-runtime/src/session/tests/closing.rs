@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::desk::messages::{APPROVE, BELL, PROGRESS};
 use super::pair::End;
-use crate::driver::{Endpoint, Output};
+use crate::driver::{Endpoint, Finish, TransportEvent};
 use crate::options::Options;
 use crate::session::{Arrived, Engine, Waiter};
 
@@ -59,7 +59,7 @@ fn what_is_worked_on_is_answered_after_the_close() {
             json!({"jsonrpc":"2.0","id":1,"result":"done"}),
         ]
     );
-    assert_eq!(server.output().1, Poll::Ready(Output::Finished));
+    assert_eq!(server.output().1, Poll::Ready(Finish::Complete));
     assert_eq!(server.link.next_deadline(), None);
 }
 
@@ -70,7 +70,7 @@ fn handlers_have_their_grace_and_no_more() {
     assert_eq!(server.link.next_deadline(), Some(server.now + SECOND * 3));
     server.later(SECOND * 3);
     assert!(is_cancelled(&server, &id));
-    assert_eq!(server.output().1, Poll::Ready(Output::Finished));
+    assert_eq!(server.output().1, Poll::Ready(Finish::Complete));
     assert!(server.link.speak(|engine, caller| engine.reply_result(caller, &id, "\"late\"")).is_err());
     assert!(server.said().is_empty());
 }
@@ -79,21 +79,21 @@ fn handlers_have_their_grace_and_no_more() {
 fn without_grace_the_session_is_closed_at_once() {
     let (server, id) = closing(Options::default().close_grace(Duration::ZERO));
     assert!(is_cancelled(&server, &id));
-    assert_eq!(server.output().1, Poll::Ready(Output::Finished));
+    assert_eq!(server.output().1, Poll::Ready(Finish::Complete));
     // So it is where nobody works on anything.
     let server = End::ready_server(Options::default());
     ask(&server, 1);
     server.link.with(|engine| engine.close());
-    assert_eq!(server.output().1, Poll::Ready(Output::Finished));
+    assert_eq!(server.output().1, Poll::Ready(Finish::Complete));
 }
 
 #[test]
 fn a_transport_that_fails_ends_the_grace() {
     let (server, id) = closing(Options::default());
-    server.link.output_failed(std::io::ErrorKind::BrokenPipe.into());
+    server.link.notify(TransportEvent::OutputFailed(std::io::ErrorKind::BrokenPipe.into()));
     assert!(is_cancelled(&server, &id));
     let (server, id) = closing(Options::default());
-    server.link.terminated(crate::driver::Outcome::Dropped);
+    server.link.notify(TransportEvent::Terminated(crate::driver::Outcome::Dropped));
     assert!(is_cancelled(&server, &id));
 }
 
@@ -107,7 +107,7 @@ fn a_peer_that_has_said_everything_gets_its_answers_from_a_side_that_closes() {
     assert!(server.output().1.is_pending());
     server.link.speak(|engine, caller| engine.reply_result(caller, &id, "\"done\"")).unwrap();
     assert_eq!(server.said().len(), 1);
-    assert_eq!(server.output().1, Poll::Ready(Output::Finished));
+    assert_eq!(server.output().1, Poll::Ready(Finish::Complete));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn handlers_for_a_peer_that_has_said_everything_have_their_time_and_no_more() {
     assert!(is_cancelled(&server, &second), "whoever waits for the peer learns that it is over");
     assert_eq!(server.link.next_deadline(), None);
     assert_eq!(server.said(), [json!({"jsonrpc":"2.0","id":1,"result":"in time"})]);
-    assert_eq!(server.output().1, Poll::Ready(Output::Finished));
+    assert_eq!(server.output().1, Poll::Ready(Finish::Complete));
     let error =
         server.link.speak(|engine, caller| engine.reply_result(caller, &second, "\"late\"")).unwrap_err();
     assert_eq!(error.to_string(), "the session has ended: the peer closed the connection");

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::desk::messages::{ASK, BELL, LOOK};
 use super::pair::End;
-use crate::driver::{End as InputEnd, Endpoint, Outcome, Output};
+use crate::driver::{End as InputEnd, Endpoint, Finish, Outcome, TransportEvent};
 use crate::error::Error;
 use crate::options::Options;
 use crate::session::{Engine, Waiter};
@@ -23,7 +23,7 @@ fn closing_writes_what_is_left_and_drops_what_comes() {
     assert_eq!(client.outcome(call), Some(Err("the session is closed".to_owned())));
     let (bytes, then) = client.output();
     assert!(!bytes.is_empty(), "the call was written before");
-    assert_eq!(then, Poll::Ready(Output::Finished));
+    assert_eq!(then, Poll::Ready(Finish::Complete));
     client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{call},"result":1}}"#));
     client.feed(r#"{"jsonrpc":"2.0","id":1,"method":"approve","params":"?"}"#);
     client.feed("garbage");
@@ -33,7 +33,7 @@ fn closing_writes_what_is_left_and_drops_what_comes() {
         Err(Error::Closed)
     ));
     client.end_input(InputEnd::Eof);
-    client.link.terminated(Outcome::Closed);
+    client.link.notify(TransportEvent::Terminated(Outcome::Closed));
     let context = Context::from_waker(Waker::noop());
     assert!(matches!(
         client.link.with(|engine| engine.poll_terminated(&context, &mut Waiter::default())),
@@ -46,8 +46,8 @@ fn what_the_peer_has_told_before_its_end_still_counts() {
     let server = End::ready_server(Options::default());
     server.feed(r#"{"jsonrpc":"2.0","method":"bell","params":1}"#);
     server.end_input(InputEnd::Eof);
-    assert_eq!(server.output().1, Poll::Ready(Output::Finished), "nothing is owed, so the transport may go");
-    server.link.terminated(Outcome::Closed);
+    assert_eq!(server.output().1, Poll::Ready(Finish::Complete), "nothing is owed, so the transport may go");
+    server.link.notify(TransportEvent::Terminated(Outcome::Closed));
     assert_eq!(server.incoming().map(|arrived| arrived.message), Some(BELL));
     assert!(server.incoming().is_none());
 
@@ -55,7 +55,7 @@ fn what_the_peer_has_told_before_its_end_still_counts() {
     let server = End::ready_server(Options::default());
     server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"look"}"#);
     server.feed(r#"{"jsonrpc":"2.0","method":"bell","params":1}"#);
-    server.link.output_failed(io::ErrorKind::BrokenPipe.into());
+    server.link.notify(TransportEvent::OutputFailed(io::ErrorKind::BrokenPipe.into()));
     assert_eq!(server.incoming().map(|arrived| arrived.message), Some(BELL));
     assert!(server.incoming().is_none());
 }
@@ -72,7 +72,7 @@ fn a_peer_that_asks_and_closes_gets_its_answers() {
         server.link.speak(|engine, caller| engine.reply_result(caller, &look.id.unwrap(), "7")).unwrap();
         assert_eq!(server.said(), [json!({"jsonrpc":"2.0","id":id,"result":7})]);
     }
-    assert_eq!(server.output().1, Poll::Ready(Output::Finished));
+    assert_eq!(server.output().1, Poll::Ready(Finish::Complete));
     assert!(matches!(
         server.link.speak(|engine, caller| engine.closed(caller)),
         Some(Error::Disconnected { .. })
@@ -91,7 +91,7 @@ fn a_dropped_value_does_not_take_the_answers_with_it() {
     server.link.speak(|engine, caller| engine.reply_result(caller, &look.id.unwrap(), "7")).unwrap();
     let (bytes, then) = server.output();
     assert!(!bytes.is_empty());
-    assert_eq!(then, Poll::Ready(Output::Finished), "what only the value could answer is waited for no more");
+    assert_eq!(then, Poll::Ready(Finish::Complete), "what only the value could answer is waited for no more");
 }
 
 #[test]
@@ -103,16 +103,16 @@ fn a_vanishing_peer_fails_every_call_with_the_reason() {
         let error = client.outcome(call).unwrap().unwrap_err();
         assert!(error.contains("cable cut"), "{error}");
     }
-    assert_eq!(client.output().1, Poll::Ready(Output::Finished));
+    assert_eq!(client.output().1, Poll::Ready(Finish::Complete));
 }
 
 #[test]
 fn a_failing_output_ends_the_session() {
     let client = End::ready_client(Options::default());
     let call = client.call(ASK, "\"?\"");
-    client.link.output_failed(io::Error::from(io::ErrorKind::BrokenPipe));
+    client.link.notify(TransportEvent::OutputFailed(io::Error::from(io::ErrorKind::BrokenPipe)));
     assert!(client.outcome(call).unwrap().is_err());
-    client.link.terminated(Outcome::Dropped);
+    client.link.notify(TransportEvent::Terminated(Outcome::Dropped));
 }
 
 /// Counts how often it is woken.
@@ -134,8 +134,7 @@ fn a_transport_that_was_told_the_end_still_hears_of_what_follows() {
     server.end_input(InputEnd::Eof);
     // Notice for the first time, and told again: the waker is kept each time.
     for rung in 1..=2 {
-        let polled = server.link.poll_output(&mut context, &mut Vec::new(), 0);
-        assert_eq!(polled, Poll::Ready(Output::Finished));
+        assert_eq!(server.link.poll_finish(&mut context), Poll::Ready(Finish::Complete));
         assert_eq!(bell.0.load(Ordering::Relaxed), rung - 1);
         if rung == 1 {
             server.link.with(|engine| engine.value_dropped(true));
@@ -149,20 +148,19 @@ fn a_transport_that_was_told_the_end_still_hears_of_what_follows() {
 #[test]
 fn output_that_cannot_be_written_is_not_waited_for() {
     let about = mcp_protocol_machine::About::Nothing;
-    let mut context = Context::from_waker(Waker::noop());
-    for act in [Engine::close, Engine::abandon] {
+    for (act, stuck) in
+        [(Engine::close as fn(&mut Engine), Poll::Ready(Finish::Complete)), (Engine::abandon, Poll::Pending)]
+    {
         let client = End::ready_client(Options::default());
         client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", about)).unwrap();
-        let mut bytes = Vec::new();
-        assert_eq!(client.link.poll_output(&mut context, &mut bytes, 1), Poll::Ready(Output::Bytes));
-        client.link.speak(|engine, caller| engine.notification(caller, BELL, "2", about)).unwrap();
         client.link.with(act);
-        assert_eq!(client.link.poll_output(&mut context, &mut bytes, 0), Poll::Pending, "stuck");
-        client.link.output_failed(io::Error::from(io::ErrorKind::BrokenPipe));
-        let then = client.link.poll_output(&mut context, &mut bytes, 0);
-        assert!(matches!(then, Poll::Ready(Output::Finished | Output::Abandoned)), "{then:?}");
+        assert_eq!(client.finish(), stuck);
         let context = Context::from_waker(Waker::noop());
-        assert!(client.link.with(|engine| engine.poll_drained(&context, &mut Waiter::default())).is_ready());
+        let drained =
+            || client.link.with(|engine| engine.poll_drained(&context, &mut Waiter::default())).is_ready();
+        assert_eq!(drained(), stuck.is_pending(), "an abandoned session is not waited for");
+        client.link.notify(TransportEvent::OutputFailed(io::Error::from(io::ErrorKind::BrokenPipe)));
+        assert!(client.finish().is_ready() && drained());
     }
 }
 
@@ -203,53 +201,17 @@ fn an_abandoned_session_writes_what_it_was_given_for_a_while() {
     let about = mcp_protocol_machine::About::Nothing;
     client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", about)).unwrap();
     client.link.with(|engine| engine.value_dropped(true));
-    let mut bytes = Vec::new();
-    let mut context = Context::from_waker(Waker::noop());
-    assert_eq!(client.link.poll_output(&mut context, &mut bytes, 100), Poll::Ready(Output::Bytes));
-    assert_eq!(
-        client.link.poll_output(&mut context, &mut bytes, 100),
-        Poll::Pending,
-        "they are on their way"
-    );
-    client.link.wrote();
-    assert_eq!(client.link.poll_output(&mut context, &mut bytes, 100), Poll::Ready(Output::Abandoned));
+    assert_eq!(client.finish(), Poll::Pending, "it is on its way");
+    assert_eq!(client.output().1, Poll::Ready(Finish::Abandoned));
 
     client = End::ready_client(Options::default());
     client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", about)).unwrap();
     client.link.with(|engine| engine.value_dropped(true));
-    assert_eq!(client.link.poll_output(&mut context, &mut bytes, 0), Poll::Pending, "the transport is stuck");
+    assert_eq!(client.finish(), Poll::Pending, "the transport is stuck");
     assert!(client.link.next_deadline().is_some());
     client.later(Duration::ZERO);
     client.later(Duration::from_secs(1));
-    assert_eq!(client.link.poll_output(&mut context, &mut bytes, 0), Poll::Ready(Output::Abandoned));
-}
-
-#[test]
-fn lines_are_handed_out_whole() {
-    let client = End::ready_client(Options::default());
-    let about = mcp_protocol_machine::About::Nothing;
-    for number in 0..50 {
-        client
-            .link
-            .speak(|engine, caller| engine.notification(caller, BELL, &number.to_string(), about))
-            .unwrap();
-    }
-    let mut context = Context::from_waker(Waker::noop());
-    let mut seen = Vec::new();
-    loop {
-        let mut piece = Vec::new();
-        if client.link.poll_output(&mut context, &mut piece, 100) != Poll::Ready(Output::Bytes) {
-            break;
-        }
-        assert!(piece.ends_with(b"\n") && piece.len() >= 100.min(piece.len()) && piece.len() < 200);
-        seen.extend(piece);
-    }
-    let numbers: Vec<_> = String::from_utf8(seen)
-        .unwrap()
-        .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["params"].as_u64().unwrap())
-        .collect();
-    assert_eq!(numbers, (0..50).collect::<Vec<_>>());
+    assert_eq!(client.finish(), Poll::Ready(Finish::Abandoned));
 }
 
 #[test]

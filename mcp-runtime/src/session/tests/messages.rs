@@ -12,7 +12,9 @@ use super::desk::messages::{APPROVE, ASK, CHANGED, HELLO, WELCOME};
 use super::pair::End;
 use super::watching;
 use super::watching::messages::{SUBSCRIBE, UNSUBSCRIBE};
-use crate::driver::{Delivery, Endpoint, Epoch, MessageKind, Outgoing, Outlet, Place, RequestTag};
+use crate::driver::{
+    Delivery, Endpoint, Epoch, MessageKind, Outgoing, Outlet, OutletNotice, Place, RequestTag, TransportEvent,
+};
 use crate::error::{Error, Reason};
 use crate::options::{CallTimeouts, Options};
 use crate::session::Waiter;
@@ -48,43 +50,37 @@ impl Kept {
 }
 
 impl Outlet for Kept {
-    fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
+    fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) {
         let message = serde_json::from_slice(outgoing.message).unwrap();
         let about = outgoing.in_reply_to.map(|RequestTag(number)| number);
         let mut seen = self.0.lock().unwrap();
         seen.said.push((message, outgoing.kind, about));
         seen.epoch = outgoing.epoch;
-        None
     }
 
-    fn settled(&mut self, RequestTag(number): RequestTag) -> Option<Waker> {
-        self.0.lock().unwrap().settled.push(number);
-        None
-    }
-
-    fn hang_up(&mut self, RequestTag(number): RequestTag) -> Option<Waker> {
-        self.0.lock().unwrap().hung_up.push(number);
-        None
-    }
-
-    fn not_awaited(&mut self, id: i64) -> Option<Waker> {
-        self.0.lock().unwrap().not_awaited.push(id);
-        None
-    }
-
-    fn none_awaited(&mut self) -> Vec<Waker> {
-        self.0.lock().unwrap().none_awaited = true;
-        Vec::new()
+    fn note(&mut self, notice: OutletNotice, _: &mut dyn FnMut(Waker)) {
+        let mut seen = self.0.lock().unwrap();
+        match notice {
+            OutletNotice::Settled(RequestTag(number)) => seen.settled.push(number),
+            OutletNotice::ReleaseConnection(RequestTag(number)) => seen.hung_up.push(number),
+            OutletNotice::NotAwaited(id) => seen.not_awaited.push(id),
+            OutletNotice::NoneAwaited => seen.none_awaited = true,
+            OutletNotice::PeerStepped | OutletNotice::Discarded => {}
+        }
     }
 
     fn waiting(&self) -> usize {
         self.0.lock().unwrap().waiting
     }
+
+    fn routes(&self) -> bool {
+        true
+    }
 }
 
 pub(super) fn watched(end: &End) -> Kept {
     let kept = Kept::default();
-    end.link.offer_outlet(Box::new(kept.clone()));
+    end.attach(Box::new(kept.clone()));
     kept
 }
 
@@ -123,10 +119,10 @@ fn the_version_that_was_agreed_on_is_read_where_the_protocol_says() {
     let welcome = json!({
         "jsonrpc": "2.0", "id": 0, "result": { "protocolVersion": "1", "speaks": { "version": "2" } }
     });
-    assert_eq!(client.link.announced_version(welcome.to_string().as_bytes()).as_deref(), Some("2"));
-    assert_eq!(client.link.agreed_version(), None, "it was only looked at");
+    assert_eq!(client.link.read_aside(welcome.to_string().as_bytes()).version.as_deref(), Some("2"));
+    assert_eq!(client.link.info().agreed_version, None, "it was only looked at");
     client.feed(&welcome.to_string());
-    assert_eq!(client.link.agreed_version().as_deref(), Some("2"));
+    assert_eq!(client.link.info().agreed_version.as_deref(), Some("2"));
 }
 
 #[test]
@@ -223,9 +219,9 @@ fn what_the_transport_holds_back_makes_whoever_speaks_wait() {
     kept.0.lock().unwrap().waiting = 101;
     assert!(server.link.with(|engine| engine.poll_room(&context, &mut Waiter::default())).is_pending());
     kept.0.lock().unwrap().waiting = 0;
-    server.link.wrote();
+    server.link.notify(TransportEvent::Wrote);
     assert!(server.link.with(|engine| engine.poll_room(&context, &mut Waiter::default())).is_ready());
-    let _ = server.link.poll_output(&mut context, &mut Vec::new(), 0);
+    let _ = server.link.poll_finish(&mut context);
 }
 
 #[test]
@@ -233,12 +229,14 @@ fn a_call_that_was_not_delivered_fails_alone() {
     let client = End::ready_client(Options::default());
     watched(&client);
     let (lost, other) = (client.call(ASK, "\"1\""), client.call(ASK, "\"2\""));
-    assert!(client.link.awaits(lost));
-    client.link.request_failed(lost, Error::SessionInvalid);
+    assert!(client.link.with(|engine| engine.awaits(lost)));
+    client.link.notify(TransportEvent::RequestFailed { id: lost, error: Error::SessionInvalid });
     assert_eq!(client.outcome(lost), Some(Err(Error::SessionInvalid.to_string())));
-    assert!(!client.link.awaits(lost) && client.link.awaits(other));
+    assert!(
+        !client.link.with(|engine| engine.awaits(lost)) && client.link.with(|engine| engine.awaits(other))
+    );
     // Should its reply come after all, nobody waits for it; and to fail twice is to fail once.
-    client.link.request_failed(lost, Error::SessionInvalid);
+    client.link.notify(TransportEvent::RequestFailed { id: lost, error: Error::SessionInvalid });
     feed(&client, &json!({"jsonrpc":"2.0","id":other,"result":"fine"}).to_string(), 0);
     assert_eq!(client.outcome(other), Some(Ok("\"fine\"".to_owned())));
 }
@@ -264,7 +262,7 @@ fn the_transport_hears_when_nobody_waits_for_a_reply_any_more() {
     client.link.with(|engine| engine.limit_call(calls[4], now, timeouts));
     client.later(Duration::from_secs(2));
     assert_eq!(heard(), [calls[4]]);
-    client.link.request_failed(calls[5], Error::SessionInvalid);
+    client.link.notify(TransportEvent::RequestFailed { id: calls[5], error: Error::SessionInvalid });
     assert_eq!(heard(), [calls[5]]);
     assert!(!kept.0.lock().unwrap().none_awaited);
     client.call(ASK, "\"?\"");

@@ -1,6 +1,7 @@
 //! What the tests drive: one engine and a peer of raw text, or two engines and the wire between them.
 
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,10 @@ use mcp_protocol_machine::protocol::{MessageIndex, Side};
 use serde_json::{Value, json};
 
 use super::desk;
-use crate::driver::{Delivery, End as InputEnd, Endpoint, FrameReader, Framing, Output, SharedLimits};
+use crate::driver::{
+    Delivery, End as InputEnd, Endpoint, Finish, FrameReader, Framing, Outgoing, Outlet, OutletNotice,
+    SharedLimits, TransportEvent,
+};
 use crate::options::Options;
 use crate::report::Report;
 use crate::session::{Arrived, Engine, LinearInput, Link, Sent, Verdict, Waiter};
@@ -20,6 +24,33 @@ pub(super) struct End {
     pub(super) now: Instant,
     reports: Arc<Mutex<Vec<String>>>,
     input: Mutex<FrameReader>,
+    written: Lines,
+    attached: AtomicBool,
+}
+
+/// What waits to be written, as lines.
+#[derive(Clone, Debug, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Outlet for Lines {
+    fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) {
+        let mut lines = self.0.lock().unwrap();
+        lines.extend_from_slice(outgoing.message);
+        lines.push(b'\n');
+    }
+
+    fn note(&mut self, notice: OutletNotice, _: &mut dyn FnMut(Waker)) {
+        assert_eq!(notice, OutletNotice::Discarded, "a stream has no names for its messages");
+        self.0.lock().unwrap().clear();
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+
+    fn routes(&self) -> bool {
+        false
+    }
 }
 
 impl End {
@@ -38,7 +69,8 @@ impl End {
         let link = Link::new(engine, protocol, side, options, SharedLimits::default());
         let now = Instant::now();
         link.tick(now);
-        End { link, now, reports, input: Mutex::new(FrameReader::new(Framing::Lines)) }
+        let input = Mutex::new(FrameReader::new(Framing::Lines));
+        End { link, now, reports, input, written: Lines::default(), attached: AtomicBool::new(false) }
     }
 
     /// A client of a protocol whose first step is this request, which has been answered.
@@ -118,7 +150,7 @@ impl End {
     /// Ends the input, also in the middle of a line.
     pub(super) fn end_input(&self, why: InputEnd) {
         self.link.receive(Delivery::end_of(&mut self.input.lock().unwrap()), self.now);
-        self.link.input_ended(why);
+        self.link.notify(TransportEvent::InputEnded(why));
     }
 
     pub(super) fn later(&mut self, wait: Duration) {
@@ -133,17 +165,31 @@ impl End {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The bytes, and what came after the last of them.
-    pub(super) fn output(&self) -> (Vec<u8>, Poll<Output>) {
-        let mut bytes = Vec::new();
-        let mut context = Context::from_waker(Waker::noop());
-        loop {
-            let polled = self.link.poll_output(&mut context, &mut bytes, 16);
-            if polled != Poll::Ready(Output::Bytes) {
-                return (bytes, polled);
-            }
-            self.link.wrote();
+    /// Attaches the outlet of the transport.
+    pub(super) fn attach(&self, outlet: Box<dyn Outlet>) {
+        self.attached.store(true, Ordering::Relaxed);
+        self.link.attach(outlet);
+    }
+
+    /// What waits to be written.
+    fn outlet(&self) -> MutexGuard<'_, Vec<u8>> {
+        if !self.attached.load(Ordering::Relaxed) {
+            self.attach(Box::new(self.written.clone()));
         }
+        self.written.0.lock().unwrap()
+    }
+
+    /// Whether the session is over for its transport, of which nothing was written since.
+    pub(super) fn finish(&self) -> Poll<Finish> {
+        drop(self.outlet());
+        self.link.poll_finish(&mut Context::from_waker(Waker::noop()))
+    }
+
+    /// The bytes, and what came after the last of them.
+    pub(super) fn output(&self) -> (Vec<u8>, Poll<Finish>) {
+        let bytes = std::mem::take(&mut *self.outlet());
+        self.link.notify(TransportEvent::Wrote);
+        (bytes, self.finish())
     }
 
     /// Feeds a line and gives what the engine answers.

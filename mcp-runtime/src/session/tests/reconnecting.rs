@@ -11,7 +11,7 @@ use super::messages::{feed, watched};
 use super::pair::End;
 use super::watching::messages::{SUBSCRIBE, UNSUBSCRIBE};
 use super::{parcels, watching};
-use crate::driver::{Delivery, Endpoint, Epoch, MessageKind, Place, RequestTag};
+use crate::driver::{Delivery, Endpoint, Epoch, MessageKind, Place, RequestTag, TransportEvent};
 use crate::error::Error;
 use crate::options::Options;
 use crate::session::{Arrived, Link, Verdict, Waiter};
@@ -22,7 +22,10 @@ impl End {
         let hello =
             json!({"jsonrpc":"2.0","id":0,"method":"hello","params":{"capabilities":{"approval":{}}}});
         let welcome = json!({"jsonrpc":"2.0","id":0,"result":{"capabilities":{"questions":true}}});
-        self.link.reconnected(hello.to_string().as_bytes(), welcome.to_string().as_bytes());
+        self.link.notify(TransportEvent::Reconnected {
+            request: hello.to_string().as_bytes(),
+            reply: welcome.to_string().as_bytes(),
+        });
         assert!(self.reports().iter().any(|report| report.contains("begun anew")));
     }
 
@@ -128,7 +131,7 @@ fn a_handler_of_the_lost_session_says_nothing_in_the_new_one() {
     client.feed(&approve(0));
     assert!(waits().is_ready());
     assert_eq!(client.outcome(asked), Some(Err(Error::SessionRenewed.to_string())));
-    assert!(!client.link.awaits(asked), "it is not to be made once more");
+    assert!(!client.link.with(|engine| engine.awaits(asked)), "it is not to be made once more");
     assert!(lost(handler.speak(|engine, caller| engine.request(caller, ASK, "\"?\"", false, true))));
     assert!(lost(handler.speak(|engine, caller| engine.notification(caller, BELL, "1", About::Nothing))));
     assert!(client.said().is_empty());
@@ -142,8 +145,8 @@ fn a_call_that_has_heard_nothing_stays_for_the_transport_to_make_once_more() {
     let client = attended();
     let (again, failed) = (client.call(ASK, "\"1\""), client.call(ASK, "\"2\""));
     client.reconnect();
-    assert!(client.link.awaits(again) && client.outcome(again).is_none());
-    client.link.request_failed(failed, Error::SessionRenewed);
+    assert!(client.link.with(|engine| engine.awaits(again)) && client.outcome(again).is_none());
+    client.link.notify(TransportEvent::RequestFailed { id: failed, error: Error::SessionRenewed });
     assert_eq!(client.outcome(failed), Some(Err(Error::SessionRenewed.to_string())));
     client.feed(&json!({"jsonrpc":"2.0","id":again,"result":"fine"}).to_string());
     assert_eq!(client.outcome(again), Some(Ok("\"fine\"".to_owned())));
@@ -156,9 +159,9 @@ fn a_call_that_nobody_waits_for_is_not_made_once_more() {
     let id = client.link.speak(|engine, caller| engine.request(caller, LOOK, "null", false, true)).unwrap();
     // It cannot be taken back, so its reply would have been dropped.
     client.link.speak(|engine, caller| engine.let_go(caller, id));
-    assert!(client.link.awaits(id));
+    assert!(client.link.with(|engine| engine.awaits(id)));
     client.reconnect();
-    assert!(!client.link.awaits(id));
+    assert!(!client.link.with(|engine| engine.awaits(id)));
 }
 
 #[test]
@@ -174,7 +177,7 @@ fn copies_are_over_their_keys_free_and_letting_go_of_them_says_nothing() {
     assert_eq!(watcher.copy(old), Poll::Ready(Ok(())));
     watcher.feed(&updated.to_string());
     watcher.said();
-    watcher.link.reconnected(b"", b"");
+    watcher.link.notify(TransportEvent::Reconnected { request: b"", reply: b"" });
     assert_eq!(watcher.copy(old), Poll::Ready(Ok(())), "what came before still counts");
     let told = Poll::Ready(Err(Error::SessionRenewed.to_string()));
     assert_eq!(watcher.copy(old), told);
@@ -201,8 +204,8 @@ fn a_copy_that_has_heard_nothing_is_opened_once_more() {
         .link
         .speak(|engine, caller| engine.open_copy(caller, SUBSCRIBE, r#"{"uri":"a"}"#, true))
         .unwrap();
-    watcher.link.reconnected(b"", b"");
-    assert!(watcher.link.awaits(1));
+    watcher.link.notify(TransportEvent::Reconnected { request: b"", reply: b"" });
+    assert!(watcher.link.with(|engine| engine.awaits(1)));
     assert_eq!(watcher.copy(copy), Poll::Pending);
     watcher.feed(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     assert_eq!(watcher.copy(copy), Poll::Ready(Ok(())));
@@ -219,7 +222,7 @@ fn of_a_lost_copy_that_nobody_has_taken_nothing_is_kept() {
         say("opened");
         say("piece");
         assert_eq!(reader.link.with(|engine| engine.copies_kept()), (1, 1));
-        reader.link.reconnected(b"", b"");
+        reader.link.notify(TransportEvent::Reconnected { request: b"", reply: b"" });
         assert_eq!(reader.link.with(|engine| engine.copies_kept()), (0, 0));
         assert!(reader.incoming().is_none());
     }
@@ -227,7 +230,7 @@ fn of_a_lost_copy_that_nobody_has_taken_nothing_is_kept() {
     say("opened");
     say("piece");
     reader.incoming().unwrap();
-    reader.link.reconnected(b"", b"");
+    reader.link.notify(TransportEvent::Reconnected { request: b"", reply: b"" });
     assert_eq!(reader.link.with(|engine| engine.copies_kept()), (1, 1));
 }
 
@@ -252,9 +255,9 @@ fn a_debt_of_a_lost_copy_is_paid() {
             .speak(|engine, caller| engine.poll_abandoned(caller, &context, &mut Waiter::default(), debt))
     };
     assert!(owes().is_pending());
-    watcher.link.reconnected(b"", b"");
+    watcher.link.notify(TransportEvent::Reconnected { request: b"", reply: b"" });
     assert!(matches!(owes(), Poll::Ready(Ok(()))));
-    assert!(!watcher.link.awaits(debt));
+    assert!(!watcher.link.with(|engine| engine.awaits(debt)));
 }
 
 #[test]
@@ -300,7 +303,7 @@ fn where_the_peer_waits_for_a_step_no_beginning_leads() {
     let server = End::server();
     server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"hello","params":{"capabilities":{}}}"#);
     server.linear().unwrap();
-    server.link.reconnected(b"", b"");
+    server.link.notify(TransportEvent::Reconnected { request: b"", reply: b"" });
     let ended = server.link.speak(|engine, caller| engine.closed(caller)).unwrap().to_string();
     assert!(ended.contains("cannot be repeated"), "{ended}");
 }

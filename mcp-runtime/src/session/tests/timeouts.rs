@@ -231,7 +231,7 @@ fn the_transport_is_woken_for_a_time_only_if_it_sleeps_longer() {
     let mut client = End::ready_client(Options::default());
     let count = |client: &End, seconds: u32| {
         // The transport goes to sleep, and a call comes and goes.
-        let _ = client.link.poll_output(&mut Context::from_waker(&waker), &mut Vec::new(), 0);
+        let _ = client.link.poll_finish(&mut Context::from_waker(&waker));
         let until = client.link.next_deadline();
         let before = woken.0.load(std::sync::atomic::Ordering::SeqCst);
         let alarm = client.link.with(|engine| engine.set_alarm(client.now + SECOND * seconds));

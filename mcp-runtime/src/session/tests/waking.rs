@@ -11,7 +11,7 @@ use mcp_protocol_machine::protocol::Side;
 
 use super::desk::messages::LOOK;
 use super::pair::End;
-use crate::driver::{Endpoint, Output};
+use crate::driver::{Endpoint, Finish, TransportEvent};
 use crate::options::Options;
 use crate::session::{Caller, Engine, Verdict, Waiter};
 
@@ -74,7 +74,7 @@ fn the_transport_and_its_alarm_wake_nobody_by_being_polled() {
     client.said();
     task.poll(100, |context| {
         let mut context = Context::from_waker(context.waker());
-        waits::<Output>(client.link.poll_output(&mut context, &mut Vec::new(), 16))
+        waits::<Finish>(client.link.poll_finish(&mut context))
     });
     assert_eq!((task.woken(), task.kept()), (0, 1));
     let alarm = client.link.with(|engine| engine.set_alarm(client.now + Duration::from_secs(1)));
@@ -136,7 +136,7 @@ fn each_future_that_waits_has_one_place_however_often_it_is_polled() {
         }
         assert_eq!((other.woken(), other.kept()), (0, 2), "{name}");
         end.end_input(crate::driver::End::Eof);
-        end.link.terminated(crate::driver::Outcome::Closed);
+        end.link.notify(TransportEvent::Terminated(crate::driver::Outcome::Closed));
         assert_eq!((other.woken(), other.kept()), (2, 0), "{name}: each is woken once");
     }
 }
@@ -163,7 +163,7 @@ fn polling_a_future_again_takes_as_long_with_many_others_as_alone() {
     }
     assert_eq!(task.kept(), waiters.len() + others.len());
     end.end_input(crate::driver::End::Eof);
-    end.link.terminated(crate::driver::Outcome::Closed);
+    end.link.notify(TransportEvent::Terminated(crate::driver::Outcome::Closed));
     assert_eq!((task.woken(), task.kept()), (waiters.len() + others.len(), 0), "each is woken once");
 }
 

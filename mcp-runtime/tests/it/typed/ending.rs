@@ -206,7 +206,7 @@ const CHATTY: &str = r#"
 struct Stuck(Arc<AtomicBool>);
 
 impl Transport for Stuck {
-    async fn run<E: Endpoint>(self, endpoint: E) {
+    async fn run(self, endpoint: Arc<dyn Endpoint>) {
         struct Gone(Arc<AtomicBool>);
         impl Drop for Gone {
             fn drop(&mut self) {
@@ -215,7 +215,7 @@ impl Transport for Stuck {
         }
         let _gone = Gone(self.0);
         loop {
-            let _output = poll_fn(|context| endpoint.poll_output(context, &mut Vec::new(), 1024)).await;
+            let _finish = poll_fn(|context| endpoint.poll_finish(context)).await;
             if let Some(deadline) = endpoint.next_deadline() {
                 tokio::time::sleep_until(deadline.into()).await;
                 endpoint.tick(tokio::time::Instant::now().into_std());

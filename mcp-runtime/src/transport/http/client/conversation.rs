@@ -5,8 +5,9 @@
 
 use std::collections::VecDeque;
 use std::error::Error as StdError;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -23,8 +24,8 @@ use super::provider::{AnyHeaderProvider, AnyProvider};
 use super::reconnect::Handshake;
 use super::running::{Over, Requests};
 use super::{HttpClient, posting};
-use crate::driver::{Delivery, Endpoint, Epoch, Outgoing, Outlet, RequestTag};
-use crate::error::{Error, Reason};
+use crate::driver::{Delivery, Endpoint, Epoch, Outgoing, Outlet, OutletNotice, RequestTag, TransportEvent};
+use crate::error::{Error, Reason, Renewal};
 use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 
@@ -69,7 +70,7 @@ pub(super) struct State {
     /// Nothing is posted any more.
     over: bool,
     deleted: bool,
-    pub(super) drained: Option<Waker>,
+    drained: Option<Waker>,
 }
 
 /// One session with a server.
@@ -105,7 +106,7 @@ impl std::fmt::Debug for Conversation {
 impl Conversation {
     pub(super) fn new(client: HttpClient, endpoint: Arc<dyn Endpoint>) -> Arc<Conversation> {
         let HttpClient { client, url, headers, header_provider, options, provider } = client;
-        let version = options.protocol_version.clone().or_else(|| endpoint.agreed_version());
+        let version = options.protocol_version.clone().or_else(|| endpoint.info().agreed_version);
         let version = version.and_then(|text| HeaderValue::from_str(&text).ok());
         let opened = provider.is_some();
         let identity = Identity { version, ..Identity::default() };
@@ -212,7 +213,7 @@ impl Conversation {
     pub(super) fn reconnected(&self, identity: Identity, request: &[u8], reply: &[u8]) {
         // First of all, for with the name of the new session its messages may come; and from here on none of the lost one
         // are taken.
-        self.endpoint.reconnected(request, reply);
+        self.endpoint.notify(TransportEvent::Reconnected { request, reply });
         let epoch = identity.epoch;
         let wakers = {
             let mut state = self.state();
@@ -228,16 +229,29 @@ impl Conversation {
     pub(super) fn fail(&self, message: &Message, error: Error) {
         let asks = message.asks();
         if message.is_step() {
-            if asks.is_empty() || message.is_awaited(&*self.endpoint) {
-                self.endpoint.failed(Reason::from(error));
+            if asks.is_empty() || self.is_awaited(message) {
+                self.endpoint.notify(TransportEvent::Failed(Reason::from(error)));
             }
         } else if asks.is_empty() {
-            self.endpoint.report(Report::Undelivered { problem: error.to_string() });
+            self.undelivered(error.to_string());
         } else {
-            for id in asks.iter().filter(|id| self.endpoint.awaits(**id)) {
-                self.endpoint.request_failed(*id, error.clone());
+            for id in asks {
+                if self.state().requests.is_awaited(*id) {
+                    let error = error.clone();
+                    self.endpoint.notify(TransportEvent::RequestFailed { id: *id, error });
+                }
             }
         }
+    }
+
+    /// Reports what could not be delivered, and does not end the session.
+    pub(super) fn undelivered(&self, problem: String) {
+        self.endpoint.notify(TransportEvent::Noticed(Report::Undelivered { problem }));
+    }
+
+    /// The session is lost and cannot be begun anew.
+    pub(super) fn invalid(&self, why: Renewal) {
+        self.endpoint.notify(TransportEvent::Failed(Reason::SessionInvalid(why)));
     }
 
     /// So much of a message was taken.
@@ -245,7 +259,7 @@ impl Conversation {
         let mut state = self.state();
         state.waiting = state.waiting.saturating_sub(length);
         drop(state);
-        self.endpoint.wrote();
+        self.endpoint.notify(TransportEvent::Wrote);
     }
 
     /// A message is no longer on its way, of which so much had not been taken.
@@ -257,7 +271,7 @@ impl Conversation {
         if opens {
             self.opened.notify_one();
         }
-        self.endpoint.wrote();
+        self.endpoint.notify(TransportEvent::Wrote);
     }
 
     /// Posts, one after another, what must not overtake one another. Never ends.
@@ -315,10 +329,23 @@ impl Conversation {
         true
     }
 
-    /// Whether everything has been accepted that must not be lost.
-    pub(super) fn is_drained(&self) -> bool {
+    /// Waits until everything has been accepted that must not be lost.
+    pub(super) async fn drained(&self) {
+        let poll = |context: &mut Context<'_>| {
+            let mut state = self.state();
+            if state.queue.is_empty() && !state.posting {
+                return Poll::Ready(());
+            }
+            state.drained = Some(context.waker().clone());
+            Poll::Pending
+        };
+        poll_fn(poll).await;
+    }
+
+    /// Whether a task waits for a reply to a message.
+    pub(super) fn is_awaited(&self, message: &Message) -> bool {
         let state = self.state();
-        state.queue.is_empty() && !state.posting
+        message.asks().iter().any(|id| state.requests.is_awaited(*id))
     }
 
     /// Stops everything, and tells the server that the session is over.
@@ -378,13 +405,13 @@ pub(super) fn not_delivered(error: impl StdError + Send + Sync + 'static) -> Err
 
 /// The way out: messages are posted.
 #[derive(Debug)]
-pub(super) struct Way(pub(super) Arc<Conversation>);
+pub(super) struct Posts(pub(super) Arc<Conversation>);
 
-impl Outlet for Way {
-    fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
+impl Outlet for Posts {
+    fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) {
         let mut state = self.0.state();
         if state.over {
-            return None;
+            return;
         }
         let message = Message::new(outgoing);
         state.requests.made(message.asks());
@@ -398,26 +425,23 @@ impl Outlet for Way {
             drop(state);
             self.0.queued.notify_one();
         }
-        None
     }
 
-    fn settled(&mut self, _: RequestTag) -> Option<Waker> {
-        None
-    }
-
-    fn not_awaited(&mut self, id: i64) -> Option<Waker> {
-        self.0.state().requests.not_awaited(id)
-    }
-
-    fn none_awaited(&mut self) -> Vec<Waker> {
-        self.0.state().requests.all(Over::NotAwaited)
-    }
-
-    fn stepped(&mut self) {
-        self.0.state().handshake.not_repeatable();
+    fn note(&mut self, notice: OutletNotice, wake: &mut dyn FnMut(Waker)) {
+        let mut state = self.0.state();
+        match notice {
+            OutletNotice::NotAwaited(id) => state.requests.not_awaited(id).into_iter().for_each(wake),
+            OutletNotice::NoneAwaited => state.requests.all(Over::NotAwaited).into_iter().for_each(wake),
+            OutletNotice::PeerStepped => state.handshake.not_repeatable(),
+            OutletNotice::Settled(_) | OutletNotice::ReleaseConnection(_) | OutletNotice::Discarded => {}
+        }
     }
 
     fn waiting(&self) -> usize {
         self.0.state().waiting
+    }
+
+    fn routes(&self) -> bool {
+        true
     }
 }

@@ -14,7 +14,6 @@ use super::posting::{has_form, may_pass};
 use super::reconnect::reconnect;
 use crate::driver::Epoch;
 use crate::error::Error;
-use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, LAST_EVENT_ID};
 
 /// Keeps the stream open.
@@ -34,7 +33,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
             Ok(identity) => identity,
             Err(error) => {
                 let Error::SessionProvider(error) = error else { return };
-                conversation.endpoint.report(Report::Undelivered { problem: error.to_string() });
+                conversation.undelivered(error.to_string());
                 // Whoever names the sessions has none, until a call goes through.
                 went.await;
                 continue;
@@ -76,7 +75,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                 if conversation.provider.is_some() {
                     if opened {
                         let problem = Error::SessionInvalid.to_string();
-                        conversation.endpoint.report(Report::Undelivered { problem });
+                        conversation.undelivered(problem);
                     } else if std::mem::replace(&mut refused, true) {
                         return tracing::debug!("the server opens no stream");
                     }
@@ -135,7 +134,7 @@ async fn read(
         if let Err(too_long) = fed {
             // Whatever it was, it can be read no better when it comes again.
             let problem = too_long.to_string();
-            conversation.endpoint.report(Report::Undelivered { problem });
+            conversation.undelivered(problem);
             return came;
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::driver::{Endpoint, Epoch, MessageKind, Outgoing};
+use crate::driver::{Epoch, MessageKind, Outgoing};
 use crate::jsonrpc::asked;
 
 /// A message to be posted.
@@ -46,11 +46,6 @@ impl Message {
             Asks::One(id) => std::slice::from_ref(id),
             Asks::Several(ids) => ids,
         }
-    }
-
-    /// Whether somebody waits for a reply to it.
-    pub(super) fn is_awaited(&self, endpoint: &dyn Endpoint) -> bool {
-        self.asks().iter().any(|id| endpoint.awaits(*id))
     }
 
     /// Whether it means nothing in that epoch.

@@ -17,7 +17,6 @@
 
 mod connections;
 mod conversation;
-mod ends;
 mod error;
 pub(crate) mod events;
 mod listening;
@@ -32,6 +31,7 @@ mod sending;
 mod tests;
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -41,11 +41,10 @@ pub use error::HttpError;
 pub use options::ClientOptions;
 pub use provider::{HeaderProvider, SessionProvider};
 
-use conversation::{Conversation, Way, server};
-use ends::{Closing, Silence};
+use conversation::{Conversation, Posts, server};
 use provider::{AnyHeaderProvider, AnyProvider};
 
-use crate::driver::{Endpoint, Framing, Limits, run};
+use crate::driver::{Clocked, End, Endpoint, Finish, Outcome, TransportEvent, duplicate};
 use crate::error::Reason;
 use crate::transport::Transport;
 use crate::transport::http::SESSION_ID;
@@ -163,29 +162,47 @@ impl Transport for HttpClient {
         false
     }
 
-    async fn run<E: Endpoint>(self, endpoint: E) {
-        let endpoint: Arc<dyn Endpoint> = Arc::new(endpoint);
-        let delete_within = self.options.delete_within;
-        if endpoint.is_resumed() && self.provider.is_none() && !self.headers.contains_key(SESSION_ID) {
+    async fn run(self, endpoint: Arc<dyn Endpoint>) {
+        let resumed = endpoint.info().resumed;
+        if resumed && self.provider.is_none() && !self.headers.contains_key(SESSION_ID) {
             // No server would know the session. It is over before anything is said in it.
-            endpoint.failed(Reason::NotDelivered(Arc::new(HttpError::Unnamed)));
+            let reason = Reason::NotDelivered(Arc::new(HttpError::Unnamed));
+            endpoint.notify(TransportEvent::Failed(reason));
         }
         let conversation = Conversation::new(self, Arc::clone(&endpoint));
-        endpoint.offer_outlet(Box::new(Way(Arc::clone(&conversation))));
-        let limits = Limits::new(
-            delete_within.saturating_add(conversation.options.post_within),
-            std::time::Duration::from_millis(1),
-        );
-        {
-            let mut posting = std::pin::pin!(conversation.post_in_order());
-            let output = Closing::new(Arc::clone(&conversation));
-            let mut carrying = std::pin::pin!(run(endpoint, Silence, output, Framing::Lines, limits));
-            tokio::select! {
-                () = &mut carrying => {}
-                () = &mut posting => {}
-            }
+        endpoint.attach(Box::new(Posts(Arc::clone(&conversation))));
+        tokio::select! {
+            () = carry(&conversation, Clocked::new(endpoint)) => {}
+            () = conversation.post_in_order() => {}
         }
         // A session that was let go of has not been deleted yet; the server should not have to wait for its time.
         conversation.end().await;
     }
+}
+
+/// Waits until the session has said everything, has its last messages posted, and deletes it at the server.
+async fn carry(conversation: &Arc<Conversation>, mut session: Clocked) {
+    let options = &conversation.options;
+    let mut outcome = Outcome::Closed;
+    if session.finish().await == Finish::Complete {
+        let flush = options.delete_within.saturating_add(options.post_within);
+        let ended = async {
+            conversation.drained().await;
+            conversation.end().await;
+        };
+        let ended = tokio::select! {
+            ended = tokio::time::timeout(flush, ended) => Some(ended),
+            () = session.abandoned() => None,
+        };
+        if let Some(Err(_)) = ended {
+            let problem = "the peer did not take the last messages in time";
+            let error = io::Error::new(io::ErrorKind::TimedOut, problem);
+            session.endpoint().notify(TransportEvent::OutputFailed(duplicate(&error)));
+            outcome = Outcome::Failed(Arc::new(error));
+        }
+        if ended.is_some() {
+            session.endpoint().notify(TransportEvent::InputEnded(End::GaveUp));
+        }
+    }
+    session.terminate(outcome);
 }

@@ -17,7 +17,7 @@ use super::message::Message;
 use super::reconnect::reconnect;
 use super::running::{Over, Running};
 use super::sending::{LONG, Sending, Taken};
-use crate::error::{Error, Reason, Renewal};
+use crate::error::{Error, Renewal};
 use crate::jsonrpc::{Envelope, parse};
 use crate::transport::http::pieces::Pieces;
 use crate::transport::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, SESSION_ID};
@@ -48,11 +48,11 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
                 return conversation.fail(message, Error::SessionInvalid);
             }
             if std::mem::replace(&mut again, true) {
-                return conversation.endpoint.failed(Reason::SessionInvalid(Renewal::LostAgain));
+                return conversation.invalid(Renewal::LostAgain);
             }
             // Somebody may have let go of the call, or nobody may want its answer any more.
             if !reconnect(conversation, identity.epoch).await
-                || (!message.asks().is_empty() && !message.is_awaited(&*conversation.endpoint))
+                || (!message.asks().is_empty() && !conversation.is_awaited(message))
             {
                 return;
             }
@@ -190,7 +190,7 @@ async fn answered(
     } else {
         return Err(not_delivered(HttpError::Form(form(&response).to_owned())));
     }
-    if message.is_awaited(&*conversation.endpoint) { Err(not_delivered(HttpError::NoReply)) } else { Ok(()) }
+    if conversation.is_awaited(message) { Err(not_delivered(HttpError::NoReply)) } else { Ok(()) }
 }
 
 /// Hands a message of the server over, after a look at it if it may open the session.
@@ -198,7 +198,7 @@ fn hand_over(conversation: &Conversation, message: &Message, identity: &Identity
     let opens = message.is_step() && conversation.provider.is_none() && !conversation.state().agreed;
     if opens && matches!(parse(came, usize::MAX), Ok(Envelope::Result { .. })) {
         // The endpoint is never asked under the lock, for it calls back.
-        let version = conversation.endpoint.announced_version(came);
+        let version = conversation.endpoint.read_aside(came).version;
         let mut state = conversation.state();
         state.agreed = true;
         state.handshake.note_version(version.clone());
@@ -299,7 +299,7 @@ async fn stream(
             last = events.last_id.or(last);
             retry = events.retry.or(retry);
         }
-        if !message.is_awaited(&*conversation.endpoint) {
+        if !conversation.is_awaited(message) {
             return Ok(());
         }
         let Some(last) = last.as_ref().filter(|_| failures < conversation.options.resume_attempts) else {

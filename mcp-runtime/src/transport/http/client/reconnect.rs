@@ -16,7 +16,7 @@ use super::events::Events;
 use super::message::Message;
 use super::posting::{first_bytes, form, has_form, whole};
 use crate::driver::{Epoch, MessageKind, Place};
-use crate::error::{Error, Reason, Renewal};
+use crate::error::{Error, Renewal};
 use crate::jsonrpc::{Envelope, parse};
 use crate::transport::http::{EVENT_STREAM, JSON, SESSION_ID};
 
@@ -66,7 +66,7 @@ pub(super) async fn reconnect(conversation: &Arc<Conversation>, lost: Epoch) -> 
     let _alone = conversation.reconnecting.lock().await;
     let opened = reconnect_alone(conversation, lost).await;
     if let Err(error) = opened {
-        conversation.endpoint.failed(Reason::SessionInvalid(error));
+        conversation.invalid(error);
         return false;
     }
     true
@@ -137,7 +137,7 @@ async fn begin(
             _ => return Err(undelivered(HttpError::NoReply)),
         }
         if opened.is_none()
-            && let Some(now) = conversation.endpoint.announced_version(&reply)
+            && let Some(now) = conversation.endpoint.read_aside(&reply).version
         {
             if let Some(before) = agreed.as_ref().filter(|before| **before != now) {
                 return Err(Renewal::OtherVersion { before: before.clone(), now });
@@ -180,7 +180,7 @@ async fn reply(
             Ok(Envelope::Result { id, .. } | Envelope::Error { id, .. }) if id == own => {
                 reply = Some(Bytes::copy_from_slice(data));
             }
-            Ok(Envelope::Request { .. }) => answers.extend(conversation.endpoint.answer_aside(data)),
+            Ok(Envelope::Request { .. }) => answers.extend(conversation.endpoint.read_aside(data).answer),
             _ => {}
         })?;
         if let Some(reply) = reply {

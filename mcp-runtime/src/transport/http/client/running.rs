@@ -61,7 +61,12 @@ impl Requests {
         }
     }
 
-    /// Nobody waits for the reply to a request any more.
+    /// Whether a task waits for the reply to a request.
+    pub(super) fn is_awaited(&self, id: i64) -> bool {
+        self.0.get(&id).is_some_and(|signal| signal.over != Some(Over::NotAwaited))
+    }
+
+    /// No task waits for the reply to a request any more.
     pub(super) fn not_awaited(&mut self, id: i64) -> Option<Waker> {
         self.0.get_mut(&id)?.tell(Over::NotAwaited)
     }

@@ -11,7 +11,8 @@ use super::reconnect::reconnect;
 use super::running::{Over, Running};
 use super::{HttpClient, SessionProvider};
 use crate::driver::{
-    Delivery, End, Endpoint, Epoch, MessageKind, Outcome, Outgoing, Output, Place, Received,
+    Aside, Delivery, Endpoint, Epoch, Finish, MessageKind, Outgoing, Outlet, Place, Received, SessionInfo,
+    TransportEvent,
 };
 use crate::error::{Reason, Renewal};
 
@@ -36,26 +37,24 @@ impl Endpoint for Kept {
         Received::default()
     }
 
-    fn reconnected(&self, _: &[u8], _: &[u8]) {
-        self.messages.lock().unwrap().push("reconnected".to_owned());
-        if let Some(conversation) = &*self.within.lock().unwrap() {
-            self.seen.lock().unwrap().push(conversation.state().identity.epoch);
+    fn notify(&self, event: TransportEvent<'_>) {
+        match event {
+            TransportEvent::Reconnected { .. } => {
+                self.messages.lock().unwrap().push("reconnected".to_owned());
+                if let Some(conversation) = &*self.within.lock().unwrap() {
+                    self.seen.lock().unwrap().push(conversation.state().identity.epoch);
+                }
+            }
+            TransportEvent::Failed(reason) => self.reasons.lock().unwrap().push(reason),
+            _ => {}
         }
     }
 
-    fn failed(&self, reason: Reason) {
-        self.reasons.lock().unwrap().push(reason);
-    }
+    fn attach(&self, _: Box<dyn Outlet>) {}
 
-    fn input_ended(&self, _: End) {}
-
-    fn poll_output(&self, _: &mut Context<'_>, _: &mut Vec<u8>, _: usize) -> Poll<Output> {
+    fn poll_finish(&self, _: &mut Context<'_>) -> Poll<Finish> {
         Poll::Pending
     }
-
-    fn wrote(&self) {}
-
-    fn output_failed(&self, _: io::Error) {}
 
     fn next_deadline(&self) -> Option<Instant> {
         None
@@ -63,7 +62,13 @@ impl Endpoint for Kept {
 
     fn tick(&self, _: Instant) {}
 
-    fn terminated(&self, _: Outcome) {}
+    fn info(&self) -> SessionInfo {
+        SessionInfo::default()
+    }
+
+    fn read_aside(&self, _: &[u8]) -> Aside {
+        Aside::default()
+    }
 }
 
 struct Fixed;

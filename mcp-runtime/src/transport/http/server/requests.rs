@@ -203,10 +203,10 @@ impl Server {
     ) -> Result<(Response, bool), Refused> {
         let primed = self.primes(session, head.headers());
         let opens = session.streams().came == 0;
-        let number = session.streams().post(primed, head);
+        let number = session.streams().post(primed);
         let number = number.ok_or_else(|| too_many(session).about(&message))?;
         let mut waiting = Waiting { session, number, left: false };
-        let received = session.receive(&message, number);
+        let received = session.receive(&message, number, head);
         // The session has it now. Answering may take long.
         drop((message, permit));
         let wait = |in_time| poll_fn(move |context| session.streams().poll_answer(context, number, in_time));

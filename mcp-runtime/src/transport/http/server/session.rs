@@ -4,12 +4,12 @@
 //! session whose client is silent for too long ends, and one whose client never comes back after the first answer ends
 //! sooner.
 
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
-use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
 
@@ -19,14 +19,14 @@ use super::options::ServerOptions;
 use super::quotas::SessionQuotas;
 use super::streams::{Ending, Streams};
 use crate::driver::{
-    Delivery, Endpoint, Extension, Framing, Limits, Outcome, Outgoing, Outlet, Received, RequestTag,
-    SharedLimits, run,
+    Clocked, Delivery, End, Endpoint, Extension, Finish, Outcome, Outgoing, Outlet, OutletNotice, Received,
+    RequestTag, SharedLimits, TransportEvent, duplicate,
 };
 use crate::error::{Error, Reason};
 use crate::transport::Transport;
 
 /// How long the end of a session waits for its client to take the last messages.
-const LIMITS: Limits = Limits::new(std::time::Duration::from_secs(2), std::time::Duration::from_millis(1));
+const FLUSH: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// How often it is looked at the most whether clients read.
 pub(super) const TICK: std::time::Duration = std::time::Duration::from_millis(1);
@@ -84,7 +84,7 @@ impl Shared {
     pub(super) fn version(&self) -> Option<&str> {
         if self.version.get().is_none()
             && let Some(Attached(endpoint)) = self.endpoint.get()
-            && let Some(agreed) = endpoint.agreed_version()
+            && let Some(agreed) = endpoint.info().agreed_version
         {
             let _ = self.version.set(agreed);
         }
@@ -114,7 +114,7 @@ impl Shared {
     }
 
     /// Hands a message to the session.
-    pub(super) fn receive(&self, message: &[u8], stream: u64) -> Received {
+    pub(super) fn receive(&self, message: &[u8], stream: u64, head: &Arc<RequestHead>) -> Received {
         let now = Instant::now().into_std();
         {
             let mut streams = self.streams();
@@ -129,7 +129,9 @@ impl Shared {
         }
         let received = match self.endpoint.get() {
             Some(Attached(endpoint)) => {
-                endpoint.receive(Delivery::message(message).tagged(RequestTag(stream)), now)
+                let head = Arc::clone(head) as Extension;
+                let delivery = Delivery::message(message).tagged(RequestTag(stream)).with_extension(&head);
+                endpoint.receive(delivery, now)
             }
             None => Received::default(),
         };
@@ -139,8 +141,12 @@ impl Shared {
 
     /// Messages were taken: who waits for room may go on.
     pub(super) fn wrote(&self) {
+        self.notify(TransportEvent::Wrote);
+    }
+
+    fn notify(&self, event: TransportEvent<'_>) {
         if let Some(Attached(endpoint)) = self.endpoint.get() {
-            endpoint.wrote();
+            endpoint.notify(event);
         }
     }
 
@@ -150,9 +156,7 @@ impl Shared {
             sessions.remove(&self.id);
         }
         if ending == Ending::Gone {
-            if let Some(Attached(endpoint)) = self.endpoint.get() {
-                endpoint.failed(Reason::PeerClosed);
-            }
+            self.notify(TransportEvent::Failed(Reason::PeerClosed));
             self.streams().close();
             self.attaching.notify_waiters();
         } else {
@@ -234,49 +238,83 @@ impl Transport for HttpSession {
         false
     }
 
-    async fn run<E: Endpoint>(self, endpoint: E) {
-        let endpoint: Arc<dyn Endpoint> = Arc::new(endpoint);
-        endpoint.offer_outlet(Box::new(Way(Arc::clone(&self.shared))));
-        let attached = self.shared.endpoint.set(Attached(Arc::clone(&endpoint)));
-        if attached.is_err() {
+    async fn run(self, endpoint: Arc<dyn Endpoint>) {
+        endpoint.attach(Box::new(Route(Arc::clone(&self.shared))));
+        let mut session = Clocked::new(Arc::clone(&endpoint));
+        if self.shared.endpoint.set(Attached(endpoint)).is_err() {
             // A transport is consumed by the one session that it carries.
-            return endpoint.terminated(Outcome::Closed);
+            return session.terminate(Outcome::Closed);
         }
         self.shared.attaching.notify_waiters();
-        let input = Presence { shared: Arc::clone(&self.shared), timer: None };
-        let output = Draining { shared: Arc::clone(&self.shared) };
-        run(endpoint, input, output, Framing::Lines, LIMITS).await;
+        let outcome = carry(&self.shared, &mut session).await;
+        session.terminate(outcome);
     }
 }
 
-/// The way out: messages go to the streams.
+/// Waits for the end of a session: its code finishes it, or its client leaves.
+async fn carry(shared: &Arc<Shared>, session: &mut Clocked) -> Outcome {
+    let mut presence = Presence { shared: Arc::clone(shared), timer: None };
+    let mut present = true;
+    let finish = loop {
+        let left = tokio::select! {
+            biased;
+            () = poll_fn(|context| presence.poll_end(context)), if present => End::Eof,
+            finish = session.finish() => break finish,
+        };
+        present = false;
+        session.endpoint().notify(TransportEvent::InputEnded(left));
+    };
+    if finish == Finish::Abandoned {
+        return Outcome::Closed;
+    }
+    let drained = tokio::select! {
+        drained = tokio::time::timeout(FLUSH, poll_fn(|context| shared.streams().poll_drained(context))) => drained,
+        () = session.abandoned() => return Outcome::Closed,
+    };
+    let outcome = match drained {
+        Ok(()) => Outcome::Closed,
+        Err(_) => {
+            let problem = "the peer did not take the last messages in time";
+            let error = io::Error::new(io::ErrorKind::TimedOut, problem);
+            session.endpoint().notify(TransportEvent::OutputFailed(duplicate(&error)));
+            Outcome::Failed(Arc::new(error))
+        }
+    };
+    session.endpoint().notify(TransportEvent::InputEnded(End::GaveUp));
+    outcome
+}
+
+/// The way out: each message goes to its stream.
 #[derive(Debug)]
-struct Way(Arc<Shared>);
+struct Route(Arc<Shared>);
 
-impl Outlet for Way {
-    fn take(&mut self, outgoing: Outgoing<'_>) -> Option<Waker> {
-        self.0.streams().say(outgoing)
+impl Outlet for Route {
+    fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker)) {
+        self.0.streams().say(outgoing).into_iter().for_each(wake);
     }
 
-    fn settled(&mut self, tag: RequestTag) -> Option<Waker> {
-        self.0.streams().settled(tag)
-    }
-
-    fn hang_up(&mut self, tag: RequestTag) -> Option<Waker> {
-        self.0.streams().hang_up(tag)
-    }
-
-    fn extension(&self, tag: RequestTag) -> Option<Extension> {
-        self.0.streams().head(tag).map(|head| head as Extension)
+    fn note(&mut self, notice: OutletNotice, wake: &mut dyn FnMut(Waker)) {
+        let waker = match notice {
+            OutletNotice::Settled(tag) => self.0.streams().settled(tag),
+            OutletNotice::ReleaseConnection(tag) => self.0.streams().hang_up(tag),
+            OutletNotice::NotAwaited(_)
+            | OutletNotice::NoneAwaited
+            | OutletNotice::PeerStepped
+            | OutletNotice::Discarded => None,
+        };
+        waker.into_iter().for_each(wake);
     }
 
     fn waiting(&self) -> usize {
         self.0.streams().waiting()
     }
+
+    fn routes(&self) -> bool {
+        true
+    }
 }
 
-/// An input without bytes: messages come with requests. It ends when the session is to end, and tells the time of
-/// that itself.
+/// Watches whether the client is there. It tells the time of its end itself.
 #[derive(Debug)]
 struct Presence {
     shared: Arc<Shared>,
@@ -308,11 +346,10 @@ impl Presence {
                 }
                 (self.deadline(&streams), std::mem::take(&mut streams.lost))
             };
-            if let Some(Attached(endpoint)) = self.shared.endpoint.get() {
-                for id in lost {
-                    let error = io::Error::other("the client opened no stream to read it from");
-                    endpoint.request_failed(id, Error::NotDelivered(Arc::new(error)));
-                }
+            for id in lost {
+                let error = io::Error::other("the client opened no stream to read it from");
+                let error = Error::NotDelivered(Arc::new(error));
+                self.shared.notify(TransportEvent::RequestFailed { id, error });
             }
             let Some(deadline) = deadline else { return Poll::Pending };
             let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
@@ -330,49 +367,5 @@ impl Presence {
             }
             timer.as_mut().reset(deadline);
         }
-    }
-}
-
-impl AsyncRead for Presence {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        _: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        self.poll_end(context).map(Ok)
-    }
-}
-
-impl AsyncBufRead for Presence {
-    fn poll_fill_buf(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
-        self.get_mut().poll_end(context).map(|()| Ok(&[][..]))
-    }
-
-    fn consume(self: Pin<&mut Self>, _: usize) {}
-}
-
-/// An output without bytes, which is closed once the client has taken everything.
-#[derive(Debug)]
-struct Draining {
-    shared: Arc<Shared>,
-}
-
-impl AsyncWrite for Draining {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        // There are none; messages leave by the outlet.
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut streams = self.shared.streams();
-        if streams.waiting() == 0 {
-            return Poll::Ready(Ok(()));
-        }
-        streams.drained = Some(context.waker().clone());
-        Poll::Pending
     }
 }

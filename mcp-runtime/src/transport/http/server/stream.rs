@@ -1,13 +1,11 @@
 //! One stream of a session, and the messages on it.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 
 use axum::body::Bytes;
 
-use super::head::RequestHead;
 use crate::budget::{Exhausted, Permit};
 use crate::driver::MessageKind;
 use crate::jsonrpc::{Envelope, RpcError, parse, write};
@@ -89,8 +87,6 @@ pub(super) struct Stream {
     pub(super) reader: Option<u64>,
     pub(super) readers: u64,
     pub(super) waker: Option<Waker>,
-    /// The head of the POST.
-    pub(super) head: Option<Arc<RequestHead>>,
     /// It begins with an event, so its reader learns at once under which id it can be taken up.
     pub(super) primed: bool,
     /// Its reader is to go, and to come back for what is from this event on.
@@ -110,7 +106,6 @@ impl Stream {
             reader: Some(0),
             readers: 0,
             waker: None,
-            head: None,
             primed,
             hung_up: None,
         }

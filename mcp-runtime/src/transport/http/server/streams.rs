@@ -9,13 +9,11 @@ mod kept;
 mod reading;
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use axum::body::Bytes;
 
-use super::head::RequestHead;
 use super::stream::{Event, LongAnswer, Next, Place, Stream};
 use crate::budget::{Account, Permit};
 use crate::driver::{MessageKind, Outgoing, RequestTag};
@@ -102,7 +100,7 @@ pub(super) struct Streams {
     /// The task that carries the session.
     pub(super) carrier: Option<Waker>,
     /// The same, as long as it waits for everything to be taken.
-    pub(super) drained: Option<Waker>,
+    drained: Option<Waker>,
 }
 
 impl Streams {
@@ -141,17 +139,8 @@ impl Streams {
     }
 
     /// Opens the stream of a POST; `None` if there are too many.
-    pub(super) fn post(&mut self, primed: bool, head: &Arc<RequestHead>) -> Option<u64> {
-        let number = self.open(false, primed)?.stream;
-        if let Some(stream) = self.streams.get_mut(&number) {
-            stream.head = Some(Arc::clone(head));
-        }
-        Some(number)
-    }
-
-    /// The head of a POST that is being answered.
-    pub(super) fn head(&self, RequestTag(number): RequestTag) -> Option<Arc<RequestHead>> {
-        self.streams.get(&number).and_then(|stream| stream.head.clone())
+    pub(super) fn post(&mut self, primed: bool) -> Option<u64> {
+        Some(self.open(false, primed)?.stream)
     }
 
     /// Opens a stream for a GET, with what has been waiting for one.
@@ -375,6 +364,15 @@ impl Streams {
         {
             drained.wake();
         }
+    }
+
+    /// Waits until its clients have taken everything.
+    pub(super) fn poll_drained(&mut self, context: &Context<'_>) -> Poll<()> {
+        if self.waiting == 0 {
+            return Poll::Ready(());
+        }
+        self.drained = Some(context.waker().clone());
+        Poll::Pending
     }
 
     /// The session is to end.

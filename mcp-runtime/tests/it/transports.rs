@@ -1,8 +1,8 @@
-//! Sessions over any stream of bytes, with each framing.
+//! Sessions over any stream of bytes, with each framing, and over transports of whole messages.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
-use mcp_runtime::driver::{End, Limits, Outcome, Transport};
+use mcp_runtime::driver::{End, Limits, MessagePort, Outcome, PortEvent, Transport};
 use mcp_runtime::transport::{ByteStream, Framing};
 use test_support::script::{Script, guarded};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -13,8 +13,8 @@ const FRAMINGS: [Framing; 2] = [Framing::Lines, Framing::ContentLength];
 /// A session of each side says something, and both come to their end in order.
 async fn converse(near: impl Transport, far: impl Transport) {
     let (client, server) = (Script::new(), Script::echo());
-    tokio::spawn(near.run(client.clone()));
-    tokio::spawn(far.run(server.clone()));
+    tokio::spawn(near.run(client.endpoint()));
+    tokio::spawn(far.run(server.endpoint()));
     client.send("one");
     client.send("zw\u{f6}lf");
     client.until(|seen| seen.text() == "one\nzw\u{f6}lf\n").await;
@@ -71,7 +71,7 @@ async fn a_child_is_spoken_to_in_its_framing() {
     guarded(async {
         let child = Child::builder(Command::new("cat")).framing(Framing::ContentLength).spawn().unwrap();
         let script = Script::new();
-        tokio::spawn(child.run(script.clone()));
+        tokio::spawn(child.run(script.endpoint()));
         script.send("hello");
         script.until(|seen| seen.input == b"hello\n").await;
         script.finish();
@@ -89,7 +89,7 @@ async fn a_child_is_spoken_to_in_its_framing() {
             .spawn()
             .unwrap();
         let script = Script::new();
-        tokio::spawn(child.run(script.clone()));
+        tokio::spawn(child.run(script.endpoint()));
         script.send("hi");
         script.until(|seen| seen.input == b"ok\n").await;
         script.finish();
@@ -111,7 +111,7 @@ async fn the_standard_streams_are_spoken_to_in_their_framing() {
         let (output, screen) = UnixStream::pair().unwrap();
         let stdio = Stdio::from_files(input.into(), output.into()).framing(Framing::ContentLength);
         let script = Script::echo();
-        tokio::spawn(stdio.run(script.clone()));
+        tokio::spawn(stdio.run(script.endpoint()));
         std::io::Write::write_all(&mut keyboard, b"Content-Length: 2\r\n\r\n{}").unwrap();
         script.until(|seen| seen.input == b"{}\n").await;
         drop(keyboard);
@@ -129,7 +129,7 @@ async fn fed(pieces: impl IntoIterator<Item = &[u8]>, ends: bool) -> (Script, to
     let (near, mut peer) = duplex(1 << 16);
     let script = Script::new();
     let stream = ByteStream::new(near).framing(Framing::ContentLength).limits(Limits::NONE);
-    tokio::spawn(stream.run(script.clone()));
+    tokio::spawn(stream.run(script.endpoint()));
     for piece in pieces {
         peer.write_all(piece).await.unwrap();
         tokio::task::yield_now().await;
@@ -189,4 +189,45 @@ async fn an_input_that_ends_within_a_message_has_failed() {
         });
         assert_eq!(script.look(|seen| seen.text()), "");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_port_hands_out_each_message_and_then_the_end() {
+    let script = Script::new();
+    script.send("said before");
+    let mut port = MessagePort::new(script.endpoint());
+    script.send("said after");
+    script.finish();
+    for message in ["said before", "said after"] {
+        assert_eq!(port.next().await, PortEvent::Message(message.into()));
+    }
+    assert!(script.look(|seen| seen.confirmed) <= 2, "they are on their way");
+    port.sent();
+    assert_eq!(script.look(|seen| seen.confirmed), 23);
+    assert_eq!(port.next().await, PortEvent::Complete);
+    port.deliver(b"late");
+    assert_eq!(script.look(|seen| seen.text()), "late\n");
+    // A session that has said everything may still be abandoned.
+    let (event, ()) = tokio::join!(port.next(), async { script.abandon() });
+    assert_eq!(event, PortEvent::Abandoned);
+    port.input_ended(End::Eof);
+    port.terminate(Outcome::Closed);
+    assert!(matches!(script.until_terminated().await, Outcome::Closed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_port_tells_the_time_and_that_it_was_dropped() {
+    let script = Script::new();
+    let mut port = MessagePort::new(script.endpoint());
+    let begin = tokio::time::Instant::now();
+    script.set_deadline(Some((begin + std::time::Duration::from_secs(5)).into_std()));
+    let later = async {
+        tokio::time::sleep(std::time::Duration::from_secs(9)).await;
+        script.send("done");
+    };
+    let (event, ()) = tokio::join!(port.next(), later);
+    assert_eq!(event, PortEvent::Message(b"done".to_vec()));
+    assert_eq!(script.look(|seen| seen.ticks.len()), 1);
+    drop(port);
+    assert!(matches!(script.until_terminated().await, Outcome::Dropped));
 }

@@ -1,0 +1,156 @@
+//! A session as a transport of messages sees it.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+
+use tokio::time::Instant;
+
+use super::clock::Clocked;
+use super::delivery::Delivery;
+use super::endpoint::{Endpoint, Finish, TransportEvent};
+use super::outlet::{Outgoing, Outlet, OutletNotice};
+use crate::error::{End, Outcome};
+
+/// A session as a transport sees it that carries whole messages, one after another in both directions.
+///
+/// `docs/transports.md` has a transport that is written with it.
+///
+/// Dropping it ends the session with [`Reason::TransportDropped`](crate::Reason::TransportDropped).
+#[derive(Debug)]
+pub struct MessagePort {
+    session: Clocked,
+    queue: MessageQueue,
+    /// The session has said everything.
+    complete: bool,
+}
+
+/// What a session wants of its transport.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PortEvent {
+    /// Send this message. After it was sent call [`MessagePort::sent`].
+    Message(Vec<u8>),
+    /// The session has said everything, and all messages were sent: close the connection. Late messages are still
+    /// welcome.
+    Complete,
+    /// Nothing is wanted any more: drop the connection at once.
+    Abandoned,
+}
+
+/// Messages that wait for the transport.
+#[derive(Clone, Debug, Default)]
+struct MessageQueue(Arc<Mutex<Queued>>);
+
+#[derive(Debug, Default)]
+struct Queued {
+    messages: VecDeque<Vec<u8>>,
+    /// How many bytes they have.
+    bytes: usize,
+    /// How many bytes the message has that the transport is sending.
+    sending: usize,
+    transport: Option<Waker>,
+}
+
+impl MessageQueue {
+    fn lock(&self) -> MutexGuard<'_, Queued> {
+        // What is done under the lock does not panic.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Outlet for MessageQueue {
+    fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker)) {
+        let mut queued = self.lock();
+        queued.bytes = queued.bytes.saturating_add(outgoing.message.len());
+        queued.messages.push_back(outgoing.message.to_vec());
+        queued.transport.take().into_iter().for_each(wake);
+    }
+
+    fn note(&mut self, notice: OutletNotice, _: &mut dyn FnMut(Waker)) {
+        if notice == OutletNotice::Discarded {
+            let mut queued = self.lock();
+            queued.messages.clear();
+            queued.bytes = 0;
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        let queued = self.lock();
+        queued.bytes.saturating_add(queued.sending)
+    }
+
+    fn routes(&self) -> bool {
+        false
+    }
+}
+
+impl MessagePort {
+    /// Takes the part of the transport in a session.
+    pub fn new(endpoint: Arc<dyn Endpoint>) -> MessagePort {
+        let queue = MessageQueue::default();
+        endpoint.attach(Box::new(queue.clone()));
+        MessagePort { session: Clocked::new(endpoint), queue, complete: false }
+    }
+
+    /// Waits for what the session wants next. [`PortEvent::Complete`] comes once, and after it only
+    /// [`PortEvent::Abandoned`].
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub async fn next(&mut self) -> PortEvent {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<PortEvent> {
+        let (complete, queue) = (self.complete, &self.queue);
+        let finish = |finish| match finish {
+            // Messages go first, those too that were said with the last words.
+            Finish::Complete if complete || !queue.lock().messages.is_empty() => None,
+            finish => Some(finish),
+        };
+        let finish = match self.session.poll(context, finish) {
+            Poll::Ready(Finish::Abandoned) => return Poll::Ready(PortEvent::Abandoned),
+            finish => finish,
+        };
+        let mut queued = self.queue.lock();
+        if let Some(message) = queued.messages.pop_front() {
+            queued.bytes = queued.bytes.saturating_sub(message.len());
+            queued.sending = queued.sending.saturating_add(message.len());
+            return Poll::Ready(PortEvent::Message(message));
+        }
+        queued.transport = Some(context.waker().clone());
+        drop(queued);
+        let Finish::Complete = ready!(finish) else { return Poll::Pending };
+        self.complete = true;
+        Poll::Ready(PortEvent::Complete)
+    }
+
+    /// Tells the session that all messages that [`next`](Self::next) has returned were sent. A session that has said
+    /// too much that was not sent waits.
+    pub fn sent(&mut self) {
+        self.queue.lock().sending = 0;
+        self.session.endpoint().notify(TransportEvent::Wrote);
+    }
+
+    /// Hands a message of the peer to the session.
+    pub fn deliver(&mut self, message: &[u8]) {
+        self.session.endpoint().receive(Delivery::message(message), Instant::now().into_std());
+    }
+
+    /// Tells the session that no more messages will come. Only the first call counts.
+    pub fn input_ended(&mut self, why: End) {
+        self.session.endpoint().notify(TransportEvent::InputEnded(why));
+    }
+
+    /// Tells the session that messages cannot be sent any more. Only the first call counts.
+    pub fn output_failed(&mut self, error: io::Error) {
+        self.session.endpoint().notify(TransportEvent::OutputFailed(error));
+    }
+
+    /// Tells the session how the transport has ended.
+    pub fn terminate(self, outcome: Outcome) {
+        self.session.terminate(outcome);
+    }
+}

@@ -1,0 +1,129 @@
+//! What this side says, on its way to the transport.
+
+use std::task::Waker;
+
+use super::wakers::Effects;
+use crate::driver::{MessageKind, Outgoing, Outlet, OutletNotice, RequestTag};
+use crate::epoch::Epoch;
+
+/// A buffer of up to this many bytes is kept, and one of up to [`KEPT_IN_USE`] while messages need a part of it.
+const KEPT: usize = 4 * 1024;
+const KEPT_IN_USE: usize = 64 * 1024;
+
+/// What this side has said and the transport has not written.
+///
+/// Invariants: each message is handed to the outlet once, in the order in which they were said. Once an outlet is attached
+/// the buffer is empty between two calls into the engine.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    /// Whole lines: those that are being composed, and those that were said before there was an outlet.
+    lines: Vec<u8>,
+    /// The messages in `lines` that were said.
+    early: Vec<Mark>,
+    outlet: Option<Box<dyn Outlet>>,
+    routes: bool,
+}
+
+/// A message that was said before there was an outlet.
+#[derive(Debug)]
+struct Mark {
+    length: usize,
+    kind: MessageKind,
+    in_reply_to: Option<RequestTag>,
+    epoch: Epoch,
+}
+
+impl Outbox {
+    /// Where a message is composed, as a whole line at the end.
+    pub(super) fn composing(&mut self) -> &mut Vec<u8> {
+        &mut self.lines
+    }
+
+    /// Whether each message finds its way by itself, as far as that is known yet.
+    pub(super) fn may_route(&self) -> bool {
+        self.routes || self.outlet.is_none()
+    }
+
+    /// Hands everything to an outlet from here on.
+    pub(super) fn attach(&mut self, outlet: Box<dyn Outlet>, effects: &mut Effects) {
+        self.routes = outlet.routes();
+        self.outlet = Some(outlet);
+        let lines = std::mem::take(&mut self.lines);
+        let mut rest = &*lines;
+        for Mark { length, kind, in_reply_to, epoch } in std::mem::take(&mut self.early) {
+            let (line, others) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+            rest = others;
+            self.hand_over(line, kind, in_reply_to, epoch, effects);
+        }
+    }
+
+    /// A message is composed: hands it over.
+    pub(super) fn said(
+        &mut self,
+        kind: MessageKind,
+        in_reply_to: Option<RequestTag>,
+        epoch: Epoch,
+        effects: &mut Effects,
+    ) {
+        if self.outlet.is_none() {
+            let before: usize = self.early.iter().map(|mark| mark.length).sum();
+            let length = self.lines.len().saturating_sub(before);
+            return self.early.push(Mark { length, kind, in_reply_to, epoch });
+        }
+        let mut line = std::mem::take(&mut self.lines);
+        self.hand_over(&line, kind, in_reply_to, epoch, effects);
+        let spare = line.capacity();
+        if spare <= KEPT || (spare <= KEPT_IN_USE && line.len() >= spare / 4) {
+            line.clear();
+            self.lines = line;
+        }
+    }
+
+    fn hand_over(
+        &mut self,
+        line: &[u8],
+        kind: MessageKind,
+        in_reply_to: Option<RequestTag>,
+        epoch: Epoch,
+        effects: &mut Effects,
+    ) {
+        let message = line.strip_suffix(b"\n").unwrap_or(line);
+        if let Some(outlet) = &mut self.outlet
+            && !message.is_empty()
+        {
+            outlet.take(Outgoing { message, kind, in_reply_to, epoch }, &mut |waker| effects.wake(waker));
+        }
+    }
+
+    /// Tells an outlet that routes messages something about them.
+    pub(super) fn note(&mut self, notice: OutletNotice, effects: &mut Effects) {
+        if let Some(outlet) = self.outlet.as_mut().filter(|_| self.routes) {
+            outlet.note(notice, &mut |waker: Waker| effects.wake(waker));
+        }
+    }
+
+    /// How many bytes are not written.
+    pub(super) fn unwritten(&self) -> usize {
+        self.lines.len().saturating_add(self.outlet.as_ref().map_or(0, |outlet| outlet.waiting()))
+    }
+
+    /// Whether messages wait for an outlet.
+    pub(super) fn waits_for_outlet(&self) -> bool {
+        !self.lines.is_empty()
+    }
+
+    /// What is not written is not wanted any more.
+    pub(super) fn discard(&mut self, effects: &mut Effects) {
+        self.lines = Vec::new();
+        self.early = Vec::new();
+        if let Some(outlet) = &mut self.outlet {
+            outlet.note(OutletNotice::Discarded, &mut |waker: Waker| effects.wake(waker));
+        }
+    }
+
+    /// The transport is gone, with what it has not written.
+    pub(super) fn transport_gone(&mut self) {
+        self.outlet = None;
+        self.routes = false;
+    }
+}
