@@ -1,6 +1,6 @@
 //! Programs that live in memory: texts of one or several files, compiled and rendered.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail the test")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::corpus;
+use super::corpus;
 
 /// What stands in such a suggestion, and why no edit follows it.
 const WITHOUT: &[(&str, &str)] = &[

@@ -11,16 +11,14 @@
     reason = "tests say what they expect by panicking"
 )]
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::{Files, compiled, flat, rendered, tree, with_written_server};
 use mcp_protocol_compiler::ast::{ItemKind, RoleSide};
 use mcp_protocol_compiler::diagnostic::{Diagnostic, Severity};
 use mcp_protocol_compiler::lexer::{Kind, lex};
 use mcp_protocol_compiler::source::{SourceMap, Span};
 use mcp_protocol_compiler::{Compilation, Settings};
-use support::{Files, compiled, flat, rendered, tree, with_written_server};
 
 /// Each with whether its server has to be written out.
 const PROTOCOLS: [(&str, bool); 7] = [

@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests say what they expect by panicking")]
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::support::{Files, rendered, split};
 use mcp_protocol_compiler::diagnostic::Severity;
 use mcp_protocol_compiler::explain::{self, Block, blocks, pages};
 use mcp_protocol_compiler::{Compilation, Settings};
-use support::{Files, rendered, split};
 
 /// No page shows megabytes. What these look like is a case of `tests/diagnostics/`, which makes its file.
 const WITHOUT_WRONG_EXAMPLE: [&str; 1] = ["S0002"];
@@ -76,7 +74,7 @@ fn files(block: &Block<'_>) -> Files {
 }
 
 fn compiled(block: &Block<'_>) -> Compilation {
-    support::compiled(&files(block), "main.session", Settings::default(), block.has("expand"))
+    crate::support::compiled(&files(block), "main.session", Settings::default(), block.has("expand"))
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::env;
 
 use mcp_protocol_compiler::diagnostic::Severity;
 
-use crate::corpus::Program;
+use super::corpus::Program;
 use crate::support::flat;
 
 /// What the mistakes are planted in: small and large, with sub-sessions, keys, groups and capabilities.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::corpus;
+use super::corpus;
 
 /// What only takes megabytes to be told; `tests/robustness_limits.rs` and `tests/diagnostics.rs` have it.
 const LARGE: [&str; 2] = ["src/findings/size.rs", "src/diagnostic/encoding.rs"];

@@ -11,15 +11,13 @@
     reason = "tests say what they expect by panicking"
 )]
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::support::{compiled, rendered, split};
 use mcp_protocol_compiler::diagnostic::Severity;
 use mcp_protocol_compiler::{Compilation, Settings};
-use support::{compiled, rendered, split};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/diagnostics")
@@ -50,7 +48,7 @@ fn compile_program(name: &str, text: &str) -> Compilation {
 #[test]
 fn every_program_is_told_what_was_looked_at() {
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("diagnostics");
+    settings.set_snapshot_path("../diagnostics");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     for (name, text) in programs() {

@@ -16,6 +16,4 @@ mod corpus;
 mod enumerated;
 mod followed;
 mod random;
-#[path = "../support/mod.rs"]
-mod support;
 mod unedited;

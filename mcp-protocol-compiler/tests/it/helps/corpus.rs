@@ -143,7 +143,7 @@ fn programs(folder: &Path) -> Vec<Program> {
 fn cases() -> Vec<Program> {
     let mut all = Vec::new();
     let mut paths: Vec<PathBuf> =
-        fs::read_dir(folder().join("helps/cases")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        fs::read_dir(folder().join("it/helps/cases")).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     for path in paths {
         let text = fs::read_to_string(&path).unwrap();
@@ -184,7 +184,7 @@ fn long() -> Vec<Program> {
         declared.clone() + "client Guest\nGuest = End\n" + &wrong
     };
     vec![
-        with("long-path", &format!("{}Tip", "crate::".repeat(12_000))),
+        with("long-path", &format!("{}Tip", "super::".repeat(12_000))),
         with("deep-generics", &format!("{}u8{}", "Vec<".repeat(200), ">".repeat(200))),
         Program::new("many-unknown-messages", &many("!Unknown")),
         Program::new("many-unknown-definitions", &many("!N1 . Unknown").replace(" . End", "")),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::corpus;
+use super::corpus;
 
 #[test]
 fn a_suggestion_that_is_followed_mends_its_finding() {

@@ -5,15 +5,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests say what they expect by panicking")]
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use crate::support::{compiled, rendered, split};
 use mcp_protocol_compiler::diagnostic::Severity;
 use mcp_protocol_compiler::{Compilation, Settings};
-use support::{compiled, rendered, split};
 
 /// A program, a part of a help that it gets, the finding that has it, what to replace by what, and the findings that
 /// other mistakes of the program leave.

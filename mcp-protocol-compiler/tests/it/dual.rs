@@ -1,16 +1,14 @@
 //! What `dual` writes compiles, and is the dual.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests may fail the test")]
 
-mod support;
-
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::support::{flat, with_written_server, written};
 use mcp_protocol_compiler::compile;
 use mcp_protocol_compiler::diagnostic::Severity;
 use mcp_protocol_compiler::dual::Undefined;
 use mcp_protocol_compiler::relation::RACE;
-use support::{flat, with_written_server, written};
 
 /// The codes of the errors, and of nothing else.
 fn errors(text: &str) -> Vec<&'static str> {

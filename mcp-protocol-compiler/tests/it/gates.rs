@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests say what they expect by panicking")]
 
-mod support;
-
+use crate::support::{compiled, rendered, split};
 use mcp_protocol_compiler::Settings;
 use mcp_protocol_compiler::diagnostic::Severity;
-use support::{compiled, rendered, split};
 
 const GATED: &str = "\
 request Hello \"hello\" (_) -> Welcome (_)

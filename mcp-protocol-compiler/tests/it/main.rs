@@ -1,0 +1,15 @@
+//! What the compiler says and writes.
+
+mod compile;
+mod conditions;
+mod diagnostics;
+mod dual;
+mod explain;
+mod gates;
+mod generate;
+mod helps;
+mod late;
+mod renamed;
+#[path = "../support/mod.rs"]
+mod support;
+mod typed_in;
