@@ -30,7 +30,7 @@ pub struct MessagePort {
 /// What a session wants of its transport.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PortEvent {
-    /// Send this message. After it was sent call [`MessagePort::sent`].
+    /// Send this message, and call [`MessagePort::sent`] then. The next one comes after that.
     Message(Vec<u8>),
     /// The session has said everything, and all messages were sent: close the connection. Late messages are still
     /// welcome.
@@ -51,6 +51,12 @@ struct Queued {
     /// How many bytes the message has that the transport is sending.
     sending: usize,
     transport: Option<Waker>,
+}
+
+impl Queued {
+    fn is_sent(&self) -> bool {
+        self.messages.is_empty() && self.sending == 0
+    }
 }
 
 impl MessageQueue {
@@ -94,7 +100,8 @@ impl MessagePort {
         MessagePort { session: Clocked::new(endpoint), queue, complete: false }
     }
 
-    /// Waits for what the session wants next. [`PortEvent::Complete`] comes once, and after it only
+    /// Waits for what the session wants next, and tells it the time. Poll it also while a message is being sent: timeouts
+    /// pass, and the session may be abandoned. [`PortEvent::Complete`] comes once, and after it only
     /// [`PortEvent::Abandoned`].
     ///
     /// # Cancel safety
@@ -107,7 +114,7 @@ impl MessagePort {
         let (complete, queue) = (self.complete, &self.queue);
         let finish = |finish| match finish {
             // Messages go first, those too that were said with the last words.
-            Finish::Complete if complete || !queue.lock().messages.is_empty() => None,
+            Finish::Complete if complete || !queue.lock().is_sent() => None,
             finish => Some(finish),
         };
         let finish = match self.session.poll(context, finish) {
@@ -115,9 +122,11 @@ impl MessagePort {
             finish => finish,
         };
         let mut queued = self.queue.lock();
-        if let Some(message) = queued.messages.pop_front() {
+        if queued.sending == 0
+            && let Some(message) = queued.messages.pop_front()
+        {
             queued.bytes = queued.bytes.saturating_sub(message.len());
-            queued.sending = queued.sending.saturating_add(message.len());
+            queued.sending = message.len();
             return Poll::Ready(PortEvent::Message(message));
         }
         queued.transport = Some(context.waker().clone());
@@ -127,10 +136,14 @@ impl MessagePort {
         Poll::Ready(PortEvent::Complete)
     }
 
-    /// Tells the session that all messages that [`next`](Self::next) has returned were sent. A session that has said
+    /// Tells the session that the message that [`next`](Self::next) has returned last was sent. A session that has said
     /// too much that was not sent waits.
     pub fn sent(&mut self) {
-        self.queue.lock().sending = 0;
+        let mut queued = self.queue.lock();
+        queued.sending = 0;
+        let transport = queued.transport.take();
+        drop(queued);
+        transport.into_iter().for_each(Waker::wake);
         self.session.endpoint().notify(TransportEvent::Wrote);
     }
 

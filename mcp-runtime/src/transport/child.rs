@@ -94,6 +94,7 @@ impl fmt::Debug for Child {
         formatter
             .debug_struct("Child")
             .field("id", &self.id())
+            .field("framing", &self.framing)
             .field("times", &self.times)
             .finish_non_exhaustive()
     }

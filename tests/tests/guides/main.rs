@@ -3,3 +3,5 @@
 mod calls;
 mod checked;
 mod language;
+#[cfg(unix)]
+mod transports;
