@@ -27,6 +27,7 @@ use crate::tried;
 
 /// What compiling gives.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Compilation {
     /// Every file that was read.
     pub sources: SourceMap,
@@ -34,7 +35,8 @@ pub struct Compilation {
     pub diagnostics: Vec<Diagnostic>,
     /// The protocol; `None` iff there is an error.
     pub protocol: Option<Compiled>,
-    /// What is known even where something is wrong.
+    /// The names that are known even where something is wrong.
+    #[doc(hidden)]
     pub outline: Outline,
 }
 
@@ -50,21 +52,54 @@ impl Compilation {
     }
 }
 
-/// What may be asked of the compiler beside its usual work.
+/// What the compiler is asked for beyond its usual work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Settings {
-    /// Does not close the diamond, so that every race of the text itself is an error.
-    pub without_closure: bool,
+    without_closure: bool,
 }
 
-/// Compiles a file and everything it imports.
+impl Settings {
+    /// Does not close the diamond, so that every race of the text itself is an error.
+    #[must_use]
+    pub fn without_closure(self, without: bool) -> Settings {
+        Settings { without_closure: without }
+    }
+}
+
+/// Compiles a file and everything it imports. `read` gives the bytes of a file by its path.
 ///
-/// Fails only if the first file cannot be read; whatever is wrong inside is in [`Compilation::diagnostics`].
+/// ```
+/// # use std::{io, path::Path};
+/// let text = "client Teller\nserver Counter = dual Teller\nTeller = !Add . ?Sum . End\n";
+/// let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(text.as_bytes().to_vec()) };
+/// let compilation = mcp_protocol_compiler::compile(Path::new("counter.session"), &mut read)?;
+/// assert!(compilation.protocol.is_some());
+/// # Ok::<(), io::Error>(())
+/// ```
+///
+/// # Errors
+/// If the first file cannot be read. Whatever is wrong inside is in [`Compilation::diagnostics`].
 pub fn compile(entry: &Path, read: load::Read<'_>) -> io::Result<Compilation> {
     compile_with(entry, read, Settings::default())
 }
 
 /// Compiles as [`compile`] does, with settings.
+///
+/// ```
+/// # use std::{io, path::Path};
+/// let text = "client Teller\nserver Counter = dual Teller\nTeller = !Add . ?Sum . End\n";
+/// let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(text.as_bytes().to_vec()) };
+/// use mcp_protocol_compiler::{Settings, compile_with};
+///
+/// let settings = Settings::default().without_closure(true);
+/// let compilation = compile_with(Path::new("counter.session"), &mut read, settings)?;
+/// assert!(!compilation.has_errors());
+/// # Ok::<(), io::Error>(())
+/// ```
+///
+/// # Errors
+/// If the first file cannot be read.
 pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> io::Result<Compilation> {
     let (mut compilation, resolution, files) = compile_once(entry, read, settings)?;
     let Compilation { sources, diagnostics, .. } = &mut compilation;

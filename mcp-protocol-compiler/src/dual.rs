@@ -18,6 +18,7 @@ use crate::ast::{
 };
 use crate::declarations::Resolution;
 use crate::diagnostic::Diagnostic;
+use crate::format::file;
 use crate::resolve::{self, load};
 use crate::source::{SourceMap, Span};
 
@@ -34,18 +35,29 @@ pub enum Undefined {
 
 /// What [`dual`] gives.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Answer {
     /// Every file that was read.
     pub sources: SourceMap,
     /// What is wrong with names and declarations; with an error among them there is no telling what was meant.
     pub diagnostics: Vec<Diagnostic>,
-    /// The dual's items.
-    pub items: Result<File, Undefined>,
+    /// The definitions of the dual, in the canonical layout.
+    pub text: Result<String, Undefined>,
 }
 
 /// The dual of a role or a definition; without a name, of the first role whose type is not the dual of the other.
 ///
-/// Fails only if the first file cannot be read.
+/// ```
+/// # use std::{io, path::Path};
+/// let text = "client Teller\nserver Counter = dual Teller\nTeller = !Add . ?Sum . End\n";
+/// let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(text.as_bytes().to_vec()) };
+/// let answer = mcp_protocol_compiler::dual::dual(Path::new("counter.session"), &mut read, Some("Teller"))?;
+/// assert_eq!(answer.text.unwrap(), "server Counter\n\nCounter = ?Add . !Sum . End\n");
+/// # Ok::<(), io::Error>(())
+/// ```
+///
+/// # Errors
+/// If the first file cannot be read.
 pub fn dual(
     entry: &Path,
     read: &mut dyn FnMut(&Path) -> io::Result<Vec<u8>>,
@@ -55,8 +67,8 @@ pub fn dual(
     let mut diagnostics = Vec::new();
     let files = load::load(entry, read, &mut sources, &mut diagnostics)?;
     let resolution = resolve::resolve(&files, &mut diagnostics);
-    let items = of(&resolution, name);
-    Ok(Answer { sources, diagnostics, items })
+    let text = of(&resolution, name).map(|items| file(&items));
+    Ok(Answer { sources, diagnostics, text })
 }
 
 fn of(resolution: &Resolution, name: Option<&str>) -> Result<File, Undefined> {

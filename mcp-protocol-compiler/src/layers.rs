@@ -16,6 +16,7 @@ const LAYERS: layers::Layers = layers::Layers {
         "declarations",
         "findings",
         "parser",
+        "formatted",
         "resolve",
         "dual",
         "automaton",

@@ -1,38 +1,54 @@
 //! Compiles session types for two-party JSON-RPC protocols.
 //!
-//! The pipeline, one module for each stage: text ([`source`]) → tokens (`lexer`) → tree ([`ast`], `parser`) → declarations
-//! ([`resolve`]) → machine ([`automaton`], `checks`, `relation`) → code (`generate`, `diagram`).
+//! [`compile`] reads a `.session` file and what it imports, and checks it. From a protocol without errors [`generate`]
+//! makes Rust code and tables, and [`diagram`] draws it. [`diagnostic`] prints what was found, [`explain`] has a page for
+//! each code, [`format`](format()) lays a file out, and [`dual`] writes a session type from the other side.
 #![warn(missing_docs)]
 
-pub mod ast;
-pub mod automaton;
-pub mod checks;
-mod compile;
-mod compiled;
-mod consequences;
-pub mod declarations;
 pub mod diagnostic;
 pub mod diagram;
 pub mod dual;
-mod edits;
 pub mod explain;
-pub mod findings;
-pub mod format;
 pub mod generate;
+pub mod source;
+
+mod compile;
+mod compiled;
+mod consequences;
+mod edits;
+mod formatted;
 mod hash;
 #[cfg(test)]
 mod layers;
-pub mod lexer;
 mod lists;
-pub mod parser;
 mod peer_hint;
 mod reach;
-pub mod relation;
-pub mod resolve;
-pub mod source;
-pub mod suggest;
 mod tried;
+
+// For the tests and benchmarks of this project alone: they look at the stages. Nothing here is promised.
+#[doc(hidden)]
+pub mod ast;
+#[doc(hidden)]
+pub mod automaton;
+#[doc(hidden)]
+pub mod checks;
+#[doc(hidden)]
+pub mod declarations;
+#[doc(hidden)]
+pub mod findings;
+#[doc(hidden)]
+pub mod format;
+#[doc(hidden)]
+pub mod lexer;
+#[doc(hidden)]
+pub mod parser;
+#[doc(hidden)]
+pub mod relation;
+#[doc(hidden)]
+pub mod resolve;
+#[doc(hidden)]
+pub mod suggest;
 
 pub use compile::{Compilation, Settings, compile, compile_with};
 pub use compiled::Compiled;
-pub use generate::stubs::Outline;
+pub use formatted::{Formatted, format};

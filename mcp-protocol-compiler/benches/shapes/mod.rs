@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use mcp_protocol_compiler::{dual, format};
+use mcp_protocol_compiler::dual;
 
 /// One way to grow.
 #[derive(Clone, Copy)]
@@ -135,7 +135,7 @@ fn written_dual(text: &str) -> Option<String> {
         found.cloned().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     };
     let answer = dual::dual(Path::new("main.session"), &mut read, Some("C")).ok()?;
-    Some(format::file(&answer.items.ok()?))
+    answer.text.ok()
 }
 
 /// The files of a text: what stands below a line `-- in NAME:` is the file of that name.

@@ -6,9 +6,9 @@ use super::{Code, Diagnostic};
 use crate::source::{FileId, LARGEST_FILE, SourceMap, Span, normal};
 
 /// The file is not UTF-8.
-pub const NOT_UTF8: Code = Code("S0001");
+pub(crate) const NOT_UTF8: Code = Code("S0001");
 /// The file is larger than [`LARGEST_FILE`].
-pub const FILE_TOO_LARGE: Code = Code("S0002");
+pub(crate) const FILE_TOO_LARGE: Code = Code("S0002");
 
 impl SourceMap {
     /// Adds a file as it was read from disk, and says what is wrong with its bytes.

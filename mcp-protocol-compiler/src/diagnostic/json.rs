@@ -8,6 +8,17 @@ use super::{Diagnostic, Severity};
 use crate::source::SourceMap;
 
 /// One finding as one line of JSON.
+///
+/// ```
+/// # use std::{io, path::Path};
+/// # let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(b"client Teller\n".to_vec()) };
+/// let compilation = mcp_protocol_compiler::compile(Path::new("counter.session"), &mut read)?;
+/// use mcp_protocol_compiler::diagnostic::json;
+///
+/// let line = json::line(&compilation.sources, &compilation.diagnostics[0]);
+/// assert!(line.starts_with(r#"{"code":"S0104","severity":"error""#));
+/// # Ok::<(), io::Error>(())
+/// ```
 pub fn line(sources: &SourceMap, diagnostic: &Diagnostic) -> String {
     let mut out = String::from("{\"code\":");
     string(&mut out, diagnostic.code.0);

@@ -9,10 +9,10 @@ use super::{Code, Diagnostic, Severity};
 use crate::source::{FileId, Span};
 
 /// There are more findings than are shown.
-pub const MORE_FINDINGS: Code = Code("S0003");
+pub(crate) const MORE_FINDINGS: Code = Code("S0003");
 
 /// How many findings of one file are shown.
-pub const LIMIT: usize = 100;
+pub(crate) const LIMIT: usize = 100;
 
 /// Collects findings.
 #[derive(Clone, Debug, Default)]
@@ -65,11 +65,11 @@ impl Findings {
 }
 
 /// How many findings of all files are shown.
-pub const LIMIT_OF_ALL: usize = 10 * LIMIT;
+pub(crate) const LIMIT_OF_ALL: usize = 10 * LIMIT;
 
 /// Keeps the first [`LIMIT`] findings of each file and ten times as many of all, and says where there were
 /// more how many.
-pub fn limit(diagnostics: &mut Vec<Diagnostic>) {
+pub(crate) fn limit(diagnostics: &mut Vec<Diagnostic>) {
     // Of each file: how many are kept, where the last of them stands, and those left out.
     let mut files: BTreeMap<FileId, (usize, Span, Findings)> = BTreeMap::new();
     let mut rest = Findings::default();

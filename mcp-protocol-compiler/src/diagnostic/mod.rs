@@ -6,11 +6,11 @@
 use crate::source::Span;
 
 mod change;
-pub mod encoding;
+pub(crate) mod encoding;
 pub mod json;
-pub mod limit;
+pub(crate) mod limit;
 pub mod render;
-pub mod repeats;
+pub(crate) mod repeats;
 mod suggestion;
 
 pub(crate) use change::Change;
@@ -33,6 +33,7 @@ pub enum Severity {
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// Which kind of finding.
     pub code: Code,
@@ -50,6 +51,7 @@ pub struct Diagnostic {
 
 /// A place and what is to be said of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Label {
     /// Where.
     pub span: Span,

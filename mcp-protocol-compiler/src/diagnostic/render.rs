@@ -18,6 +18,7 @@ const AROUND: u32 = 200;
 
 /// Whether the text is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Style {
     /// Text alone, for files, tests and `compile_error!`.
     Plain,
@@ -57,6 +58,17 @@ pub fn render(sources: &SourceMap, diagnostic: &Diagnostic, style: Style) -> Str
 }
 
 /// Several findings as text, an empty line after each.
+///
+/// ```
+/// # use std::{io, path::Path};
+/// # let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(b"client Teller\n".to_vec()) };
+/// let compilation = mcp_protocol_compiler::compile(Path::new("counter.session"), &mut read)?;
+/// use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
+///
+/// let text = render_all(&compilation.sources, &compilation.diagnostics, Style::Plain);
+/// assert!(text.starts_with("error[S0104]: the role `Teller` has no session type"));
+/// # Ok::<(), io::Error>(())
+/// ```
 pub fn render_all(sources: &SourceMap, diagnostics: &[Diagnostic], style: Style) -> String {
     diagnostics.iter().map(|diagnostic| render(sources, diagnostic, style) + "\n").collect()
 }

@@ -27,6 +27,7 @@ pub struct Suggestion {
 
 /// A place and the text that replaces it; an empty place inserts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct Edit {
     /// What is replaced.
     pub span: Span,

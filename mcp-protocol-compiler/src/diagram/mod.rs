@@ -18,9 +18,10 @@ mod svg;
 #[cfg(test)]
 mod tests;
 
-use mcp_protocol_machine::protocol::StateIndex;
+use mcp_protocol_machine::protocol::{Side, StateIndex};
 
 use crate::automaton::Automaton;
+use crate::compiled::Compiled;
 use crate::declarations::Declarations;
 use picture::Picture;
 
@@ -29,12 +30,13 @@ use picture::Picture;
 /// ```
 /// # use std::{io, path::Path};
 /// use mcp_protocol_compiler::{compile, diagram::Diagram};
+/// use mcp_protocol_machine::protocol::Side;
 ///
 /// let text = "client Teller\nserver Counter = dual Teller\nTeller = !Add . ?Sum . End\n";
 /// # let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(text.as_bytes().to_vec()) };
 /// let protocol = compile(Path::new("counter.session"), &mut read)?.protocol.unwrap();
-/// let client = protocol.client.unwrap();
-/// let drawn = Diagram::new(&client, &protocol.declarations).without_refusals().mermaid();
+/// let client = Diagram::of(&protocol, Side::Client).unwrap();
+/// let drawn = client.without_refusals().mermaid();
 /// assert!(drawn.contains("!Add"));
 /// # Ok::<(), io::Error>(())
 /// ```
@@ -47,7 +49,18 @@ pub struct Diagram<'a> {
 }
 
 impl<'a> Diagram<'a> {
+    /// A drawing of one role of a protocol; nothing if it is not declared.
+    #[must_use]
+    pub fn of(protocol: &'a Compiled, side: Side) -> Option<Diagram<'a>> {
+        let automaton = match side {
+            Side::Client => protocol.client.as_ref(),
+            Side::Server => protocol.server.as_ref(),
+        };
+        automaton.map(|automaton| Diagram::new(automaton, &protocol.declarations))
+    }
+
     /// A drawing of the whole machine.
+    #[doc(hidden)]
     pub fn new(automaton: &'a Automaton, declarations: &'a Declarations) -> Diagram<'a> {
         Diagram { automaton, declarations, start: StateIndex(0), refusals: true }
     }
@@ -70,6 +83,11 @@ impl<'a> Diagram<'a> {
         let place = if whole { Some(0) } else { self.automaton.states.iter().position(has_name) };
         let start = StateIndex(u32::try_from(place?).ok()?);
         Some(Diagram { start, ..self })
+    }
+
+    /// The role's name.
+    pub fn role(&self) -> &'a str {
+        &self.automaton.name
     }
 
     /// The names of all states, and of the definitions that stand for one.

@@ -13,6 +13,7 @@ use crate::{checks, diagnostic, findings, generate, lexer, parser, relation, res
 
 /// What a code means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Page {
     /// The code.
     pub code: Code,
@@ -36,6 +37,7 @@ impl Page {
 
 /// A block of code on a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Block<'a> {
     /// What stands behind the quotes that open it, at its commas.
     pub tags: Vec<&'a str>,
@@ -80,6 +82,11 @@ pub fn blocks(markdown: &str) -> Vec<Block<'_>> {
 }
 
 /// The page of a code, `S0301`, `s301` or `301`.
+///
+/// ```
+/// let page = mcp_protocol_compiler::explain::page("301").unwrap();
+/// assert_eq!(page.title, "a reply without its request");
+/// ```
 pub fn page(typed: &str) -> Option<&'static Page> {
     let wanted = normal(typed)?;
     PAGES.iter().find(|page| page.code.0 == wanted)

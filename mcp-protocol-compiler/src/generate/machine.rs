@@ -11,6 +11,17 @@ use crate::automaton::Automaton;
 use crate::compiled::Compiled;
 
 /// The tables of a compiled protocol.
+///
+/// ```
+/// # use std::{io, path::Path};
+/// # use mcp_protocol_compiler::{compile, generate};
+/// # let text = "protocol Counter\nnotification Add \"add\" (_)\nclient Teller\nserver Till = dual Teller\nTeller = !Add . End\n";
+/// # let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(text.as_bytes().to_vec()) };
+/// let compilation = compile(Path::new("counter.session"), &mut read)?;
+/// let protocol = compilation.protocol.as_ref().expect("no errors");
+/// assert_eq!(generate::machine(protocol).name, "Counter");
+/// # Ok::<(), io::Error>(())
+/// ```
 pub fn machine(compiled: &Compiled) -> Protocol {
     let declarations = &compiled.declarations;
     let name = declarations.name.as_ref().map(|name| name.text.clone()).unwrap_or_default();

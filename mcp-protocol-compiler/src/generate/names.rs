@@ -47,7 +47,7 @@ pub(crate) const PRELUDE: [&str; 17] = [
 ];
 
 /// `ToolsListChanged` as `tools_list_changed`, `HTTPPing` as `http_ping`.
-pub fn snake(name: &str) -> String {
+pub(crate) fn snake(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     let mut letters = name.chars().peekable();
     let mut before: Option<char> = None;
@@ -70,7 +70,7 @@ pub fn snake(name: &str) -> String {
 }
 
 /// `ToolsListChanged` as `TOOLS_LIST_CHANGED`.
-pub fn constant(name: &str) -> String {
+pub(crate) fn constant(name: &str) -> String {
     snake(name).to_uppercase()
 }
 

@@ -14,6 +14,7 @@ use crate::declarations::Message;
 
 /// The names of a protocol, as far as they could be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Outline {
     /// The protocol's name.
     pub protocol: Option<String>,

@@ -14,14 +14,14 @@ use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::findings::declarations::NO_CURSOR;
 
 /// A message that no declaration binds to the wire.
-pub const UNDECLARED: Code = Code("S0603");
+pub(crate) const UNDECLARED: Code = Code("S0603");
 /// A payload that is no Rust type.
-pub const NOT_A_TYPE: Code = Code("S0604");
+pub(crate) const NOT_A_TYPE: Code = Code("S0604");
 /// A copy of a `*` body with a life of its own.
-pub const LONG_COPY: Code = Code("S0902");
+pub(crate) const LONG_COPY: Code = Code("S0902");
 
 /// Finds what keeps code from being generated.
-pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
+pub(crate) fn check(compiled: &Compiled) -> Vec<Diagnostic> {
     let declarations = &compiled.declarations;
     let mut found = Vec::new();
     for (_, message) in indices(declarations) {

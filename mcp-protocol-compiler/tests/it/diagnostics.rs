@@ -39,7 +39,7 @@ fn programs() -> Vec<(String, String)> {
 
 fn compile_program(name: &str, text: &str) -> Compilation {
     let file = format!("{name}.session");
-    let settings = Settings { without_closure: text.starts_with("-- without closure\n") };
+    let settings = Settings::default().without_closure(text.starts_with("-- without closure\n"));
     let long = text.starts_with("-- and 64 MiB of spaces\n").then(|| text.to_owned() + &" ".repeat(64 << 20));
     let text = long.as_deref().unwrap_or(text);
     compiled(&split(text, &file), &file, settings, text.starts_with("-- expand\n"))

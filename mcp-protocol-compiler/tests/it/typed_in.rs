@@ -302,7 +302,7 @@ const EDITS: &[Edit] = &[
 
 fn compile_text(name: &str, text: &str) -> Compilation {
     let file = format!("{name}.session");
-    let settings = Settings { without_closure: text.starts_with("-- without closure\n") };
+    let settings = Settings::default().without_closure(text.starts_with("-- without closure\n"));
     compiled(&split(text, &file), &file, settings, text.starts_with("-- expand\n"))
 }
 

@@ -94,13 +94,10 @@ pub(crate) fn compiler(bytes: &[u8]) {
     let files = files(bytes);
     let first = outcome(&files, Settings::default());
     assert_eq!(first, outcome(&files, Settings::default()), "equal input gives equal output");
-    outcome(&files, Settings { without_closure: true });
+    outcome(&files, Settings::default().without_closure(true));
     let mut read = |path: &Path| read(&files, path);
     let answer = dual::dual(Path::new(FIRST), &mut read, None).expect("the first file is there");
     check_findings(&answer.sources, &answer.diagnostics);
-    if let Ok(items) = answer.items {
-        format::file(&items);
-    }
 }
 
 /// A protocol of which the bytes choose the parts, so that most of it can be read; then as [`compiler`].

@@ -52,7 +52,7 @@ pub(crate) fn rendered(compilation: &Compilation) -> String {
 pub(crate) fn written(text: &str, name: Option<&str>) -> Result<String, Undefined> {
     let mut read = |_: &Path| Ok(text.as_bytes().to_vec());
     let answer = dual(Path::new("test.session"), &mut read, name).unwrap();
-    answer.items.map(|items| format::file(&items))
+    answer.text
 }
 
 /// The tree of a text.

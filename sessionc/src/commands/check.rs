@@ -15,7 +15,7 @@ pub(crate) fn run(arguments: &Check) -> Result<End, Failure> {
     let mut failure = None;
     let mut worst: Option<(Severity, Code)> = None;
     let denied = if arguments.deny_warnings { Severity::Warning } else { Severity::Error };
-    let settings = Settings { without_closure: arguments.without_closure };
+    let settings = Settings::default().without_closure(arguments.without_closure);
     for file in &arguments.files {
         let compilation = match compile_file_with(file, settings) {
             Ok(compilation) => compilation,

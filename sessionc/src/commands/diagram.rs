@@ -1,6 +1,7 @@
 //! `sessionc diagram`: the state machine of a role, drawn.
 
 use mcp_protocol_compiler::diagram::Diagram;
+use mcp_protocol_machine::protocol::Side;
 
 use crate::End;
 use crate::arguments::{self, DiagramFormat, RoleChoice};
@@ -11,16 +12,17 @@ pub(crate) fn run(arguments: &arguments::Diagram) -> Result<End, Failure> {
     let compilation = compile_file(&arguments.file)?;
     print_findings(&compilation);
     let Some(compiled) = &compilation.protocol else { return Ok(End::Findings) };
-    let (automaton, word) = match arguments.role {
-        RoleChoice::Client => (&compiled.client, "client"),
-        RoleChoice::Server => (&compiled.server, "server"),
+    let (side, word) = match arguments.role {
+        RoleChoice::Client => (Side::Client, "client"),
+        RoleChoice::Server => (Side::Server, "server"),
     };
-    let Some(automaton) = automaton else { return Err(Failure::NoRole(arguments.file.clone(), word)) };
-    let mut diagram = Diagram::new(automaton, &compiled.declarations);
+    let Some(mut diagram) = Diagram::of(compiled, side) else {
+        return Err(Failure::NoRole(arguments.file.clone(), word));
+    };
     if let Some(name) = &arguments.definition {
         let unknown = || {
             let known = diagram.state_names().map(str::to_owned).collect();
-            Failure::NoState(automaton.name.clone(), name.clone(), known)
+            Failure::NoState(diagram.role().to_owned(), name.clone(), known)
         };
         diagram = diagram.definition(name).ok_or_else(unknown)?;
     }

@@ -1,7 +1,7 @@
 //! `sessionc dual`: a session type from the other side.
 
 use mcp_protocol_compiler::diagnostic::Severity;
-use mcp_protocol_compiler::{dual, format};
+use mcp_protocol_compiler::dual;
 
 use crate::End;
 use crate::arguments::Dual;
@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &Dual) -> Result<End, Failure> {
         print_diagnostics(&answer.sources, &errors);
         return Ok(End::Findings);
     }
-    let items = answer.items.map_err(|why| Failure::NoDual(arguments.file.clone(), why))?;
-    print!("{}", format::file(&items));
+    let text = answer.text.map_err(|why| Failure::NoDual(arguments.file.clone(), why))?;
+    print!("{text}");
     Ok(End::Clean)
 }

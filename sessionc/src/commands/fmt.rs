@@ -4,8 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use mcp_protocol_compiler::diagnostic::Severity;
-use mcp_protocol_compiler::source::SourceMap;
-use mcp_protocol_compiler::{format, parser};
+use mcp_protocol_compiler::format;
 
 use crate::End;
 use crate::arguments::Fmt;
@@ -31,16 +30,12 @@ pub(crate) fn run(arguments: &Fmt) -> Result<End, Failure> {
 /// A file with errors stays as it is: its tree lacks what could not be read.
 fn lay_out(path: &Path, check: bool) -> Result<End, Failure> {
     let bytes = read(path).map_err(|error| Failure::Read(path.to_path_buf(), error))?;
-    let mut sources = SourceMap::new();
-    let (file, mut errors) = sources.add_bytes(path, bytes.clone());
-    let (tree, found) = parser::parse(&sources, file);
-    errors.extend(found);
-    errors.retain(|found| found.severity == Severity::Error);
-    if !errors.is_empty() {
-        print_diagnostics(&sources, &errors);
+    let mut formatted = format(path, bytes.clone());
+    let Some(text) = formatted.text else {
+        formatted.diagnostics.retain(|found| found.severity == Severity::Error);
+        print_diagnostics(&formatted.sources, &formatted.diagnostics);
         return Ok(End::Findings);
-    }
-    let text = format::file(&tree);
+    };
     if text.as_bytes() == bytes {
         return Ok(End::Clean);
     }

@@ -28,7 +28,7 @@ impl Program {
             name: name.to_owned(),
             files: split(text, &first),
             first,
-            settings: Settings { without_closure: text.starts_with("-- without closure\n") },
+            settings: Settings::default().without_closure(text.starts_with("-- without closure\n")),
             expand: text.starts_with("-- expand\n"),
         }
     }
