@@ -1,7 +1,4 @@
 //! The whole front of the compiler in one call: a file's path in, a checked protocol or diagnostics out.
-//!
-//! In: the first file's path and a function that reads files. Out: a [`Compilation`]. Refuses to print, to generate,
-//! and to read anything by itself.
 
 use std::collections::HashSet;
 use std::io;

@@ -1,9 +1,4 @@
 //! Findings that only follow from another one are withheld: a mistake is reported once.
-//!
-//! In: all findings. Out: those that have a cause of their own. [`CONSEQUENCES`] says what follows from what;
-//! [`of_one_text`] handles two roles of which one is written as the other's dual. Beyond this, a stage does not go on
-//! where it would stand on nothing: a role with an error is not related, and the machines are judged if there is no
-//! error. `peer_hint` joins what comes from one wrong name.
 
 use std::collections::HashSet;
 

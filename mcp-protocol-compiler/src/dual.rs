@@ -1,9 +1,5 @@
 //! The dual of a session type as text: what the other role would write.
 //!
-//! In: a file, and the name of a role or of a definition in it. Out: items of the language that define the dual, with
-//! each definition that is reached turned round once. Refuses to compute anything on machines: `!` and `?`, `⊕` and
-//! `&` change places in the tree, `out` and `in` in levels, and nothing else does.
-//!
 //! The definitions belong to the other role, `Server::Name = …`, so that they can stand in the same file: for that
 //! role a name means its own definition first, and `dual Name` is then what it was before.
 
@@ -88,7 +84,7 @@ fn of(resolution: &Resolution, name: Option<&str>) -> Result<File, Undefined> {
     let mut items = Vec::new();
     let owner = match (other, role) {
         (Some(other), _) => Some(other.name.text.clone()),
-        // A role that faces nobody gets somebody to face.
+        // A role without a peer gets one.
         (None, Some(role)) => Some(format!("{}Peer", role.name.text)),
         (None, None) => None,
     };

@@ -1,8 +1,4 @@
 //! Maps and sets of what the compiler itself numbers: nodes, states, pairs of states.
-//!
-//! In: keys made of small numbers. Out: the standard collections with a hasher made for such keys; the usual one, which
-//! withstands keys that an attacker has chosen, would take a fifth of all the compiler's time. Refuses names: these are
-//! the author's, and go into the usual maps.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,7 +1,4 @@
 //! Many lists, one behind the other in one allocation.
-//!
-//! In: lists, or members each with the number of its list. Out: a [`Lists`], read by number. A list of its own for each
-//! of a hundred thousand states costs more to allocate and to free than all that is done with it. Refuses to grow.
 
 /// Lists that do not change, numbered from 0.
 #[derive(Clone, Debug)]

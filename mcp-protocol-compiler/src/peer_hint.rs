@@ -1,8 +1,4 @@
 //! What the other role says at the place of a mistake.
-//!
-//! In: the findings of a role that cannot be built, and how its text compares with the other role's. Out: the same
-//! findings, those that come from one wrong name as one, which points at the other role's action, too. Where both can
-//! be built, and relating them found a difference, this says with which names it is written. Refuses to make findings.
 
 use mcp_protocol_machine::protocol::Side;
 

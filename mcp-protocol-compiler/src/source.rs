@@ -1,8 +1,5 @@
 //! The source map: every file that was read, and places in them.
 //!
-//! In: paths with their texts, from whoever reads files. Out: [`SourceMap`], [`Span`], and line and column of a place.
-//! Refuses to read files itself.
-//!
 //! What is kept of a file is its *normal* text: no byte order mark, `\n` at the end of each line. Spans are offsets
 //! into that text. Lines and columns are the same as in the file on disk, because neither a byte order mark nor the
 //! `\r` before a `\n` takes part in them.

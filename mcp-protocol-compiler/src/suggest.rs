@@ -1,7 +1,4 @@
 //! What was probably meant: the nearest of some words.
-//!
-//! In: a word and the words that would have been right. Out: the one to suggest, if one is near enough. Refuses to
-//! guess far: a third of the letters may differ, not more, unless the word is a part of a longer name.
 
 /// Longer words are not compared, so that a hostile file costs no time.
 const LONGEST_WORD: usize = 64;

@@ -1,8 +1,4 @@
 //! Suggestions about the two roles together, tried out before they are made.
-//!
-//! In: findings, and how the files compile. Out: the same findings; a suggestion keeps its edits only if the files with
-//! the edits in them have one finding less and no error that they did not have. Refuses to try what would take long:
-//! such a suggestion is advice without edits.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,4 @@
 //! What a side can do: sets of gates, and the lattice they form.
-//!
-//! In: what an announcement says, capability by capability. Out: [`Capabilities`], which tells whether one gate is open,
-//! ordered by inclusion. Refuses to widen: the only way to combine two sets is the meet, which grants what both grant.
-//! And to read the announcement, which is JSON: whoever has it says what is at a path.
 
 use std::cmp::Ordering;
 
@@ -40,7 +36,7 @@ impl Capabilities {
         Capabilities { every: false, words: Vec::new() }
     }
 
-    /// Nobody knows what was announced: every gate is open. For sessions that were opened elsewhere.
+    /// What was announced is not known: every gate is open. For sessions that were opened elsewhere.
     pub const fn unknown() -> Capabilities {
         Capabilities { every: true, words: Vec::new() }
     }
@@ -88,7 +84,7 @@ impl Capabilities {
         self.every || self.words.get(word).is_some_and(|word| word & bit != 0)
     }
 
-    /// Whether every gate is open, because nobody knows what was announced.
+    /// Whether every gate is open, because it is not known what was announced.
     pub const fn is_unknown(&self) -> bool {
         self.every
     }

@@ -1,7 +1,4 @@
 //! Conditions as their authors write them.
-//!
-//! In: a [`Condition`] or a path of the tables. Out: the words of the `.session` file. Refuses to evaluate anything:
-//! payloads are JSON, and this crate reads none.
 
 use std::fmt;
 

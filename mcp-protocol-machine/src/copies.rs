@@ -1,8 +1,5 @@
 //! The books of copies that are tied by a key: where each is, and what finds it.
 //!
-//! In: what the checker has judged. Out: which copy holds a value of a key, and what became of one that held it.
-//! Refuses to judge, and to keep books of copies that an id alone ties: those live in the id table.
-//!
 //! Each channel, one body of a `*`, has its own space of values. Bodies are told apart by their messages, which
 //! channels side by side do not share.
 
@@ -137,7 +134,7 @@ pub(crate) struct Running {
     pub(crate) opener: Option<(Direction, RequestId)>,
     /// Which way its first message went.
     by: Direction,
-    /// Whoever did not open it has said something in it, and so knows of it.
+    /// The side that did not open it has sent something in it, and so knows of it.
     known: bool,
     /// How copies ended that held one of its values before, oldest first. The side that has ended them has given the value
     /// to this one; what the other side sends under it may be meant for them until it takes a step in this one. Without
@@ -156,7 +153,7 @@ impl Running {
         self.channel
     }
 
-    /// Whether whoever sends in a direction may not have heard of the copy yet.
+    /// Whether the sender of a direction may not know of the copy yet.
     pub(crate) fn may_be_unknown(&self, sender: Direction) -> bool {
         !self.known && sender != self.by
     }
@@ -362,7 +359,7 @@ impl Copies {
 
     /// A copy is over, by this step. Its values are remembered, so that what is late for it can be
     /// told from what never was: the newest [`Limits::remembered`] of each key of a channel, and no more text than
-    /// [`Limits::remembered_bytes`]. A value beyond that is one that nobody ever held.
+    /// [`Limits::remembered_bytes`]. A value beyond that is one that no sub-session ever held.
     pub(crate) fn end(
         &mut self,
         copy: CopyNumber,

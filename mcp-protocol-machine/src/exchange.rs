@@ -1,9 +1,5 @@
 //! The id table: which requests of one side run, and what is remembered of those that are over.
 //!
-//! In: requests, replies, cancellations and tokens that the checker has judged. Out: where an id stands. Refuses to
-//! judge: whether a message is permitted is the checker's to say; this only keeps the books, in bounded space for
-//! everything that is over.
-//!
 //! There is one table for each side that asks: the ids of the two directions have nothing to do with one another.
 
 use crate::endings::Ended;
@@ -42,9 +38,9 @@ pub(crate) enum Place {
 /// Why a reply is expected for an exchange that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Past {
-    /// It was taken back; the reply may have been under way.
+    /// It was cancelled; the reply may have been under way.
     Cancelled,
-    /// The request was a violation; whoever got it says so in an error.
+    /// The request was a violation; its receiver says so in an error.
     Refused,
 }
 
@@ -271,7 +267,7 @@ impl Exchanges {
         }
     }
 
-    /// An exchange was taken back: it is over, and one late reply is no violation.
+    /// An exchange was cancelled: it is over, and one late reply is not a violation.
     pub(crate) fn cancel(&mut self, id: &RequestId, limits: &Limits) {
         let fence = self.running.get(id).map(|exchange| exchange.fence);
         self.finish(id);

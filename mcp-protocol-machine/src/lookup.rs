@@ -1,8 +1,4 @@
 //! From wire names to messages, prepared once.
-//!
-//! In: a [`Protocol`]. Out: a [`Lookup`] that finds the messages of a method, and the replies of a request, without
-//! walking through the tables. Refuses to read payloads: where conditions tell several messages of one method apart,
-//! it gives all of them.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,4 @@
 //! What is remembered of the past, in bounded space.
-//!
-//! In: ids, as they are used. Out: whether an id was used before ([`Used`]), and what became of one that is expected
-//! to come once more ([`Recent`]). Refuses to grow: numbers are kept as intervals, so that ids handed out in order
-//! take one entry however many there are; what exceeds the limits is forgotten, never wrongly remembered.
 
 use std::collections::VecDeque;
 

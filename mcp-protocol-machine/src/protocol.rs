@@ -83,7 +83,7 @@ impl Protocol {
     }
 
     /// The requests and notifications of one method; several only where conditions tell them apart. This walks
-    /// through all messages: whoever asks once a message builds a [`crate::Lookup`].
+    /// through all messages: a caller that asks for each message builds a [`crate::Lookup`].
     pub fn by_method<'a>(&'a self, method: &'a str) -> impl Iterator<Item = (MessageIndex, &'a Message)> {
         self.indexed().filter(move |(_, message)| {
             matches!(message.kind, Kind::Request | Kind::Notification) && message.method == method

@@ -1,10 +1,4 @@
 //! One revision of a protocol governs a session that was written against another.
-//!
-//! In: the tables that the session is written against, and those of the revision that was agreed on. Out: the first
-//! ones, with the same states and the same numbers for everything, but with no more in them than the second ones know:
-//! the messages that both have, the capabilities that the second one asks for, its levels, its batches and its name.
-//! Refuses to add a message, so whoever speaks several revisions is written against the one that has most; and to
-//! change what follows what, which is the business of the session's own types.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

@@ -1,8 +1,4 @@
 //! Tables in use: how a checker holds a protocol, and the test that a protocol can be run at all.
-//!
-//! In: a [`Protocol`], constant or owned. Out: a [`ProtocolRef`], or a [`TableError`] where following the tables
-//! would go wrong later: an index that points nowhere, edges out of order, a fork without parts. Refuses to judge
-//! whether the protocol makes sense; that is the compiler's work.
 
 use std::fmt;
 use std::ops::Deref;

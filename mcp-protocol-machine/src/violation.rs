@@ -166,7 +166,7 @@ pub enum ViolationKind {
     NotRunning,
     /// A cancellation of a request that the other side sent.
     NotYours,
-    /// A cancellation of a request that may not be taken back.
+    /// A cancellation of a request that may not be cancelled.
     NotCancellable {
         /// The method of the request.
         request: Text,

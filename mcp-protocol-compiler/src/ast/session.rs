@@ -1,8 +1,4 @@
 //! The tree of a session type: choices, sequences, actions, and the levels written beside them.
-//!
-//! In: nothing. Out: types, every one with its [`Span`]. A chain of actions is a list, not a nest, so that a protocol of
-//! a hundred thousand steps is as shallow as one of ten; only parentheses, `rec` and `*` nest, and the parser limits how
-//! deep.
 
 use super::Name;
 use crate::source::Span;
@@ -44,7 +40,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The operator that lets whoever acts first in these types choose among them; nothing if that is not one role.
+    /// The operator that lets the role that acts first in these types choose among them; nothing if that is not one role.
     pub fn chooser(parts: &[Choice]) -> Option<Operator> {
         let mut signs = parts.iter().flat_map(|part| &part.branches).map(Sequence::sends_first);
         let first = signs.next()??;

@@ -1,14 +1,10 @@
 //! Cancels of linear requests.
-//!
-//! In: an automaton with its refusals, and the request that opened the copy in each state, as long as it is open. Out: the same with an edge
-//! for each request that may be cancelled. Refuses cancels after which the two sides could be in different states, and
-//! two of one direction in one state: the state has one edge for a message.
 
 use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin};
 
-use super::finding::{Finding, What};
+use super::finding::{Finding, FindingKind};
 use super::minimise::classes;
 use super::raw::{Raw, RawEdge, RawState, Step};
 use super::refuse::answered;
@@ -65,8 +61,8 @@ pub(super) fn add(
             let refusal =
                 answers.iter().find(|edge| edge.origin == Origin::Written && Some(edge.message) == refusal);
             let what = match other.filter(|_| same).and_then(|edge| edge.cancels) {
-                Some(other) => What::TwoCancels { request: step, other },
-                None => What::StatesCouldPart {
+                Some(other) => FindingKind::TwoCancels { request: step, other },
+                None => FindingKind::StatesCouldPart {
                     request: step,
                     refusal: refusal.map(|edge| (edge.direction, edge.message)),
                     in_sub_session: place.in_body(),

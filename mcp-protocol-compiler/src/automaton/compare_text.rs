@@ -1,9 +1,5 @@
 //! Two roles' texts side by side, where one of them cannot be built.
 //!
-//! In: the graphs of both roles, that of the role with mistakes first. Out: a [`Comparison`]: each place where the other
-//! role's text has another message in the same position. Refuses to judge: a role that can be built is related on its
-//! machine, and a pair of texts that have another shape has no corresponding places to tell of.
-//!
 //! The walk goes through both graphs at once, breadth first, as if each message that differs were the same, so that
 //! what lies behind it is compared as well. That is what tells a wrong name from a step too many.
 
@@ -52,7 +48,7 @@ const DEPTH: usize = 4;
 
 /// Compares the text of one role with that of the other.
 pub(super) fn compare(resolution: &Resolution, own: &RoleGraph<'_>, other: &RoleGraph<'_>) -> Comparison {
-    let mut walk = Walk {
+    let mut walk = TextWalk {
         resolution,
         own: &own.graph,
         other: &other.graph,
@@ -75,14 +71,14 @@ pub(super) fn compare(resolution: &Resolution, own: &RoleGraph<'_>, other: &Role
 
 /// What may come first at a node.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum FirstStep<'a> {
     Action(&'a ActionNode<'a>),
     End,
     Parallel(&'a [NodeId]),
     Copies(NodeId),
 }
 
-struct Walk<'a> {
+struct TextWalk<'a> {
     resolution: &'a Resolution,
     own: &'a Graph<'a>,
     other: &'a Graph<'a>,
@@ -97,7 +93,7 @@ struct Walk<'a> {
 }
 
 /// Which of two lists' members belong together.
-struct Matched {
+struct Pairing {
     pairs: Vec<(usize, usize)>,
     /// Pairs that do not fit, and are each other's only partners.
     unlike: Vec<(usize, usize)>,
@@ -105,7 +101,7 @@ struct Matched {
     incomplete: bool,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> TextWalk<'a> {
     fn places(&mut self, own: NodeId, other: NodeId, behind: Option<usize>) {
         let (own_graph, other_graph) = (self.own, self.other);
         let (Some(own), Some(other)) = (self.heads(own_graph, own), self.heads(other_graph, other)) else {
@@ -118,10 +114,12 @@ impl<'a> Walk<'a> {
         for (one, two) in matched.pairs.into_iter().chain(matched.unlike) {
             let (Some(own), Some(other)) = (own.get(one), other.get(two)) else { continue };
             match (*own, *other) {
-                (Place::Action(own), Place::Action(other)) => self.actions(own, other, behind),
-                (Place::End, Place::End) => {}
-                (Place::Copies(own), Place::Copies(other)) => self.waiting.push_back((own, other, behind)),
-                (Place::Parallel(own), Place::Parallel(other)) => self.parts(own, other, behind),
+                (FirstStep::Action(own), FirstStep::Action(other)) => self.actions(own, other, behind),
+                (FirstStep::End, FirstStep::End) => {}
+                (FirstStep::Copies(own), FirstStep::Copies(other)) => {
+                    self.waiting.push_back((own, other, behind))
+                }
+                (FirstStep::Parallel(own), FirstStep::Parallel(other)) => self.parts(own, other, behind),
                 _ => self.apart(behind),
             }
         }
@@ -184,7 +182,7 @@ impl<'a> Walk<'a> {
         own: &[T],
         other: &[T],
         mut fits: impl FnMut(&mut Self, T, T) -> bool,
-    ) -> Matched {
+    ) -> Pairing {
         let mut pairs = Vec::new();
         let (mut own_left, mut other_left) = (Vec::new(), Vec::new());
         for index in 0..own.len().max(other.len()) {
@@ -208,22 +206,22 @@ impl<'a> Walk<'a> {
             (own, other) => {
                 let same = own.iter().zip(other).all(|((one, _), (two, _))| one == two);
                 if !same || own.len() != other.len() {
-                    return Matched { pairs, unlike: Vec::new(), incomplete: true };
+                    return Pairing { pairs, unlike: Vec::new(), incomplete: true };
                 }
                 own.iter().map(|(index, _)| (*index, *index)).collect()
             }
         };
-        Matched { pairs, unlike, incomplete: false }
+        Pairing { pairs, unlike, incomplete: false }
     }
 
-    fn fits(&mut self, own: Place<'a>, other: Place<'a>, depth: usize) -> bool {
+    fn fits(&mut self, own: FirstStep<'a>, other: FirstStep<'a>, depth: usize) -> bool {
         self.left = self.left.saturating_sub(1);
         match (own, other) {
-            (Place::Action(own), Place::Action(other)) => {
+            (FirstStep::Action(own), FirstStep::Action(other)) => {
                 own.direction != other.direction && self.same(&own.message.text, &other.message.text)
             }
-            (Place::End, Place::End) | (Place::Parallel(_), Place::Parallel(_)) => true,
-            (Place::Copies(own), Place::Copies(other)) => self.alike(own, other, depth),
+            (FirstStep::End, FirstStep::End) | (FirstStep::Parallel(_), FirstStep::Parallel(_)) => true,
+            (FirstStep::Copies(own), FirstStep::Copies(other)) => self.alike(own, other, depth),
             _ => false,
         }
     }
@@ -262,38 +260,38 @@ impl<'a> Walk<'a> {
 
     /// What may come first at a node, names followed and choices in choices flattened; nothing where that cannot be
     /// read.
-    fn heads(&mut self, graph: &'a Graph<'a>, node: NodeId) -> Option<Vec<Place<'a>>> {
-        enum Next<'a> {
+    fn heads(&mut self, graph: &'a Graph<'a>, node: NodeId) -> Option<Vec<FirstStep<'a>>> {
+        enum NextNode<'a> {
             Node(NodeId),
             Action(&'a ActionNode<'a>),
         }
         let mut heads = Vec::new();
         let mut seen: Set<NodeId> = Set::default();
-        let mut stack = vec![Next::Node(node)];
+        let mut stack = vec![NextNode::Node(node)];
         while let Some(next) = stack.pop() {
             self.left = self.left.checked_sub(1)?;
             let node = match next {
-                Next::Action(action) => {
-                    heads.push(Place::Action(action));
+                NextNode::Action(action) => {
+                    heads.push(FirstStep::Action(action));
                     continue;
                 }
-                Next::Node(node) => node,
+                NextNode::Node(node) => node,
             };
             if !seen.insert(node) {
                 continue;
             }
             match graph.get(node) {
                 Node::Pending | Node::Broken => return None,
-                Node::Reference(to) => stack.push(Next::Node(*to)),
-                Node::End(_) => heads.push(Place::End),
+                Node::Reference(to) => stack.push(NextNode::Node(*to)),
+                Node::End(_) => heads.push(FirstStep::End),
                 Node::Choice { branches, .. } => {
                     stack.extend(graph.branches(branches).iter().rev().map(|branch| match branch {
-                        Branch::Action(action) => Next::Action(action),
-                        Branch::Other(node, _) => Next::Node(*node),
+                        Branch::Action(action) => NextNode::Action(action),
+                        Branch::Other(node, _) => NextNode::Node(*node),
                     }))
                 }
-                Node::Parallel(parts, _) => heads.push(Place::Parallel(parts)),
-                Node::Replicated(body, _) => heads.push(Place::Copies(*body)),
+                Node::Parallel(parts, _) => heads.push(FirstStep::Parallel(parts)),
+                Node::Replicated(body, _) => heads.push(FirstStep::Copies(*body)),
             }
         }
         Some(heads)

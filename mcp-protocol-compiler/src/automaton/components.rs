@@ -1,7 +1,4 @@
 //! What lies on circles of a graph together.
-//!
-//! In: a number of nodes, and where each leads. Out: the strongly connected component of each, by Tarjan's algorithm
-//! with a stack of its own. Refuses nothing.
 
 /// The component of each node. A component has a higher number than all that it leads to.
 pub(super) fn components<Next>(count: usize, successors: impl Fn(usize) -> Next) -> Vec<usize>

@@ -1,17 +1,13 @@
 //! Copies with a life of their own: whether every later step of a `*` body finds its copy, and what they are called.
-//!
-//! In: the states of a role. Out: findings for steps that nothing ties to their copy, and [`CopyType`]s, the session
-//! types of bodies that are longer than a request and its reply. Refuses to follow anything but keys: a reply is tied
-//! by the id of its request.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex, StateIndex, StateKind};
 
-use super::finding::{Finding, What};
+use super::finding::{Finding, FindingKind};
 use super::raw::{self, Owner, Raw, RawEdge, RawState, Step};
 use super::ties::{self, StepAt};
-use super::{CopyType, alone};
+use super::{CopyType, open_keys};
 use crate::declarations::{Declarations, Resolution};
 use crate::reach::reachable;
 use crate::source::Span;
@@ -23,8 +19,8 @@ pub(super) fn no_steps(states: &[RawState], declarations: &Declarations, finding
         let Some(message) = declarations.message(edge.message) else { continue };
         let step = (edge.direction, edge.message);
         let what = match (&message.table.cancels, &message.table.reports) {
-            (Some(_), _) => What::CancelAsStep(step),
-            (None, Some(_)) => What::ReportAsStep(step),
+            (Some(_), _) => FindingKind::CancelAsStep(step),
+            (None, Some(_)) => FindingKind::ReportAsStep(step),
             (None, None) => continue,
         };
         if seen.insert(edge.span) {
@@ -52,7 +48,7 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, findings:
     let mut untied: Vec<Untied> = Vec::new();
     for (state, place) in states.iter().enumerate().filter(|(_, place)| place.in_body()) {
         if (place.may_close || place.peer_may_close) && seen.insert(place.span) {
-            findings.push(What::BodyMayStop.at(place.span));
+            findings.push(FindingKind::BodyMayStop.at(place.span));
         }
         for edge in place.edges.iter().filter(|edge| !edge.spawn) {
             let Some(message) = declarations.message(edge.message) else { continue };
@@ -63,7 +59,7 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, findings:
                 && seen.insert(edge.span)
             {
                 let refusal = (edge.direction, edge.message);
-                findings.push(What::RefusalEndsSubSession { refusal, request }.at(edge.span));
+                findings.push(FindingKind::RefusalEndsSubSession { refusal, request }.at(edge.span));
             }
             if !ties::needs_key(message) || seen.contains(&edge.span) {
                 continue;
@@ -84,15 +80,15 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, findings:
                 }
                 continue;
             }
-            let open = alone::is_open(declarations, edge.message);
+            let open = open_keys::is_open(declarations, edge.message);
             let over = || may_be_over(states, place, edge.direction, unanswered.contains(&state));
             for first in openers.get(&action).into_iter().flatten() {
-                let stands_alone = alone::stands_alone(states, declarations, first);
+                let stands_alone = open_keys::stands_alone(states, declarations, first);
                 let fine = if stands_alone { open } else { !over() };
                 if !fine && seen.insert(edge.span) {
                     let key = ties::keys(declarations, edge.message).first().copied();
                     let key = key.filter(|_| stands_alone);
-                    findings.push(What::StepOpensToo { action, first: first.span, key }.at(edge.span));
+                    findings.push(FindingKind::StepOpensToo { action, first: first.span, key }.at(edge.span));
                 }
             }
         }
@@ -101,7 +97,7 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, findings:
         steps.sort_by_key(|(span, _)| *span);
         if let Some(((at, action), others)) = steps.split_first() {
             let others = others.to_vec();
-            findings.push(What::UntiedSteps { action: *action, others, held, opener }.at(*at));
+            findings.push(FindingKind::UntiedSteps { action: *action, others, held, opener }.at(*at));
         }
     }
 }
@@ -140,7 +136,7 @@ fn openers(states: &[RawState]) -> BTreeMap<(Direction, MessageIndex), Vec<&RawE
     openers
 }
 
-/// Reports steps that a copy may take before whoever sends them can know of the copy, and that move it: they may be
+/// Reports steps that a copy may take before their sender can know of the copy, and that move it: they may be
 /// meant for a copy before it, or stand alone. The states are those of the minimal automaton, refusals included, so that a
 /// step moves exactly if it leads to another state.
 pub(super) fn confused(raw: &Raw, declarations: &Declarations, findings: &mut Vec<Finding>) {
@@ -163,12 +159,12 @@ pub(super) fn confused(raw: &Raw, declarations: &Declarations, findings: &mut Ve
                 if !declarations.message(edge.message).is_some_and(ties::needs_key) {
                     continue;
                 }
-                let open = alone::is_open(declarations, edge.message);
+                let open = open_keys::is_open(declarations, edge.message);
                 let late = late.is_some_and(|late| late.contains(&edge.message));
                 let mistaken = open || late && !fresh.ties(edge.message, by);
                 if mistaken && seen.insert(edge.span) {
                     let action = (edge.direction, edge.message);
-                    findings.push(What::CouldBeAnother { action, open }.at(edge.span));
+                    findings.push(FindingKind::CouldBeAnother { action, open }.at(edge.span));
                 }
             }
         }

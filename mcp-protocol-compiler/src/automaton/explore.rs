@@ -1,35 +1,35 @@
 //! Graph to states: what can happen where, with the requests that are open and the channels that run.
 //!
 //! In: a [`Graph`]. Out: a [`Raw`] automaton, deterministic, not minimal, without refusals. Refuses actions that
-//! nobody could tell apart, replies without requests, requests without replies, and channels that share messages.
+//! that cannot be told apart, replies without requests, requests without replies, and channels that share messages.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Only, Origin, StateKind};
 
-use super::finding::{Finding, What, errors};
+use super::finding::{Finding, FindingKind, errors};
 use super::graph::{Graph, NodeId};
-use super::head::{ChoiceHead, Head, Heads};
+use super::normal_form::{ChoiceHead, Head, Heads};
 use super::open::{OpenSet, OpenSets};
 use super::raw::{Owner, Raw, RawEdge, RawState};
 use crate::declarations::Resolution;
 use crate::hash::{Map, Set};
 use crate::source::Span;
 
-use told::Told;
+use repeated::Told;
 
 mod answers;
 mod bodies;
-mod meaning;
+mod messages;
 mod only;
 mod overlaps;
-mod told;
-mod ways;
+mod predecessors;
+mod repeated;
 
 /// Two places are one state if they are the same text with the same requests open and the same channels running.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
+struct StateKey {
     node: NodeId,
     open: OpenSet,
     running: usize,
@@ -67,9 +67,9 @@ pub(super) struct Explorer<'a> {
     resolution: &'a Resolution,
     findings: &'a mut Vec<Finding>,
     states: Vec<RawState>,
-    keys: Map<Key, usize>,
+    keys: Map<StateKey, usize>,
     /// States that are numbered and not yet looked at.
-    waiting: Vec<(usize, Key)>,
+    waiting: Vec<(usize, StateKey)>,
     /// Sets of `*` bodies, each once; the first is empty.
     running: Vec<Vec<NodeId>>,
     running_numbers: HashMap<Vec<NodeId>, usize>,
@@ -167,7 +167,7 @@ pub(super) fn explore(
         explorer.overlaps();
     }
     let mut states = std::mem::take(&mut explorer.states);
-    super::alone::add(&mut states, &resolution.declarations);
+    super::open_keys::add(&mut states, &resolution.declarations);
     (errors(findings) == before).then_some(Raw { states, start })
 }
 
@@ -200,7 +200,7 @@ impl Explorer<'_> {
 
     /// Whether there is an error and a place has been looked at with so many sets of open requests that further ones
     /// would tell nothing new.
-    fn seen_enough(&mut self, key: &Key) -> bool {
+    fn seen_enough(&mut self, key: &StateKey) -> bool {
         if !self.open_sets.asked_twice(key.open) {
             return false;
         }
@@ -223,10 +223,10 @@ impl Explorer<'_> {
         let most = sets.into_iter().max_by_key(|(node, count)| (*count, std::cmp::Reverse(*node)));
         self.findings.push(match most {
             Some((node, count)) if count > self.states.len() / 4 => {
-                What::TooManyOpenSets(count).at(self.heads.graph.span(node))
+                FindingKind::TooManyOpenSets(count).at(self.heads.graph.span(node))
             }
-            _ if self.count > MOST_EDGES => What::TooManyEdges(MOST_EDGES).at(place),
-            _ => What::TooManyStates(MOST_STATES).at(place),
+            _ if self.count > MOST_EDGES => FindingKind::TooManyEdges(MOST_EDGES).at(place),
+            _ => FindingKind::TooManyStates(MOST_STATES).at(place),
         });
     }
 
@@ -256,7 +256,7 @@ impl Explorer<'_> {
             }
             Head::End | Head::Choice(_) => {
                 let kind = if matches!(head, Head::End) { StateKind::End } else { StateKind::Linear };
-                let key = Key { node: end, open, running, owner, only };
+                let key = StateKey { node: end, open, running, owner, only };
                 let state = self.state(key, kind, Vec::new(), node, &head);
                 if let Some(slot) = self.only.get_mut(state) {
                     *slot = slot.or(marked);
@@ -266,18 +266,19 @@ impl Explorer<'_> {
             Head::Parallel(ref parallel) => {
                 let span = via.span.unwrap_or_default();
                 if owner != Owner::Session {
-                    self.findings.push(What::ChannelsInBody.at(span));
+                    self.findings.push(FindingKind::ChannelsInBody.at(span));
                     return None;
                 }
                 if !open.is_empty() {
                     let requests = self.open_sets.requests(open);
-                    self.findings.extend(requests.map(|request| What::OpenAcrossChannels(request).at(span)));
+                    self.findings
+                        .extend(requests.map(|request| FindingKind::OpenAcrossChannels(request).at(span)));
                     return None;
                 }
                 let running = self.more_running(running, &parallel.replicated);
                 match parallel.linear.as_slice() {
                     [] => {
-                        let key = Key { node: end, open, running, owner, only };
+                        let key = StateKey { node: end, open, running, owner, only };
                         let state = self.state(key, StateKind::Replicated, Vec::new(), node, &head);
                         let spawns = self.spawns(running, only, span);
                         if let Some(place) = self.states.get_mut(state) {
@@ -300,7 +301,7 @@ impl Explorer<'_> {
                             .collect();
                         let parts = parts?;
                         self.starts.push(Start { linear: parts.clone(), running });
-                        let key = Key { node: end, open, running, owner, only };
+                        let key = StateKey { node: end, open, running, owner, only };
                         let state = self.state(key, StateKind::Fork, parts, node, &head);
                         let spawns = self.spawns(running, only, span);
                         if let Some(place) = self.states.get_mut(state) {
@@ -315,7 +316,7 @@ impl Explorer<'_> {
 
     fn state(
         &mut self,
-        key: Key,
+        key: StateKey,
         kind: StateKind,
         parts: Vec<usize>,
         from: NodeId,
@@ -380,7 +381,7 @@ impl Explorer<'_> {
             if self.reached.len() > MOST_NAMES {
                 if !std::mem::replace(&mut self.full, true) {
                     self.broken = true;
-                    self.findings.push(What::TooManyNames(MOST_NAMES).at(definition.name.span));
+                    self.findings.push(FindingKind::TooManyNames(MOST_NAMES).at(definition.name.span));
                 }
                 return;
             }
@@ -407,7 +408,7 @@ impl Explorer<'_> {
     }
 
     /// The edges of a choice.
-    fn edges(&mut self, choice: &ChoiceHead<'_>, key: &Key) -> Vec<RawEdge> {
+    fn edges(&mut self, choice: &ChoiceHead<'_>, key: &StateKey) -> Vec<RawEdge> {
         let mut edges: Vec<RawEdge> = Vec::with_capacity(choice.actions.len());
         let mut seen: Map<(Direction, MessageIndex), Span> = Map::default();
         for action in &choice.actions {
@@ -415,7 +416,8 @@ impl Explorer<'_> {
             for message in messages {
                 let step = (action.direction, message);
                 if let Some(first) = seen.get(&step) {
-                    self.findings.push(What::SameFirstAction { action: step, first: *first }.at(action.span));
+                    self.findings
+                        .push(FindingKind::SameFirstAction { action: step, first: *first }.at(action.span));
                     continue;
                 }
                 seen.insert(step, action.span);
@@ -442,14 +444,16 @@ impl Explorer<'_> {
             let definition = self.heads.first_definition(*body);
             let body = self.heads.end(*body);
             if key.owner != Owner::Session {
-                self.findings.push(What::ChannelsInBody.at(*span));
+                self.findings.push(FindingKind::ChannelsInBody.at(*span));
                 continue;
             }
             self.body(body, *span, definition);
             for edge in self.bodies.get(&body).cloned().unwrap_or_default() {
                 let action = (edge.direction, edge.message);
                 match seen.insert(action, edge.span) {
-                    Some(first) => self.findings.push(What::SameFirstAction { action, first }.at(edge.span)),
+                    Some(first) => {
+                        self.findings.push(FindingKind::SameFirstAction { action, first }.at(edge.span))
+                    }
                     None => edges.push(edge),
                 }
             }

@@ -13,12 +13,12 @@ use crate::source::Span;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Finding {
     pub(super) at: Span,
-    pub(super) what: What,
+    pub(super) what: FindingKind,
 }
 
 /// What was found; `words` says it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum What {
+pub(super) enum FindingKind {
     /// A message or group that nothing declares.
     UndefinedMessage(Name),
     /// A name that nothing defines; the loops around it, or behind `dual` none and the other role.
@@ -217,7 +217,7 @@ pub(super) struct Fits {
     pub(super) request: Step,
 }
 
-impl What {
+impl FindingKind {
     /// The finding at a place.
     pub(super) fn at(self, at: Span) -> Finding {
         Finding { at, what: self }
@@ -229,12 +229,14 @@ impl Finding {
     pub(super) fn is_error(&self) -> bool {
         !matches!(
             self.what,
-            What::UnusedDefinition(_) | What::BranchOfLoop(_) | What::OnlyStopsNothing { .. }
+            FindingKind::UnusedDefinition(_)
+                | FindingKind::BranchOfLoop(_)
+                | FindingKind::OnlyStopsNothing { .. }
         )
     }
 
     /// Which kind of finding it is, and where.
-    pub(super) fn kind(&self) -> (Discriminant<What>, Span) {
+    pub(super) fn kind(&self) -> (Discriminant<FindingKind>, Span) {
         (discriminant(&self.what), self.at)
     }
 }

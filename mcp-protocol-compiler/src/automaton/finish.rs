@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::protocol::{Action, Level, StateIndex};
 
-use super::names::Names;
+use super::names::StateNames;
 use super::raw::{Raw, RawState, reaches_end};
 use super::{Automaton, Edge, State, copies};
 use crate::declarations::{Definition, Resolution, Role};
@@ -44,7 +44,7 @@ pub(super) fn in_order(mut raw: Raw) -> Raw {
 }
 
 /// The automaton of a role, from its states in order.
-pub(super) fn finish(raw: &Raw, names: Vec<Names>, resolution: &Resolution, role: &Role) -> Automaton {
+pub(super) fn finish(raw: &Raw, names: Vec<StateNames>, resolution: &Resolution, role: &Role) -> Automaton {
     let reaches_end = reaches_end(&raw.states);
     let index = |state: usize| StateIndex(u32::try_from(state).unwrap_or(u32::MAX));
     let default = || Level::MUST;

@@ -1,11 +1,7 @@
 //! Whether a loop leaves its channel by way of definitions.
-//!
-//! In: the graph. Out: an error for each `( , )` and `*` that can be reached from one of its own parts. A recursion
-//! variable that does so is found when it is lowered; a definition has no place where it is bound, so the graph is
-//! asked.
 
 use super::components::components;
-use super::finding::{Finding, What};
+use super::finding::{Finding, FindingKind};
 use super::graph::{Branch, Graph, Node, NodeId};
 use crate::declarations::Resolution;
 use crate::findings::recursion::Barrier;
@@ -38,7 +34,7 @@ pub(super) fn stay_in_their_channel(
                 .find_map(|other| graph.definition(other))
                 .and_then(|index| resolution.definitions.get(index))
                 .map_or("this", |definition| definition.name.text.as_str());
-            findings.push(What::DefinitionAcross { name: name.to_owned(), barrier }.at(span));
+            findings.push(FindingKind::DefinitionAcross { name: name.to_owned(), barrier }.at(span));
         }
     }
     fine

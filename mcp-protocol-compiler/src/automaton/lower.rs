@@ -1,13 +1,10 @@
 //! Tree to graph: variables and definitions become edges back to what they stand for.
-//!
-//! In: the definitions. Out: a [`RoleGraph`] for each role. Refuses unbound names, recursion across
-//! `( , )` and `*`, and two operators at one level; what a message name means is left to exploring.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use mcp_protocol_machine::protocol::Side;
 
-use super::finding::{Finding, What};
+use super::finding::{Finding, FindingKind};
 use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use crate::ast::{Choice, Name, Operator, Sequence, Tail};
 use crate::declarations::{Resolution, Role};
@@ -17,7 +14,7 @@ use crate::source::Span;
 
 /// From which side's point of view a piece of text is read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct View {
+struct PointOfView {
     /// Whose definitions `Name` may mean.
     side: Side,
     /// Whether the text is read from the other side: `dual`.
@@ -25,15 +22,15 @@ struct View {
 }
 
 /// What stands between a use and the start of the definition.
-enum Scope<'a> {
+enum Binding<'a> {
     Variable(&'a Name, NodeId),
     /// A variable beyond this cannot be used.
-    Barrier(Barrier<'a>),
+    Barrier(BarrierAt<'a>),
 }
 
 /// `( , )` or `*`.
 #[derive(Clone, Copy)]
-struct Barrier<'a> {
+struct BarrierAt<'a> {
     kind: recursion::Barrier,
     span: Span,
     /// What `*` repeats.
@@ -46,9 +43,9 @@ struct Lowering<'a> {
     resolution: &'a Resolution,
     graph: Graph<'a>,
     findings: Vec<Finding>,
-    definitions: HashMap<(usize, View), NodeId>,
+    definitions: HashMap<(usize, PointOfView), NodeId>,
     /// Definitions that are used and not yet lowered; a queue, so that a long chain of them is no deep recursion.
-    waiting: VecDeque<(usize, View, NodeId)>,
+    waiting: VecDeque<(usize, PointOfView, NodeId)>,
     /// The loops and what they cross, as far as that has been reported.
     crossed: HashSet<(Span, Span)>,
     /// How many messages were found that nothing declares.
@@ -69,7 +66,7 @@ pub(super) struct RoleGraph<'a> {
 /// Lowers one role.
 pub(super) fn lower<'a>(resolution: &'a Resolution, role: &'a Role) -> RoleGraph<'a> {
     let mut lowering = Lowering::new(resolution);
-    let start = lowering.named(&role.name, View { side: role.side, flipped: false }, false);
+    let start = lowering.named(&role.name, PointOfView { side: role.side, flipped: false }, false);
     lowering.run();
     let reached = lowering.definitions.keys().map(|(definition, _)| *definition).collect();
     RoleGraph { role, graph: lowering.graph, start, findings: lowering.findings, reached }
@@ -84,17 +81,16 @@ pub(super) fn unreached<'a>(resolution: &Resolution, roles: &[&RoleGraph<'a>]) -
     // One lowering for all of them: what several share is looked at once.
     let mut lowering = Lowering::new(resolution);
     for (index, definition) in unreached() {
-        lowering.definition(index, View { side: definition.side.unwrap_or(Side::Client), flipped: false });
+        lowering
+            .definition(index, PointOfView { side: definition.side.unwrap_or(Side::Client), flipped: false });
     }
     lowering.run();
     let mut found = lowering.findings;
     if !resolution.roles.is_empty() {
         let own = unreached().filter(|(_, definition)| !definition.imported);
-        found.extend(
-            own.map(|(_, definition)| {
-                What::UnusedDefinition(definition.name.clone()).at(definition.name.span)
-            }),
-        );
+        found.extend(own.map(|(_, definition)| {
+            FindingKind::UnusedDefinition(definition.name.clone()).at(definition.name.span)
+        }));
     }
     found
 }
@@ -126,7 +122,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn definition(&mut self, index: usize, view: View) -> NodeId {
+    fn definition(&mut self, index: usize, view: PointOfView) -> NodeId {
         *self.definitions.entry((index, view)).or_insert_with(|| {
             let node = self.graph.add(Node::Pending);
             self.graph.name(node, index, view.flipped);
@@ -136,12 +132,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// A name that is no variable.
-    fn named(&mut self, name: &Name, view: View, dual: bool) -> NodeId {
-        // A role's type is read with that role's definitions, whoever reads it.
+    fn named(&mut self, name: &Name, view: PointOfView, dual: bool) -> NodeId {
+        // A role's type is read with that role's definitions, from either side.
         let role = self.resolution.role_named(&name.text);
         let side = role.map_or(view.side, |role| role.side);
         match self.resolution.definition(&name.text, side) {
-            Some(index) => self.definition(index, View { side, flipped: view.flipped != dual }),
+            Some(index) => self.definition(index, PointOfView { side, flipped: view.flipped != dual }),
             None => {
                 // A role without a type has been reported where the role is declared.
                 if role.is_none() {
@@ -150,18 +146,18 @@ impl<'a> Lowering<'a> {
                     let name = name.clone();
                     let at = name.span;
                     self.findings
-                        .push(What::UndefinedDefinition { name, variables: None, other_role }.at(at));
+                        .push(FindingKind::UndefinedDefinition { name, variables: None, other_role }.at(at));
                 }
                 self.graph.add(Node::Broken)
             }
         }
     }
 
-    fn choice(&mut self, choice: &'a Choice, view: View, scope: &mut Vec<Scope<'a>>) -> NodeId {
+    fn choice(&mut self, choice: &'a Choice, view: PointOfView, scope: &mut Vec<Binding<'a>>) -> NodeId {
         if let Some((first, rest)) = choice.operators.split_first()
             && let Some(other) = rest.iter().find(|other| other.0 != first.0)
         {
-            self.findings.push(What::TwoOperators { first: *first }.at(other.1));
+            self.findings.push(FindingKind::TwoOperators { first: *first }.at(other.1));
         }
         let branches: Vec<Branch<'a>> =
             choice.branches.iter().map(|branch| self.sequence(branch, view, scope)).collect();
@@ -177,7 +173,12 @@ impl<'a> Lowering<'a> {
         self.graph.add_choice(branches, operator, choice.span)
     }
 
-    fn sequence(&mut self, sequence: &'a Sequence, view: View, scope: &mut Vec<Scope<'a>>) -> Branch<'a> {
+    fn sequence(
+        &mut self,
+        sequence: &'a Sequence,
+        view: PointOfView,
+        scope: &mut Vec<Binding<'a>>,
+    ) -> Branch<'a> {
         for action in &sequence.actions {
             self.message(&action.message);
         }
@@ -198,18 +199,18 @@ impl<'a> Lowering<'a> {
         let known = name.text == "reply" || self.resolution.names.contains_key(&name.text);
         if !known && self.undefined < LIMIT {
             self.undefined += 1;
-            self.findings.push(What::UndefinedMessage(name.clone()).at(name.span));
+            self.findings.push(FindingKind::UndefinedMessage(name.clone()).at(name.span));
         }
     }
 
-    fn tail(&mut self, tail: &'a Tail, view: View, scope: &mut Vec<Scope<'a>>) -> NodeId {
+    fn tail(&mut self, tail: &'a Tail, view: PointOfView, scope: &mut Vec<Binding<'a>>) -> NodeId {
         match tail {
             Tail::End(span) => self.graph.add(Node::End(*span)),
             Tail::Missing(_) => self.graph.add(Node::Broken),
             Tail::Name(name) => self.variable_or_definition(name, view, scope),
             Tail::Dual { name, span } => {
                 if variable(scope, &name.text).is_some() {
-                    self.findings.push(What::DualOfVariable(name.text.clone()).at(*span));
+                    self.findings.push(FindingKind::DualOfVariable(name.text.clone()).at(*span));
                     return self.graph.add(Node::Broken);
                 }
                 self.named(name, view, true)
@@ -220,7 +221,7 @@ impl<'a> Lowering<'a> {
                 }
                 let node = self.graph.add(Node::Pending);
                 self.graph.bind(node, variable.clone());
-                scope.push(Scope::Variable(variable, node));
+                scope.push(Binding::Variable(variable, node));
                 let body = self.choice(body, view, scope);
                 scope.pop();
                 self.graph.set(node, Node::Reference(body));
@@ -229,7 +230,7 @@ impl<'a> Lowering<'a> {
             Tail::Group(choice, _) => self.choice(choice, view, scope),
             Tail::Parallel(parts, span) => {
                 let chooser = Choice::chooser(parts);
-                scope.push(Scope::Barrier(Barrier {
+                scope.push(Binding::Barrier(BarrierAt {
                     kind: recursion::Barrier::Parallel,
                     span: *span,
                     body: None,
@@ -241,7 +242,12 @@ impl<'a> Lowering<'a> {
             }
             Tail::Replicated(body, span) => {
                 let kind = recursion::Barrier::Replicated;
-                scope.push(Scope::Barrier(Barrier { kind, span: *span, body: Some(body), chooser: None }));
+                scope.push(Binding::Barrier(BarrierAt {
+                    kind,
+                    span: *span,
+                    body: Some(body),
+                    chooser: None,
+                }));
                 let body = self.tail(body, view, scope);
                 scope.pop();
                 self.graph.add(Node::Replicated(body, *span))
@@ -249,15 +255,15 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn variable_or_definition(&mut self, name: &'a Name, view: View, scope: &[Scope<'a>]) -> NodeId {
+    fn variable_or_definition(&mut self, name: &'a Name, view: PointOfView, scope: &[Binding<'a>]) -> NodeId {
         match variable(scope, &name.text) {
             Some(Bound { node, barrier: None, .. }) => node,
-            Some(Bound { name: bound, barrier: Some(Barrier { kind, span, body, chooser }), .. }) => {
+            Some(Bound { name: bound, barrier: Some(BarrierAt { kind, span, body, chooser }), .. }) => {
                 if self.crossed.insert((bound.span, span)) {
                     let ends = body.and_then(|body| ends(body, &name.text)).unwrap_or_default();
                     let (name, at) = (name.clone(), name.span);
                     let (bound, barrier, barrier_at) = (bound.span, kind, span);
-                    let across = What::Across { name, bound, barrier, barrier_at, chooser, ends };
+                    let across = FindingKind::Across { name, bound, barrier, barrier_at, chooser, ends };
                     self.findings.push(across.at(at));
                 }
                 self.graph.add(Node::Broken)
@@ -266,13 +272,13 @@ impl<'a> Lowering<'a> {
                 && !self.resolution.is_role(&name.text) =>
             {
                 let variables = scope.iter().filter_map(|scope| match scope {
-                    Scope::Variable(name, _) => Some(name.text.clone()),
-                    Scope::Barrier(..) => None,
+                    Binding::Variable(name, _) => Some(name.text.clone()),
+                    Binding::Barrier(..) => None,
                 });
                 let (variables, other_role) = (Some(variables.collect()), None);
                 let name = name.clone();
                 let at = name.span;
-                self.findings.push(What::UndefinedDefinition { name, variables, other_role }.at(at));
+                self.findings.push(FindingKind::UndefinedDefinition { name, variables, other_role }.at(at));
                 self.graph.add(Node::Broken)
             }
             None => self.named(name, view, false),
@@ -283,7 +289,7 @@ impl<'a> Lowering<'a> {
     fn branches_of_the_loop(&mut self, variable: &Name, body: &Choice) {
         for branch in body.branches.iter().skip(1) {
             if !mentions(branch, &variable.text) {
-                self.findings.push(What::BranchOfLoop(variable.clone()).at(branch.span));
+                self.findings.push(FindingKind::BranchOfLoop(variable.clone()).at(branch.span));
             }
         }
     }
@@ -294,19 +300,19 @@ struct Bound<'a> {
     node: NodeId,
     name: &'a Name,
     /// The first barrier between it and its use.
-    barrier: Option<Barrier<'a>>,
+    barrier: Option<BarrierAt<'a>>,
 }
 
 /// The innermost variable of that name.
-fn variable<'a>(scope: &[Scope<'a>], name: &str) -> Option<Bound<'a>> {
+fn variable<'a>(scope: &[Binding<'a>], name: &str) -> Option<Bound<'a>> {
     let mut barrier = None;
     for entry in scope.iter().rev() {
         match entry {
-            Scope::Barrier(crossed) => barrier = barrier.or(Some(*crossed)),
-            Scope::Variable(variable, node) if variable.text == name => {
+            Binding::Barrier(crossed) => barrier = barrier.or(Some(*crossed)),
+            Binding::Variable(variable, node) if variable.text == name => {
                 return Some(Bound { node: *node, name: variable, barrier });
             }
-            Scope::Variable(..) => {}
+            Binding::Variable(..) => {}
         }
     }
     None

@@ -12,7 +12,6 @@ use mcp_protocol_machine::protocol::{
 
 use crate::source::Span;
 
-mod alone;
 mod cancel;
 mod compare_text;
 mod components;
@@ -21,12 +20,13 @@ mod explore;
 mod finding;
 mod finish;
 mod graph;
-mod head;
 mod loops;
 mod lower;
 mod minimise;
 mod names;
+mod normal_form;
 mod open;
+mod open_keys;
 mod raw;
 mod refuse;
 mod replies;

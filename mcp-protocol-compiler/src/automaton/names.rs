@@ -1,8 +1,4 @@
 //! What each state is called.
-//!
-//! In: a finished automaton in order of appearance. Out: a name per state, unique within the role. The first
-//! definition to reach a state names it; an end is `End`; another unnamed state is named after what it waits for, what it
-//! sends, or what came before it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +8,7 @@ use super::raw::{Raw, RawState};
 use crate::declarations::Resolution;
 
 /// The name of a state and its aliases.
-pub(super) struct Names {
+pub(super) struct StateNames {
     pub(super) name: String,
     pub(super) aliases: Vec<String>,
     /// The definition that names the state.
@@ -20,7 +16,7 @@ pub(super) struct Names {
 }
 
 /// Names all states; they are in order of appearance.
-pub(super) fn name(raw: &Raw, resolution: &Resolution) -> Vec<Names> {
+pub(super) fn name(raw: &Raw, resolution: &Resolution) -> Vec<StateNames> {
     let mut taken = Taken::default();
     let mut taken_in_bodies = Taken::default();
     let mut before: Vec<Option<&str>> = vec![None; raw.states.len()];
@@ -60,7 +56,7 @@ pub(super) fn name(raw: &Raw, resolution: &Resolution) -> Vec<Names> {
                 if hidden { &mut taken_in_bodies } else { &mut taken }.numbered(&made)
             }
         };
-        names.push(Names { name, aliases, definition: definitions.first().copied() });
+        names.push(StateNames { name, aliases, definition: definitions.first().copied() });
     }
     names
 }

@@ -1,6 +1,4 @@
 //! Sets of requests that wait for their replies.
-//!
-//! In: requests and who sent them. Out: an [`OpenSet`], which is the same for equal sets. Refuses nothing.
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 

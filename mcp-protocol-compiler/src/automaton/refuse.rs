@@ -1,15 +1,11 @@
 //! Refusals: every request may be answered by an error.
-//!
-//! In: a minimal [`Raw`] automaton as the author wrote it. Out: one with the error and cancel edges that the language
-//! implies. A refusal undoes its request, so a state that waits for a reply remembers who sent the request: it is one
-//! state per sender. Refuses refusals that would undo something else. `cancel` adds the cancels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex, Origin, StateKind};
 
 use super::cancel;
-use super::finding::{Finding, What};
+use super::finding::{Finding, FindingKind};
 use super::minimise::classes;
 use super::open::{OpenSet, OpenSets};
 use super::raw::{Raw, RawEdge, RawState, Step, end_of_copies};
@@ -23,7 +19,7 @@ use crate::source::Span;
 /// Whatever changes the state comes between the requests before it and their replies, so at most one request is open
 /// whose refusal can lead back.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
+struct RefusalKey {
     state: usize,
     /// The request that nothing has followed yet, and the state that sent it: its refusal leads back there.
     last: Option<(Step, usize)>,
@@ -33,9 +29,9 @@ struct Key {
     lost: OpenSet,
 }
 
-impl Key {
-    fn start(state: usize) -> Key {
-        Key { state, last: None, opener: None, lost: OpenSet::EMPTY }
+impl RefusalKey {
+    fn start(state: usize) -> RefusalKey {
+        RefusalKey { state, last: None, opener: None, lost: OpenSet::EMPTY }
     }
 }
 
@@ -84,10 +80,10 @@ struct Refuser<'a> {
     assumed: Vec<(usize, usize)>,
     states: Vec<RawState>,
     sets: OpenSets,
-    keys: Map<Key, usize>,
+    keys: Map<RefusalKey, usize>,
     waiting: Vec<usize>,
     /// The key of each state, and the first edge that led to it with the state that has it.
-    reached: Vec<(Key, Option<(usize, &'a RawEdge)>)>,
+    reached: Vec<(RefusalKey, Option<(usize, &'a RawEdge)>)>,
     reported: BTreeSet<(MessageIndex, Span)>,
     /// The state of a copy that is over.
     over: Option<usize>,
@@ -126,7 +122,7 @@ fn refuse_with(
         reported: BTreeSet::new(),
         over: None,
     };
-    let start = refuser.state(Key::start(raw.start), None);
+    let start = refuser.state(RefusalKey::start(raw.start), None);
     while let Some(state) = refuser.waiting.pop() {
         refuser.expand(state, &mut found);
     }
@@ -177,7 +173,7 @@ pub(super) fn answered(edges: &[RawEdge], declarations: &Declarations) -> BTreeM
 }
 
 impl<'a> Refuser<'a> {
-    fn state(&mut self, key: Key, by: Option<(usize, &'a RawEdge)>) -> usize {
+    fn state(&mut self, key: RefusalKey, by: Option<(usize, &'a RawEdge)>) -> usize {
         if let Some(state) = self.keys.get(&key) {
             return *state;
         }
@@ -209,7 +205,7 @@ impl<'a> Refuser<'a> {
                 self.refusal(number, key, open, reply, &mut edges, findings);
             }
         }
-        let parts = place.parts.iter().map(|part| self.state(Key::start(*part), None)).collect();
+        let parts = place.parts.iter().map(|part| self.state(RefusalKey::start(*part), None)).collect();
         if let Some(state) = self.states.get_mut(number) {
             state.edges = edges;
             state.parts = parts;
@@ -217,11 +213,11 @@ impl<'a> Refuser<'a> {
     }
 
     /// Where an edge leads, and which requests are open there; whether it is only assumed to be a loop.
-    fn after(&mut self, number: usize, key: Key, edge: &RawEdge) -> (Key, bool) {
+    fn after(&mut self, number: usize, key: RefusalKey, edge: &RawEdge) -> (RefusalKey, bool) {
         let kind = self.declarations.message(edge.message).map(|message| message.table.kind);
         let request = (kind == Some(Kind::Request)).then_some((edge.direction, edge.message));
         if edge.spawn {
-            return (Key { opener: request, ..Key::start(edge.target) }, false);
+            return (RefusalKey { opener: request, ..RefusalKey::start(edge.target) }, false);
         }
         if edge.target == key.state {
             return (key, false);
@@ -229,9 +225,9 @@ impl<'a> Refuser<'a> {
         // Requests and replies change what is open, and lead back to no state.
         if kind == Some(Kind::Notification) && key.last.is_some() && self.loops.may_be(key.state, edge.target)
         {
-            return (Key { state: edge.target, ..key }, true);
+            return (RefusalKey { state: edge.target, ..key }, true);
         }
-        let mut after = Key { state: edge.target, last: request.map(|open| (open, number)), ..key };
+        let mut after = RefusalKey { state: edge.target, last: request.map(|open| (open, number)), ..key };
         if let Some((open, _)) = key.last {
             after.lost = self.sets.with(after.lost, open);
         }
@@ -247,7 +243,7 @@ impl<'a> Refuser<'a> {
     fn refusal(
         &mut self,
         number: usize,
-        key: Key,
+        key: RefusalKey,
         open: Step,
         reply: Span,
         edges: &mut Vec<RawEdge>,
@@ -262,7 +258,8 @@ impl<'a> Refuser<'a> {
                 if self.reported.len() < LIMIT_OF_ALL && self.reported.insert((request, reply)) {
                     let Some(edge) = self.undone(number, open) else { return };
                     let (undone, undone_at) = ((edge.direction, edge.message), edge.span);
-                    findings.push(What::WouldUndo { request: open, refusal, undone, undone_at }.at(reply));
+                    findings
+                        .push(FindingKind::WouldUndo { request: open, refusal, undone, undone_at }.at(reply));
                 }
                 return;
             }
@@ -302,12 +299,12 @@ impl<'a> Refuser<'a> {
             return over;
         }
         let over = match end_of_copies(&self.raw.states) {
-            Some(state) => self.state(Key::start(state), None),
+            Some(state) => self.state(RefusalKey::start(state), None),
             // A body that never ends by itself still ends when its request is refused.
             None => {
                 let end = RawState::of_copy(StateKind::End, None, Vec::new(), Span::default());
                 self.states.push(end);
-                self.reached.push((Key::start(usize::MAX), None));
+                self.reached.push((RefusalKey::start(usize::MAX), None));
                 self.states.len() - 1
             }
         };

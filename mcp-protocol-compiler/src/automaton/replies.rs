@@ -1,14 +1,10 @@
-//! Replies that may come: whoever awaits the reply of a request awaits each of its alternatives somewhere.
-//!
-//! In: the explored states, with the requests that are open in each. Out: a diagnostic for each request with an
-//! alternative that no state accepts on any way from there. Refuses to judge whoever replies: which alternative it
-//! chooses is its own affair, and the relation between the roles is judged elsewhere.
+//! Replies that may come: a role that awaits the reply of a request awaits each of its alternatives somewhere.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
-use super::finding::{Finding, What};
+use super::finding::{Finding, FindingKind};
 use super::open::{OpenSet, OpenSets};
 use super::raw::{RawEdge, RawState};
 use crate::declarations::Declarations;
@@ -45,7 +41,7 @@ pub(super) fn missing(
         // A request that nothing answers has its finding already.
         let Some(at) = at.filter(|_| !missing.is_empty()) else { continue };
         if reported.insert((edge.message, at)) {
-            found.push(What::NotAccepted { request: edge.message, missing, accepted }.at(at));
+            found.push(FindingKind::NotAccepted { request: edge.message, missing, accepted }.at(at));
         }
     }
     found

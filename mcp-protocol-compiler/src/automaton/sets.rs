@@ -1,8 +1,4 @@
 //! Sets of small numbers, each stored once.
-//!
-//! In: numbers. Out: a [`NumberSet`], which is the same for equal sets, so that to compare and to hash one costs no
-//! more than a number. Sets share what they have in common: a chain of a thousand requests, each of which stays open,
-//! has a thousand sets of up to a thousand members, and they take a few thousand nodes. Refuses nothing.
 
 use crate::hash::Map;
 
@@ -22,7 +18,7 @@ impl NumberSet {
 
 /// A node of a binary trie over the bits of the numbers, the highest first; bits that all members share have no node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Node {
+enum SetNode {
     Empty,
     One(u32),
     /// Members that are alike above a bit and differ in it.
@@ -40,8 +36,8 @@ enum Node {
 /// Each node stands in `nodes` once and at the place that `numbers` says, and the first one is that of nothing.
 #[derive(Debug)]
 pub(super) struct NumberSets {
-    nodes: Vec<Node>,
-    numbers: Map<Node, u32>,
+    nodes: Vec<SetNode>,
+    numbers: Map<SetNode, u32>,
     unions: Map<(NumberSet, NumberSet), NumberSet>,
     differences: Map<(NumberSet, NumberSet), NumberSet>,
 }
@@ -49,8 +45,8 @@ pub(super) struct NumberSets {
 impl Default for NumberSets {
     fn default() -> Self {
         NumberSets {
-            nodes: vec![Node::Empty],
-            numbers: [(Node::Empty, 0)].into_iter().collect(),
+            nodes: vec![SetNode::Empty],
+            numbers: [(SetNode::Empty, 0)].into_iter().collect(),
             unions: Map::default(),
             differences: Map::default(),
         }
@@ -58,11 +54,11 @@ impl Default for NumberSets {
 }
 
 impl NumberSets {
-    fn node(&self, set: NumberSet) -> Node {
-        usize::try_from(set.0).ok().and_then(|at| self.nodes.get(at)).copied().unwrap_or(Node::Empty)
+    fn node(&self, set: NumberSet) -> SetNode {
+        usize::try_from(set.0).ok().and_then(|at| self.nodes.get(at)).copied().unwrap_or(SetNode::Empty)
     }
 
-    fn make(&mut self, node: Node) -> NumberSet {
+    fn make(&mut self, node: SetNode) -> NumberSet {
         let next = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         let number = *self.numbers.entry(node).or_insert(next);
         if number == next {
@@ -74,9 +70,9 @@ impl NumberSets {
     /// The two parts of a set at a bit above which its members are alike; one may be empty.
     fn parts(&self, set: NumberSet, bit: u32) -> (NumberSet, NumberSet) {
         match self.node(set) {
-            Node::Empty => (set, set),
-            Node::Two { bit: own, zero, one, .. } if own == bit => (zero, one),
-            Node::One(first) | Node::Two { prefix: first, .. } => match first & bit {
+            SetNode::Empty => (set, set),
+            SetNode::Two { bit: own, zero, one, .. } if own == bit => (zero, one),
+            SetNode::One(first) | SetNode::Two { prefix: first, .. } => match first & bit {
                 0 => (set, NumberSet::EMPTY),
                 _ => (NumberSet::EMPTY, set),
             },
@@ -87,16 +83,16 @@ impl NumberSets {
         match (zero.is_empty(), one.is_empty()) {
             (true, _) => one,
             (_, true) => zero,
-            (false, false) => self.make(Node::Two { prefix: above(prefix, bit), bit, zero, one }),
+            (false, false) => self.make(SetNode::Two { prefix: above(prefix, bit), bit, zero, one }),
         }
     }
 
     /// The highest bit in which members of two sets may differ, which are not both of one and the same member.
     fn highest(&self, one: NumberSet, other: NumberSet) -> Option<(u32, u32)> {
         let of = |set| match self.node(set) {
-            Node::Empty => None,
-            Node::One(member) => Some((member, 0)),
-            Node::Two { prefix, bit, .. } => Some((prefix, bit)),
+            SetNode::Empty => None,
+            SetNode::One(member) => Some((member, 0)),
+            SetNode::Two { prefix, bit, .. } => Some((prefix, bit)),
         };
         let ((first, bit), (second, other_bit)) = (of(one)?, of(other)?);
         // Where the two part, above the bits in which each of them has both.
@@ -111,7 +107,7 @@ impl NumberSets {
 
     /// The set of one number.
     pub(super) fn one(&mut self, member: u32) -> NumberSet {
-        self.make(Node::One(member))
+        self.make(SetNode::One(member))
     }
 
     /// A set with a further member.
@@ -166,16 +162,16 @@ impl NumberSets {
         let mut at = set;
         loop {
             match self.node(at) {
-                Node::Empty => return false,
-                Node::One(own) => return own == member,
-                Node::Two { bit, zero, one, .. } => at = if member & bit == 0 { zero } else { one },
+                SetNode::Empty => return false,
+                SetNode::One(own) => return own == member,
+                SetNode::Two { bit, zero, one, .. } => at = if member & bit == 0 { zero } else { one },
             }
         }
     }
 
     /// Whether a set has more than one member.
     pub(super) fn has_several(&self, set: NumberSet) -> bool {
-        matches!(self.node(set), Node::Two { .. })
+        matches!(self.node(set), SetNode::Two { .. })
     }
 
     /// The members of a set, in order.
@@ -184,9 +180,9 @@ impl NumberSets {
         std::iter::from_fn(move || {
             loop {
                 match self.node(waiting.pop()?) {
-                    Node::Empty => {}
-                    Node::One(member) => return Some(member),
-                    Node::Two { zero, one, .. } => waiting.extend([one, zero]),
+                    SetNode::Empty => {}
+                    SetNode::One(member) => return Some(member),
+                    SetNode::Two { zero, one, .. } => waiting.extend([one, zero]),
                 }
             }
         })

@@ -1,8 +1,4 @@
 //! Which steps of sub-sessions a correlation key ties to their sub-session, on every way there.
-//!
-//! In: the states of a role, minimal or not: everything here is judged by ways through them, so an unfolded loop gets
-//! the verdict of the folded one. Out: the steps that some way leaves without a key, and the keys whose values never
-//! come twice. Refuses nothing; `copies` reports.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -42,7 +38,7 @@ pub(super) fn loose(states: &[RawState], declarations: &Declarations) -> HashSet
             by_keys.entry(keys(declarations, message)).or_default().push(step);
         }
     }
-    let ways = Ways::new(states, declarations);
+    let ways = Paths::new(states, declarations);
     by_keys.into_iter().flat_map(|(keys, steps)| ways.without(&keys, steps)).collect()
 }
 
@@ -62,7 +58,7 @@ fn openers(states: &[RawState]) -> Vec<&RawEdge> {
 }
 
 /// The ways through sub-sessions, forwards and backwards.
-struct Ways<'a> {
+struct Paths<'a> {
     states: &'a [RawState],
     declarations: &'a Declarations,
     openers: Vec<&'a RawEdge>,
@@ -70,15 +66,15 @@ struct Ways<'a> {
     before: HashMap<usize, Vec<(usize, MessageIndex)>>,
 }
 
-impl<'a> Ways<'a> {
-    fn new(states: &'a [RawState], declarations: &'a Declarations) -> Ways<'a> {
+impl<'a> Paths<'a> {
+    fn new(states: &'a [RawState], declarations: &'a Declarations) -> Paths<'a> {
         let mut before: HashMap<usize, Vec<(usize, MessageIndex)>> = HashMap::new();
         for (state, _) in states.iter().enumerate().filter(|(_, place)| place.in_body()) {
             for edge in steps(states, state) {
                 before.entry(edge.target).or_default().push((state, edge.message));
             }
         }
-        Ways { states, declarations, openers: openers(states), before }
+        Paths { states, declarations, openers: openers(states), before }
     }
 
     /// Those of some steps that can be reached on a way that carries none of some keys.
@@ -120,7 +116,7 @@ impl<'a> Fresh<'a> {
             .filter(|carried| carried.place == KeyPlace::Id)
             .map(|carried| carried.key)
             .collect();
-        let ways = (!by_id.is_empty()).then(|| Ways::new(states, declarations));
+        let ways = (!by_id.is_empty()).then(|| Paths::new(states, declarations));
         let carried = |message: MessageIndex| {
             let keys = declarations.message(message).map_or(&[][..], |message| &message.table.keys);
             let mut seen = BTreeSet::new();

@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex};
 
-use super::finding::{Before, Finding, Fits, What};
+use super::finding::{Before, Finding, FindingKind, Fits};
 use super::raw::{Step, sign};
 use crate::declarations::{Declarations, Resolution};
 use crate::diagnostic::{Diagnostic, Edit, Severity};
@@ -54,10 +54,10 @@ impl Words<'_> {
         self.0.message(message).map(|message| message.span).unwrap_or_default()
     }
 
-    fn before(&self, before: &Before) -> replies::Before {
+    fn before(&self, before: &Before) -> replies::StepBefore {
         let declared = self.0.message(before.action.1).map(|message| &message.table);
         let notification = declared.filter(|table| table.kind == Kind::Notification);
-        replies::Before {
+        replies::StepBefore {
             action: self.action(before.action),
             span: before.span,
             group: before.group.clone(),
@@ -65,17 +65,17 @@ impl Words<'_> {
         }
     }
 
-    fn fits(&self, fits: &Fits) -> replies::Fits {
+    fn fits(&self, fits: &Fits) -> replies::FittingReply {
         let (reply, asked) = (self.answer(fits.request), self.action(fits.request));
-        replies::Fits { place: fits.place, reply, asked }
+        replies::FittingReply { place: fits.place, reply, asked }
     }
 
     fn say(&self, finding: &Finding, resolution: &Resolution) -> Diagnostic {
         let at = finding.at;
         let action = |step: &Step| self.action(*step);
         match &finding.what {
-            What::UndefinedMessage(name) => declarations::undefined_message(name, resolution),
-            What::UndefinedDefinition { name, variables, other_role } => {
+            FindingKind::UndefinedMessage(name) => declarations::undefined_message(name, resolution),
+            FindingKind::UndefinedDefinition { name, variables, other_role } => {
                 let known: Option<Vec<&str>> =
                     variables.as_ref().map(|names| names.iter().map(String::as_str).collect());
                 let mut said = declarations::undefined_definition(name, resolution, known.as_deref());
@@ -88,24 +88,26 @@ impl Words<'_> {
                 }
                 said
             }
-            What::UnusedDefinition(name) => declarations::unused_definition(name),
+            FindingKind::UnusedDefinition(name) => declarations::unused_definition(name),
 
-            What::TwoOperators { first } => choices::two_operators(*first, at),
-            What::NoFirstAction(what) => choices::no_first_action(at, what),
-            What::SameFirstAction { action: step, first } => {
+            FindingKind::TwoOperators { first } => choices::two_operators(*first, at),
+            FindingKind::NoFirstAction(what) => choices::no_first_action(at, what),
+            FindingKind::SameFirstAction { action: step, first } => {
                 choices::same_first_action(&action(step), at, *first)
             }
-            What::AgainstOperator(operator) => choices::against_operator(*operator, at),
+            FindingKind::AgainstOperator(operator) => choices::against_operator(*operator, at),
 
-            What::Across { name, bound, barrier, barrier_at, chooser, ends } => {
+            FindingKind::Across { name, bound, barrier, barrier_at, chooser, ends } => {
                 recursion::across(name, *bound, *barrier, *barrier_at, *chooser, ends)
             }
-            What::DefinitionAcross { name, barrier } => recursion::definition_across(name, at, *barrier),
-            What::Unguarded(name) => recursion::unguarded(name, at),
-            What::BranchOfLoop(variable) => recursion::branch_belongs_to_loop(variable, at),
-            What::DualOfVariable(name) => recursion::dual_of_variable(at, name),
+            FindingKind::DefinitionAcross { name, barrier } => {
+                recursion::definition_across(name, at, *barrier)
+            }
+            FindingKind::Unguarded(name) => recursion::unguarded(name, at),
+            FindingKind::BranchOfLoop(variable) => recursion::branch_belongs_to_loop(variable, at),
+            FindingKind::DualOfVariable(name) => recursion::dual_of_variable(at, name),
 
-            What::WithoutRequest { direction, name, request, other_way, before, fits } => {
+            FindingKind::WithoutRequest { direction, name, request, other_way, before, fits } => {
                 replies::without_request(
                     &written(*direction, name),
                     at,
@@ -115,86 +117,86 @@ impl Words<'_> {
                     fits.as_ref().map(|fits| self.fits(fits)),
                 )
             }
-            What::Ambiguous { asker, open } => {
+            FindingKind::Ambiguous { asker, open } => {
                 let answers: Vec<String> =
                     open.iter().map(|request| self.answer((*asker, *request))).collect();
                 replies::ambiguous(at, &self.names(open), &answers)
             }
-            What::OpenAlready { request, crossed, opened, next } => {
+            FindingKind::OpenAlready { request, crossed, opened, next } => {
                 let reply = self.answer(*request);
                 replies::open_already(&action(request), at, &reply, *crossed, *opened, next.as_deref())
             }
-            What::OpenAcrossChannels(request) => {
+            FindingKind::OpenAcrossChannels(request) => {
                 replies::open_across_channels(&action(request), at, &self.answer(*request))
             }
-            What::NeverAnswered { request, ends, elsewhere, crossed, opened } => {
+            FindingKind::NeverAnswered { request, ends, elsewhere, crossed, opened } => {
                 let reply = self.answer(*request);
                 replies::never_answered(&action(request), at, (*ends, *elsewhere), &reply, *crossed, *opened)
             }
-            What::NotAccepted { request, missing, accepted } => {
+            FindingKind::NotAccepted { request, missing, accepted } => {
                 let declared = missing.first().map(|first| self.declared(*first)).unwrap_or_default();
                 let (missing, accepted) = (self.names(missing), self.names(accepted));
                 replies::not_accepted(self.name(*request), &missing, &accepted, at, declared)
             }
 
-            What::Overlap { action: step, first } => channels::overlap(&action(step), *first, at),
-            What::OverlapWithItself { action: step, first } => {
+            FindingKind::Overlap { action: step, first } => channels::overlap(&action(step), *first, at),
+            FindingKind::OverlapWithItself { action: step, first } => {
                 channels::overlap_with_itself(&action(step), *first, at)
             }
-            What::BodyStartsWithReply { direction, name, request } => {
+            FindingKind::BodyStartsWithReply { direction, name, request } => {
                 let request = request.as_ref().map(action);
                 channels::body_starts_with_reply(at, &written(*direction, name), request.as_deref())
             }
-            What::BodyMayBeEmpty => channels::body_may_be_empty(at),
-            What::ChannelsInBody => channels::channels_in_body(at),
-            What::BodyMayStop => channels::body_may_stop(at),
-            What::UntiedSteps { action: step, others, held, opener } => {
+            FindingKind::BodyMayBeEmpty => channels::body_may_be_empty(at),
+            FindingKind::ChannelsInBody => channels::channels_in_body(at),
+            FindingKind::BodyMayStop => channels::body_may_stop(at),
+            FindingKind::UntiedSteps { action: step, others, held, opener } => {
                 let others: Vec<(Span, String)> =
                     others.iter().map(|(span, step)| (*span, action(step))).collect();
                 let held: Vec<&str> = held.iter().map(|key| self.key(key)).collect();
                 let opener = opener.map(|(message, span)| (self.name(message), span));
                 channels::untied_step((at, &action(step)), &others, &held, opener)
             }
-            What::StepOpensToo { action: step, first, key } => {
+            FindingKind::StepOpensToo { action: step, first, key } => {
                 channels::step_opens_too(at, &action(step), *first, key.as_ref().map(|key| self.key(key)))
             }
-            What::CouldBeAnother { action: step, open } => {
+            FindingKind::CouldBeAnother { action: step, open } => {
                 channels::could_be_another(at, &action(step), *open)
             }
-            What::CancelAsStep(step) => exchanges::cancel_is_no_step(at, &action(step)),
-            What::ReportAsStep(step) => exchanges::report_is_no_step(at, &action(step)),
+            FindingKind::CancelAsStep(step) => exchanges::cancel_is_no_step(at, &action(step)),
+            FindingKind::ReportAsStep(step) => exchanges::report_is_no_step(at, &action(step)),
 
-            What::OnlyWithChannels { name, opened } => only::channels(at, name, *opened),
-            What::OnlyInSubSession(name) => only::in_a_copy(at, name),
-            What::OnlyBesideChannel(name) => only::beside_another(at, name),
-            What::OnlyStopsNothing { name, no_bodies } => only::stops_nothing(at, name, *no_bodies),
+            FindingKind::OnlyWithChannels { name, opened } => only::channels(at, name, *opened),
+            FindingKind::OnlyInSubSession(name) => only::in_a_copy(at, name),
+            FindingKind::OnlyBesideChannel(name) => only::beside_another(at, name),
+            FindingKind::OnlyStopsNothing { name, no_bodies } => only::stops_nothing(at, name, *no_bodies),
 
-            What::RefusalEndsSubSession { refusal, request } => {
+            FindingKind::RefusalEndsSubSession { refusal, request } => {
                 refusals::ends_the_copy(at, &action(refusal), self.name(*request))
             }
-            What::WouldUndo { request, refusal, undone, undone_at } => refusals::would_undo(
+            FindingKind::WouldUndo { request, refusal, undone, undone_at } => refusals::would_undo(
                 &action(request),
                 (&self.answer(*request), at),
                 &self.action((request.0.flip(), *refusal)),
                 (&action(undone), *undone_at),
             ),
-            What::StatesCouldPart { request, refusal, in_sub_session } => refusals::states_could_part(
+            FindingKind::StatesCouldPart { request, refusal, in_sub_session } => refusals::states_could_part(
                 &action(request),
                 &self.answer(*request),
                 refusal.as_ref().map(action).as_deref(),
                 (self.declared(request.1), at),
                 *in_sub_session,
             ),
-            What::TwoCancels { request, other } => {
+            FindingKind::TwoCancels { request, other } => {
                 refusals::two_cancels(&action(request), self.name(*other), self.declared(request.1), at)
             }
 
-            What::TooManyBranches(most) => size::too_many_branches(at, *most),
-            What::TooManyChannels(most) => size::too_many_channels(at, *most),
-            What::TooManyEdges(most) => size::too_many_edges(at, *most),
-            What::TooManyNames(most) => size::too_many_names(at, *most),
-            What::TooManyStates(most) => size::too_many_states(at, *most),
-            What::TooManyOpenSets(sets) => size::too_many_open_sets(at, *sets),
+            FindingKind::TooManyBranches(most) => size::too_many_branches(at, *most),
+            FindingKind::TooManyChannels(most) => size::too_many_channels(at, *most),
+            FindingKind::TooManyEdges(most) => size::too_many_edges(at, *most),
+            FindingKind::TooManyNames(most) => size::too_many_names(at, *most),
+            FindingKind::TooManyStates(most) => size::too_many_states(at, *most),
+            FindingKind::TooManyOpenSets(sets) => size::too_many_open_sets(at, *sets),
         }
     }
 }

@@ -1,8 +1,4 @@
 //! Alternatives: messages of one method, or replies of one request, that conditions tell apart.
-//!
-//! In: the declarations. Out: a diagnostic for each pair that nothing tells apart, and for each alternative that
-//! another one leaves no payload for. Refuses to compare conditions on different values: of two that hold, the first
-//! declared wins, and whoever sends the other is told so before anything is written.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Gates: what a message requires, somebody must announce; and what is announced by default, a message must require.
+//! Gates: a role must announce what a message requires, and a message must require what is announced by default.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -14,7 +14,7 @@ use crate::source::Span;
 /// A capability of a side that announces none.
 pub const NEVER_ANNOUNCED: Code = Code("S0113");
 
-/// Looks at every message that a role can send or receive; what stands in no session type is nobody's concern.
+/// Looks at every message that a role can send or receive; what no session type has is not looked at.
 pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
     let declarations = &compiled.declarations;
     let mut missing = BTreeSet::new();

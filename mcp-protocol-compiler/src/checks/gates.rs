@@ -1,8 +1,5 @@
 //! Gates that cannot open: capabilities that are announced in a message which their side never sends, and messages that
 //! come only before the announcement they require.
-//!
-//! In: a compiled protocol. Out: findings. A gate that opens on some way is not reported: which way a session takes is
-//! known when it runs. So is a gate with a condition, for a payload may not need it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +45,7 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
     }
     let mut closed: BTreeMap<Span, (Diagnostic, bool)> = BTreeMap::new();
     for machine in machines() {
-        for (place, finding, never) in Ways::walk(machine, declarations).closed() {
+        for (place, finding, never) in GateWalk::walk(machine, declarations).closed() {
             // Both roles have most steps; the worse of two findings is kept.
             let known = closed.entry(place).or_insert_with(|| (finding.clone(), never));
             if never && !known.1 {
@@ -68,12 +65,12 @@ fn sender(machine: &Automaton, direction: Direction) -> Side {
 
 /// Sides that have announced what they can do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Sides {
+struct AnnouncedSides {
     client: bool,
     server: bool,
 }
 
-impl Sides {
+impl AnnouncedSides {
     fn has(self, side: Side) -> bool {
         match side {
             Side::Client => self.client,
@@ -81,15 +78,15 @@ impl Sides {
         }
     }
 
-    fn with(self, side: Side) -> Sides {
+    fn with(self, side: Side) -> AnnouncedSides {
         match side {
-            Side::Client => Sides { client: true, ..self },
-            Side::Server => Sides { server: true, ..self },
+            Side::Client => AnnouncedSides { client: true, ..self },
+            Side::Server => AnnouncedSides { server: true, ..self },
         }
     }
 
-    fn and(self, other: Sides) -> Sides {
-        Sides { client: self.client || other.client, server: self.server || other.server }
+    fn and(self, other: AnnouncedSides) -> AnnouncedSides {
+        AnnouncedSides { client: self.client || other.client, server: self.server || other.server }
     }
 }
 
@@ -98,19 +95,19 @@ impl Sides {
 /// What one channel announces opens the gates of all, at a time that the text does not say. So what is announced
 /// anywhere but on the one linear channel of a session counts everywhere, and in a sub-session all that is announced at
 /// all: a gate that is said to be closed is closed on every way.
-struct Ways<'a> {
+struct GateWalk<'a> {
     machine: &'a Automaton,
     declarations: &'a Declarations,
-    places: BTreeSet<(usize, Sides)>,
+    places: BTreeSet<(usize, AnnouncedSides)>,
     /// Who announces on channels that run beside others.
-    beside: Sides,
+    beside: AnnouncedSides,
     /// Who announces at all.
-    anywhere: Sides,
+    anywhere: AnnouncedSides,
 }
 
-impl<'a> Ways<'a> {
-    fn walk(machine: &'a Automaton, declarations: &'a Declarations) -> Ways<'a> {
-        let mut silent = Sides { client: true, server: true };
+impl<'a> GateWalk<'a> {
+    fn walk(machine: &'a Automaton, declarations: &'a Declarations) -> GateWalk<'a> {
+        let mut silent = AnnouncedSides { client: true, server: true };
         for announced in &declarations.announcements {
             match announced.table.side {
                 Side::Client => silent.client = false,
@@ -118,7 +115,7 @@ impl<'a> Ways<'a> {
             }
         }
         let mut ways =
-            Ways { machine, declarations, places: BTreeSet::new(), beside: silent, anywhere: silent };
+            GateWalk { machine, declarations, places: BTreeSet::new(), beside: silent, anywhere: silent };
         // What is announced only grows, so this ends after a few rounds.
         loop {
             let before = (ways.beside, ways.anywhere);
@@ -130,7 +127,7 @@ impl<'a> Ways<'a> {
         }
     }
 
-    fn round(&mut self, silent: Sides) {
+    fn round(&mut self, silent: AnnouncedSides) {
         let mut waiting = vec![(0, silent, false)];
         let machine = self.machine;
         while let Some((index, announced, part)) = waiting.pop() {
@@ -170,7 +167,7 @@ impl<'a> Ways<'a> {
     }
 
     /// The first gate of a step that is closed for whatever it carries.
-    fn closed_gate(&self, edge: &Edge, announced: Sides) -> Option<&'a Requirement> {
+    fn closed_gate(&self, edge: &Edge, announced: AnnouncedSides) -> Option<&'a Requirement> {
         let message = self.declarations.message(edge.message)?;
         if matches!(message.table.kind, Kind::Reply { .. } | Kind::Refusal { .. }) {
             return None;

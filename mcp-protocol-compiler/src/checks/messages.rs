@@ -32,7 +32,7 @@ fn identities(messages: &[Message], diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A request that may be taken back needs a notification that does it.
+/// A request that can be cancelled needs a notification that does it.
 fn cancellable(messages: &[Message], diagnostics: &mut Vec<Diagnostic>) {
     if messages.iter().any(|message| message.table.cancels.is_some()) {
         return;

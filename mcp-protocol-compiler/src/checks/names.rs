@@ -49,7 +49,7 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
 }
 
 /// The names of one place, and what has them.
-type Names<'a> = BTreeMap<Cow<'a, str>, Named<'a>>;
+type NameTable<'a> = BTreeMap<Cow<'a, str>, Named<'a>>;
 
 struct Clashes<'a> {
     plan: &'a Plan<'a>,
@@ -88,7 +88,7 @@ impl<'a> Clashes<'a> {
     /// Types and modules of the generated module.
     fn items(&mut self) {
         let plan = self.plan;
-        let mut items = Names::new();
+        let mut items = NameTable::new();
         if let Some(name) = &plan.declarations.name {
             let named = Named { span: name.span, thing: Thing::ErrorType };
             items.insert(plan.error_name().into(), named);
@@ -115,7 +115,7 @@ impl<'a> Clashes<'a> {
 
     /// The constants of the module `messages`.
     fn constants(&mut self) {
-        let mut constants = Names::new();
+        let mut constants = NameTable::new();
         for (_, message) in indices(self.plan.declarations) {
             let named = Named { span: message.span, thing: Thing::Message(&message.table.name) };
             self.insert(&mut constants, constant(&message.table.name), named);
@@ -125,7 +125,7 @@ impl<'a> Clashes<'a> {
     /// The methods of each state.
     fn methods(&mut self, role: &'a Role<'_>) {
         for state in role.states.iter().chain(role.copies.iter().flat_map(|copy| &copy.states)) {
-            let mut methods = Names::new();
+            let mut methods = NameTable::new();
             for method in &state.methods {
                 let own = matches!(
                     method.what,
@@ -204,7 +204,7 @@ impl<'a> Clashes<'a> {
     }
 
     fn handle(&mut self, role: &Role<'_>) {
-        let mut methods = Names::new();
+        let mut methods = NameTable::new();
         for output in &role.outputs {
             if let Some(opening) = &output.opening {
                 let (open, exchange) = open_names(self.plan, output.message, opening);
@@ -239,7 +239,7 @@ impl<'a> Clashes<'a> {
     }
 
     fn handler(&mut self, role: &Role<'_>) {
-        let mut methods = Names::new();
+        let mut methods = NameTable::new();
         for Replicated { message, .. } in &role.inputs {
             let name = self.plan.call_name(*message);
             let named = self.of_message(*message, false);
@@ -264,7 +264,7 @@ impl<'a> Clashes<'a> {
 
     /// The session types of copies stand in the module of their role, with the choices of all its states.
     fn copies(&mut self, role: &'a Role<'_>) {
-        let mut items = Names::new();
+        let mut items = NameTable::new();
         for copy in role.copies.iter().filter_map(|copy| copy.copy) {
             let name = copy.name.as_str();
             let named = Named { span: copy.span, thing: Thing::Copies(name) };
@@ -304,7 +304,7 @@ impl<'a> Clashes<'a> {
     }
 
     fn context(&mut self) {
-        let mut methods = Names::new();
+        let mut methods = NameTable::new();
         for report in &self.plan.reports {
             let name = format!("send_{}", snake(self.plan.message_name(*report)));
             let named = self.of_message(*report, true);
@@ -318,7 +318,7 @@ impl<'a> Clashes<'a> {
     }
 
     /// Takes a name, or reports that it is taken.
-    fn insert(&mut self, names: &mut Names<'a>, name: impl Into<Cow<'a, str>>, named: Named<'a>) {
+    fn insert(&mut self, names: &mut NameTable<'a>, name: impl Into<Cow<'a, str>>, named: Named<'a>) {
         match names.entry(name.into()) {
             Entry::Occupied(first) => {
                 let (name, first) = (first.key(), first.get());

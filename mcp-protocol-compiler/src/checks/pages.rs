@@ -1,7 +1,4 @@
 //! Results that come in pages.
-//!
-//! In: the declared messages. Out: a diagnostic for each request that has `pages` although it, or its result, carries
-//! nothing that a cursor could be in. Refuses to look into payloads: that the fields exist is up to their types.
 
 use mcp_protocol_machine::protocol::{Kind, Payload};
 

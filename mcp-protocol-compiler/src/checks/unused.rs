@@ -1,8 +1,4 @@
 //! Messages that are declared and never said.
-//!
-//! In: a compiled protocol. Out: a warning for each request or notification that no role's machine has. Refuses to
-//! mind what another file declares, for a base is imported for a part of it, and what `cancels` or `reports`, for the
-//! runtime sends these.
 
 use std::collections::HashSet;
 

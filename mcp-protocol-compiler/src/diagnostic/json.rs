@@ -1,8 +1,4 @@
 //! Diagnostics for programs: one JSON object a line.
-//!
-//! In: a finding and the sources it points into. Out: `{"code":…,"severity":…,"message":…,"file":…,"line":…,
-//! "column":…,"help":…}` in this order, without a line end. Refuses to grow keys by the kind of finding: the keys are
-//! always these, a finding without help has `null`, several helps are separated by line ends.
 
 use super::{Diagnostic, Severity};
 use crate::source::SourceMap;

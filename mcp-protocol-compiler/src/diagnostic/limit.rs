@@ -1,7 +1,4 @@
 //! The diagnostics of one file, no more of them than anyone reads.
-//!
-//! In: findings in any order. Out: them, in the order of the text, with a note at the end if there were more than
-//! [`LIMIT`]. Refuses to hold more than it will show, so that a hostile file costs no memory.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,4 @@
 //! Diagnostics for people: rustc's layout, plain or in colour.
-//!
-//! In: a finding and the sources it points into. Out: its text, ending in a line end. Refuses to print: the caller
-//! does. This is the only rendering there is; the macro and the command line show the same text.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 

@@ -1,8 +1,4 @@
 //! One mistake made all over a file is one finding.
-//!
-//! In: findings in order. Out: the same, where those that say the same words of different places are one, with the
-//! lines of the others in a note, and their edits with its own. Refuses to join what is not about a habit, or about one name that is used again; the
-//! caller says which codes are.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};

@@ -1,6 +1,4 @@
 //! Graphviz.
-//!
-//! In: a picture. Out: a `digraph`, a cluster for each frame. Refuses nothing: text is escaped.
 
 use std::fmt::Write as _;
 

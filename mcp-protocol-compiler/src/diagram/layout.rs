@@ -1,6 +1,4 @@
 //! Places: where in its frame each box and each label stands.
-//!
-//! In: a frame and its layers. Out: a [`Layout`] in pixels. Refuses to draw.
 
 use super::order::{Item, Layers};
 use super::picture::{Frame, Line, Node};

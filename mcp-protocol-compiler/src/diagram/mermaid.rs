@@ -1,7 +1,4 @@
 //! Mermaid's `stateDiagram-v2`.
-//!
-//! In: a picture. Out: a diagram that Markdown viewers draw. Refuses nothing: names in a `.session` file are words, so
-//! nothing needs escaping.
 
 use std::fmt::Write as _;
 

@@ -1,8 +1,5 @@
 //! Layers: which box stands above which, and in what order they stand side by side.
 //!
-//! In: a frame. Out: [`Layers`] of items, where an item is a box, the label of an arrow, or a place that a long
-//! arrow passes through. Refuses to measure anything.
-//!
 //! Boxes stand on even layers, the labels between them on odd ones, so that a label never lies on a box. Arrows that
 //! would close a circle are turned round for this; their heads are drawn at the right end all the same.
 

@@ -1,7 +1,4 @@
 //! The page: where each frame stands.
-//!
-//! In: sizes. Out: corners, so that nothing overlaps and the page is no wider than it must be. Refuses to know what the
-//! blocks hold.
 
 /// The width that a page should have, in pixels; a wider block makes a wider page.
 pub(super) const PAGE: i64 = 900;

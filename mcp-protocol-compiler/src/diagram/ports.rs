@@ -1,7 +1,4 @@
 //! Where arrows leave and reach a box: each has a place of its own on the box's border.
-//!
-//! In: the layers and the layout of a frame. Out: the places that each arrow passes, from the upper box to the lower one,
-//! with its ends moved to its own places on the borders. Refuses to draw.
 
 use super::layout::{Layout, PADDING, Place};
 use super::order::Layers;

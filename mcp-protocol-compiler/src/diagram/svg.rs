@@ -1,7 +1,4 @@
 //! A picture that needs no tool to be looked at.
-//!
-//! In: a picture. Out: an SVG document: each frame laid out in layers from its start downwards, the frames packed on a
-//! page. Refuses nothing: text is escaped.
 
 use std::fmt::Write as _;
 

@@ -186,7 +186,7 @@ pub fn step_opens_too(span: Span, action: &str, first: Span, key: Option<&str>) 
     }
 }
 
-/// `*( !Open . ?Begun . … )`: a `?Begun` under way when the copy is taken back, and opened again.
+/// `*( !Open . ?Begun . … )`: a `?Begun` under way when the copy is cancelled, and opened again.
 pub fn could_be_another(span: Span, action: &str, open: bool) -> Diagnostic {
     let before = match open {
         true => "it may be meant to stand alone, for its sender may not know of the copy yet",

@@ -1,4 +1,4 @@
-//! Choices: one operator at a level, branches that start with different actions, and somebody to choose.
+//! Choices: one operator at a level, branches that start with different actions, and one role that chooses.
 
 use crate::ast::Operator;
 use crate::diagnostic::{Change, Code, Diagnostic};

@@ -1,7 +1,4 @@
 //! Messages that belong to a request, as steps.
-//!
-//! In: where such a message is written as an action. Out: a finding that says what to write instead. Refuses nothing
-//! else.
 
 use crate::diagnostic::{Change, Code, Diagnostic};
 use crate::source::Span;

@@ -1,6 +1,4 @@
 //! `Name only = S`: where copies rest.
-//!
-//! In: what exploring found. Out: diagnostics. Refuses nothing by itself.
 
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;

@@ -1,4 +1,4 @@
-//! Refusals and cancelling: what an error reply takes back.
+//! Refusals and cancelling: what an error reply undoes.
 
 use crate::diagnostic::{Change, Code, Diagnostic};
 use crate::source::Span;
@@ -24,7 +24,7 @@ pub fn ends_the_copy(span: Span, action: &str, request: &str) -> Diagnostic {
         .changes(format!("leave the branch that begins with `{action}` out"), [Change::DeleteBranch(span)])
 }
 
-/// `!M . !N . ?MResult`, where `?MError` would have to take back N. `reply` is the action that answers.
+/// `!M . !N . ?MResult`, where `?MError` would have to undo N. `reply` is the action that answers.
 pub fn would_undo(
     request: &str,
     (reply, span): (&str, Span),

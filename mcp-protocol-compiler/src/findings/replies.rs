@@ -20,7 +20,7 @@ pub const NEVER_ANSWERED: Code = Code("S0305");
 pub const NOT_ACCEPTED: Code = Code("S0309");
 
 /// What comes right before a reply that nothing asked for.
-pub struct Before {
+pub struct StepBefore {
     /// As it is written, `!M`.
     pub action: String,
     /// Where.
@@ -32,7 +32,7 @@ pub struct Before {
 }
 
 /// The reply that would fit where another one stands.
-pub struct Fits {
+pub struct FittingReply {
     /// Where the sign and the name of the other one stand.
     pub place: Span,
     /// As it is written, `?R`.
@@ -49,8 +49,8 @@ pub fn without_request(
     span: Span,
     request: Option<&str>,
     other_way: bool,
-    before: Option<Before>,
-    fits: Option<Fits>,
+    before: Option<StepBefore>,
+    fits: Option<FittingReply>,
 ) -> Diagnostic {
     let error = |message: String| Diagnostic::error(WITHOUT_REQUEST, span, message);
     if let (Some(request), true) = (request, other_way) {
@@ -63,7 +63,7 @@ pub fn without_request(
                 [Edit::replace(Span { end: span.start + 1, ..span }, sign.to_string())],
             );
     }
-    if let Some(Fits { place, reply, asked }) = fits {
+    if let Some(FittingReply { place, reply, asked }) = fits {
         let mut found = error(format!("the reply `{action}` is not the reply to `{asked}`"))
             .label("no request waits for this reply here");
         if let Some(before) = before {
@@ -74,7 +74,7 @@ pub fn without_request(
             [Edit::replace(place, reply.as_str())],
         );
     }
-    if let (None, Some(Before { action: told, span: place, group, notification: Some(method) })) =
+    if let (None, Some(StepBefore { action: told, span: place, group, notification: Some(method) })) =
         (request, &before)
     {
         let name = told.trim_start_matches(['!', '?']);

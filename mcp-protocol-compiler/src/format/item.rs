@@ -1,7 +1,4 @@
 //! Files and items as text.
-//!
-//! In: a tree. Out: its text, a definition or a list that does not fit in one line broken into several. Refuses to
-//! reorder.
 
 use super::WIDTH;
 use super::session::{lay_out, width};

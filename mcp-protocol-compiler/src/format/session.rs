@@ -1,7 +1,4 @@
 //! Session types as text, in one line or broken where they do not fit.
-//!
-//! In: a part of a tree. Out: its text. Refuses to change what it means: a tree that the grammar cannot write without
-//! parentheses gets them.
 
 use super::WIDTH;
 use super::writer::Writer;

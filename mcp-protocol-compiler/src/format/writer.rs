@@ -1,9 +1,4 @@
 //! Where formatted text is written, line by line, with the comments where they belong.
-//!
-//! In: pieces of text in the order of the file, and for each where it stood. Out: text. A comment is written before
-//! the first piece that stood behind it: at the end of the line if it stood behind something in its line, in a line
-//! of its own if it did not. Refuses to lose one, and to let one swallow what follows: behind a comment a new line
-//! begins.
 
 use crate::ast::Comment;
 use crate::source::Span;

@@ -1,7 +1,4 @@
 //! What a request is answered with where it has several replies: an enum of them.
-//!
-//! In: the plan of a role. Out: one enum a request, and how it is read and written. Refuses to look at conditions: the
-//! runtime has told the replies apart by the tables, and refuses to send what the peer would read as another one.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,7 +1,4 @@
 //! Documentation of what is generated: what it does, where it stands in the `.session` file, which states have it.
-//!
-//! In: the plan and the texts. Out: `#[doc]` attributes. Refuses to invent: what the author wrote comes first, as it
-//! was written.
 
 use mcp_protocol_machine::protocol::{Holder, Kind, Message, MessageIndex, Side, StateIndex};
 use proc_macro2::TokenStream;
@@ -103,7 +100,7 @@ pub(crate) fn method_link(role: &Role<'_>, method: &str, scope: Scope) -> String
     }
 }
 
-/// More states than this are counted, not named: nobody reads a list of a hundred.
+/// More states than this are counted, not named: a list of a hundred is not read.
 const MOST_LINKS: usize = 12;
 
 /// `[`A`], [`B`] and [`C`]`

@@ -1,7 +1,4 @@
 //! A role's own module: what outlives a borrow of the session, and what the peer may send.
-//!
-//! In: the plan of a role. Out: `pub mod client`. Refuses to be empty: a role that neither replicates nor chooses
-//! has no module.
 
 use mcp_protocol_machine::protocol::{self as machine, MessageIndex};
 use proc_macro2::{TokenStream, TokenTree};

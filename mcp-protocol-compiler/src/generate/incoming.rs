@@ -1,7 +1,4 @@
 //! Replicated inputs: the queue, its messages, and the handler that answers them.
-//!
-//! In: the plan of a role. Out: `Incoming`, `IncomingQueue`, `Context` and `Handler`. Refuses to leave a request
-//! without an answer: what a handler does not implement is *method not found*.
 
 use mcp_protocol_machine::protocol::Kind;
 use proc_macro2::TokenStream;

@@ -1,7 +1,4 @@
 //! The tables: the machine as data.
-//!
-//! In: a [`Compiled`] protocol. Out: the same as the checker and the runtime read it, with sorted edges. Refuses to add
-//! anything that the automaton does not say.
 
 use std::borrow::Cow;
 
@@ -42,7 +39,7 @@ pub fn machine(compiled: &Compiled) -> Protocol {
 /// The tables of one role.
 fn role(automaton: &Automaton) -> Role {
     let states = automaton.states.iter().map(|state| {
-        // A fork is no place of its own: whoever gets there is in its parts at once, which have these edges, too.
+        // A fork is not a place of its own: a session that gets there is in its parts at once, which have these edges, too.
         let fork = state.kind == StateKind::Fork;
         let mut edges: Vec<Edge> = state
             .edges

@@ -1,7 +1,4 @@
 //! Names: what a message or a state of the `.session` file is called in Rust.
-//!
-//! In: names as the author wrote them. Out: snake case, constants, identifiers. Refuses to resolve clashes: two
-//! names that become one are reported by [`crate::checks::names`], never renamed in silence.
 
 use proc_macro2::{Ident, Span};
 

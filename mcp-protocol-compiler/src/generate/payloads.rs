@@ -1,7 +1,4 @@
 //! A check of each payload type, so that rustc names the line of the `.session` file when a type will not do.
-//!
-//! In: the messages that the roles send and receive. Out: a struct that is never made, with a field for each type, in
-//! the order of the declarations. Refuses to judge the types: rustc knows them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,4 @@
 //! A role: its session type, with one `impl` for each state.
-//!
-//! In: the plan of a role. Out: `pub struct McpClient<State>` and its methods. Refuses cleverness: each method is
-//! one call of the runtime, for the compiler has proved the order and the runtime does the work.
 
 use mcp_protocol_machine::protocol::{self as machine, Action, Kind, Side};
 use proc_macro2::{Delimiter, Group, Ident, TokenStream};

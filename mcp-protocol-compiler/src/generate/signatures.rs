@@ -1,7 +1,4 @@
 //! The API alone, for a review that is not about how it is done.
-//!
-//! In: generated code. Out: its public items without bodies and documentation, an item a line where it fits. Rows of
-//! macros stay where they say what a session, a handle or a handler can do; tables and private items go.
 
 use syn::visit_mut::VisitMut;
 

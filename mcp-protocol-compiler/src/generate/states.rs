@@ -1,7 +1,4 @@
 //! What both roles share: a marker for each state and a constant for each message.
-//!
-//! In: the plan. Out: `pub struct Uninit;` and `pub mod messages`. Refuses to give a marker any behaviour: what a
-//! state permits stands in the roles.
 
 use mcp_protocol_machine::protocol::{
     Action, Direction, Gate, GateIndex, Only, Origin, Protocol, StateIndex, StateKind,

@@ -1,7 +1,4 @@
 //! What the documentation of a step says.
-//!
-//! In: one [`Method`] of the plan. Out: its lines: what it sends or waits for, how the session goes on, what a refusal
-//! does, which capabilities it needs, and where in the `.session` file it comes from.
 
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 

@@ -1,7 +1,4 @@
 //! The methods of session values.
-//!
-//! In: one [`Method`] of the plan. Out: the method. Refuses to decide anything: what a step does to the value was
-//! decided by the plan.
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex, Payload, StateIndex};
 use proc_macro2::{Ident, TokenStream};

@@ -1,8 +1,4 @@
 //! Stubs: what stands in for generated code while the `.session` file has errors.
-//!
-//! In: the names that could be read, and the message with which rustc shall fail. Out: items that let the rest of a
-//! program resolve, so that rustc's only words are the diagnostics of the file. Refuses to pretend: every type is one
-//! that rustc knows to be wrong already, about which it reports nothing further.
 
 use mcp_protocol_machine::protocol::{Kind, Payload, Side};
 use proc_macro2::{Ident, TokenStream};

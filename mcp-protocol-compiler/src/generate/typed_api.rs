@@ -1,8 +1,4 @@
 //! What a typed API needs beyond a sound machine.
-//!
-//! In: a compiled protocol. Out: a diagnostic for each message that has no declaration, each payload that is no Rust
-//! type, and each copy of a `*` body that is longer than a request and its reply. Refuses to judge the protocol: all
-//! of these can be checked, drawn and traced as they are.
 
 use mcp_protocol_machine::protocol::{Action, Direction};
 
@@ -75,7 +71,7 @@ pub(crate) fn check(compiled: &Compiled) -> Vec<Diagnostic> {
     found
 }
 
-/// Page after page can be asked for beside the linear channels only, where a call is nobody else's turn.
+/// Page after page can be asked for beside the linear channels only, where a call needs no turn.
 fn pages_without_calls(compiled: &Compiled) -> Vec<Diagnostic> {
     let declarations = &compiled.declarations;
     let mut found = Vec::new();

@@ -1,8 +1,5 @@
 //! Payload types: the Rust type of each message's payload, as a path that holds where it is written.
 //!
-//! In: the messages' [`PayloadType`]s. Out: [`Types`], which writes a type in the generated module itself or in a
-//! module inside it. Refuses to know what the types are: rustc says whether they exist.
-//!
 //! The module that most payloads come from is imported once, as `types`; that keeps signatures short, and a path
 //! that starts with `self` or `super` is then written in one place only.
 

@@ -1,6 +1,4 @@
 //! Characters that are not of the language but look like one that is.
-//!
-//! In: a character. Out: what was meant by it. Refuses to guess where two things could be meant.
 
 use super::Kind;
 

@@ -1,7 +1,5 @@
 //! Text in quotes.
 //!
-//! In: the source of one text, quotes included. Out: what it stands for, and back. Refuses line ends inside a text.
-//!
 //! Escapes are `\"`, `\\`, `\n`, `\r`, `\t` and `\u{…}` with up to six hexadecimal digits.
 
 use crate::diagnostic::Code;

@@ -1,7 +1,4 @@
 //! Where the parser stands, and what it does when it cannot go on.
-//!
-//! In: the tokens. Out: them one by one; findings; the next place worth reading after a mistake. Refuses two findings
-//! at one token, and findings in a line of which the lexer could not read something: they would be consequences.
 
 use std::collections::HashSet;
 

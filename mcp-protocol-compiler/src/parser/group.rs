@@ -1,7 +1,4 @@
 //! Groups and keys: what lists alternatives.
-//!
-//! In: tokens from the name of a group or a key on. Out: the item, or nothing if too little of it could be read. Refuses
-//! to ask whether the members exist.
 
 use super::MALFORMED_DECLARATION;
 use super::cursor::Parser;

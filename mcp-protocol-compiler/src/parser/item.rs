@@ -1,7 +1,4 @@
 //! Items other than messages.
-//!
-//! In: tokens from the start of an item. Out: the item, or nothing if too little of it could be read; then the parser
-//! stands at the next one. Refuses to mind the order of items or to find one twice.
 
 use super::cursor::Parser;
 use super::is_short;

@@ -1,7 +1,4 @@
 //! Requests and notifications.
-//!
-//! In: tokens behind `request` or `notification`. Out: the declaration; one without a method gets its own name for
-//! one, so that nothing that follows looks undeclared. Refuses to read the modifiers.
 
 use super::cursor::Parser;
 use super::words;

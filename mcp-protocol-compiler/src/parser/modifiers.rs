@@ -1,7 +1,4 @@
 //! What stands behind a declared message.
-//!
-//! In: tokens behind the payload of a notification or the replies of a request. Out: the modifiers; replies that stand
-//! among them go where they belong. Refuses to judge which modifiers go with what.
 
 use super::cursor::Parser;
 use super::words;

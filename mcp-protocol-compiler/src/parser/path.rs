@@ -1,7 +1,4 @@
 //! Paths, conditions and levels.
-//!
-//! In: tokens from the start of one. Out: it, or nothing, and then it has been reported. Refuses to judge whether a
-//! path leads anywhere.
 
 use super::cursor::Parser;
 use super::words;

@@ -1,8 +1,5 @@
 //! Session types: choices and sequences.
 //!
-//! In: tokens from the start of one. Out: its tree, with [`Tail::Missing`] where something could not be read. Refuses
-//! to mind whether `⊕` and `&` meet at one level: the checks do.
-//!
 //! A term ends at the first token that cannot continue it, so what stands behind a definition is looked at by the
 //! caller.
 

@@ -1,8 +1,5 @@
 //! What a sequence ends in: names, loops, parentheses and copies.
 //!
-//! In: tokens from the start of one. Out: its tree, with [`Tail::Missing`] where something could not be read. Refuses
-//! to nest deeper than [`DEEPEST`].
-//!
 //! What calls itself for what is inside keeps little on the stack: findings are made by functions of their own.
 
 use super::cursor::Parser;

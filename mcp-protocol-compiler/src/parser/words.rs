@@ -1,6 +1,4 @@
 //! The words of the language.
-//!
-//! In: a word. Out: whether it is reserved and for what. Refuses to know where a word may stand.
 
 /// The words that begin an item.
 pub const ITEMS: [&str; 12] = [

@@ -1,8 +1,5 @@
 //! Closing the diamond: messages that change nothing may arrive late.
 //!
-//! In: two automata that relate. Out: the same with further self-loops, each with [`Origin::Closure`], and a note
-//! for each message that got any. Refuses to touch edges that are there.
-//!
 //! A late message belongs to the channel whose choice was left, also when that channel has come to its end: ends that
 //! several channels share are told apart first ([`super::ends`]). A late message that opens a sub-session opens the body
 //! that it opened before the choice was left.
@@ -121,7 +118,7 @@ fn round(client: &Automaton, server: &Automaton, messages: &[Message]) -> Result
 }
 
 /// An edge to be added, and the message that the other one may cross.
-struct Cause {
+struct LateEdge {
     arrow: Arrow,
     /// What the other role does when this message passes: both open the bodies that were related.
     partner: Action,
@@ -129,7 +126,7 @@ struct Cause {
     crossing_span: Span,
 }
 
-impl Cause {
+impl LateEdge {
     fn edge(&self, side: Side, event: Event) -> Edge {
         Edge {
             direction: event.direction(side),
@@ -150,10 +147,10 @@ impl Cause {
     }
 }
 
-type Planned = BTreeMap<(Side, StateIndex, Event), Cause>;
+type Planned = BTreeMap<(Side, StateIndex, Event), LateEdge>;
 
 /// What is planned at a state.
-fn at(planned: &Planned, side: Side, state: StateIndex) -> impl Iterator<Item = (Event, &Cause)> {
+fn at(planned: &Planned, side: Side, state: StateIndex) -> impl Iterator<Item = (Event, &LateEdge)> {
     let low = Event { sender: Side::Client, message: MessageIndex(0), cancels: None };
     let from = planned.range((side, state, low)..);
     let here = from.take_while(move |((at_side, at, _), _)| *at_side == side && *at == state);
@@ -172,7 +169,7 @@ struct Crossing {
 /// A loop is carried over what crosses it once for each pair, whenever it is found: at the start, or when it is planned
 /// for a state of the pair.
 #[derive(Default)]
-struct Place {
+struct PairPlan {
     /// The messages that lead elsewhere, once the pair has been looked at.
     crossings: Option<Rc<[Crossing]>>,
     /// Loops that were planned for one of its states and that have not been carried on.
@@ -180,12 +177,12 @@ struct Place {
 }
 
 /// The machines with the edges planned so far.
-struct Planner<'w, 'a, 'b> {
+struct ClosurePlanner<'w, 'a, 'b> {
     walk: &'w Walk<'a, 'b>,
     planned: Planned,
     /// The pairs in which a state takes part, to be looked at again when it gets an edge.
     at: Map<(Side, StateIndex), Vec<PairIndex>>,
-    places: Map<PairIndex, Place>,
+    places: Map<PairIndex, PairPlan>,
     waiting: Vec<PairIndex>,
     /// How often a loop was carried over a message that crosses it.
     carried: usize,
@@ -194,7 +191,7 @@ struct Planner<'w, 'a, 'b> {
 /// How many edges for late messages both roles may have together.
 const MOST_LATE: usize = 1_500_000;
 
-fn plan<'w, 'a, 'b>(walk: &'w Walk<'a, 'b>) -> Planner<'w, 'a, 'b> {
+fn plan<'w, 'a, 'b>(walk: &'w Walk<'a, 'b>) -> ClosurePlanner<'w, 'a, 'b> {
     let mut at: Map<(Side, StateIndex), Vec<PairIndex>> = Map::default();
     let mut waiting: Vec<PairIndex> = walk.all().filter(|&index| !walk.is_split(index)).collect();
     for &index in &waiting {
@@ -208,7 +205,7 @@ fn plan<'w, 'a, 'b>(walk: &'w Walk<'a, 'b>) -> Planner<'w, 'a, 'b> {
     }
     waiting.reverse();
     let (planned, places) = (Planned::new(), Map::default());
-    let mut planner = Planner { walk, planned, at, places, waiting, carried: 0 };
+    let mut planner = ClosurePlanner { walk, planned, at, places, waiting, carried: 0 };
     while let Some(index) = planner.waiting.pop() {
         planner.visit(index);
         if planner.planned.len() > MOST_LATE {
@@ -218,7 +215,7 @@ fn plan<'w, 'a, 'b>(walk: &'w Walk<'a, 'b>) -> Planner<'w, 'a, 'b> {
     planner
 }
 
-impl Planner<'_, '_, '_> {
+impl ClosurePlanner<'_, '_, '_> {
     /// Where the first of too many edges was planned, if there are too many.
     fn too_many(&self) -> Option<Span> {
         let full = self.planned.len() > MOST_LATE;
@@ -300,7 +297,7 @@ impl Planner<'_, '_, '_> {
             event,
         };
         let (partner, crossing, crossing_span) = (other.arrow.action, known.crossing, known.crossing_span);
-        self.plan(side, state, Cause { arrow, partner, crossing, crossing_span });
+        self.plan(side, state, LateEdge { arrow, partner, crossing, crossing_span });
         Some(Move { from: state, arrow })
     }
 
@@ -335,10 +332,10 @@ impl Planner<'_, '_, '_> {
         let arrow = Arrow { action, origin: Origin::Closure, ..repeated.arrow };
         let (partner, crossing, crossing_span) =
             (others.arrow.action, crossing.arrow.event, crossing.arrow.span);
-        self.plan(side, state, Cause { arrow, partner, crossing, crossing_span });
+        self.plan(side, state, LateEdge { arrow, partner, crossing, crossing_span });
     }
 
-    fn plan(&mut self, side: Side, state: StateIndex, cause: Cause) {
+    fn plan(&mut self, side: Side, state: StateIndex, cause: LateEdge) {
         let event = cause.arrow.event;
         self.planned.insert((side, state, event), cause);
         for index in self.at.get(&(side, state)).into_iter().flatten().rev() {
@@ -374,7 +371,7 @@ fn heir(machine: &Machine<'_>, channels: &[StateIndex], event: Event) -> Option<
 
 /// One note a message.
 fn notes(client: &Automaton, server: &Automaton, planned: &Planned, messages: &[Message]) -> Vec<Diagnostic> {
-    let mut by_event: BTreeMap<Event, Vec<(Side, StateIndex, &Cause)>> = BTreeMap::new();
+    let mut by_event: BTreeMap<Event, Vec<(Side, StateIndex, &LateEdge)>> = BTreeMap::new();
     for ((side, state, event), cause) in planned {
         by_event.entry(*event).or_default().push((*side, *state, cause));
     }

@@ -1,9 +1,5 @@
 //! `compatible`: the client is a subtype of the server's dual.
 //!
-//! In: two machines. Out: the first pair of configurations in which the client sends what the server does not
-//! accept, does not accept what the server sends, or stays silent where the server waits. Refuses to look at what
-//! the server would accept and the client never sends.
-//!
 //! A copy of a `*` body that is over for one is over for the other. Closing is treated like sending: the client may close less than the server expects and accepts more, so a role
 //! may close only where the other says so. Being silent is judged on linear messages only. The client keeps one
 //! output where the server waits for one and can do nothing else, which is where it has no linear output but loops
@@ -11,11 +7,11 @@
 
 use mcp_protocol_machine::protocol::{Side, StateKind};
 
-use super::closing;
+use super::close_rights;
 use super::disagreement::{Disagreement, matched};
 use super::machine::{Machine, Move};
 use super::product::{Extent, Grouping, PairIndex, TooMany, Walk};
-use super::{Found, Searched, Wanted, resting};
+use super::{Found, Searched, Wanted, suspension};
 use crate::automaton::State;
 
 pub(super) fn search(
@@ -45,7 +41,7 @@ pub(super) fn search(
                 _ => {}
             }
         }
-        resting::compare(&walk, index, Wanted::Compatible, &mut best);
+        suspension::compare(&walk, index, Wanted::Compatible, &mut best);
         let closes = rights(&walk, index, &mut best, &mut undecided);
         if let (Some(extent), Some(what)) = (walk.extent(index), silence(&from_client, &from_server)) {
             match (closes, extent, walk.pair(index)) {
@@ -65,7 +61,7 @@ pub(super) fn search(
     Ok(undecided.map_or(Searched::Related, Searched::Undecided))
 }
 
-/// Compares the rights to close; whether somebody has one. What a part of a configuration does not decide goes to
+/// Compares the rights to close; whether one of the roles has one. What a part of a configuration does not decide goes to
 /// `undecided`.
 fn rights(
     walk: &Walk<'_, '_>,
@@ -79,8 +75,8 @@ fn rights(
     }
     let mut somebody_closes = false;
     for who in [Side::Client, Side::Server] {
-        let client = closing::right(walk.client, &pair.client.locations, who);
-        let server = closing::right(walk.server, &pair.server.locations, who);
+        let client = close_rights::right(walk.client, &pair.client.locations, who);
+        let server = close_rights::right(walk.server, &pair.server.locations, who);
         let (own, expected) = if who == Side::Client { (client, server) } else { (server, client) };
         somebody_closes |= own.open();
         let what = Disagreement::MayNotClose(who);
@@ -103,7 +99,7 @@ fn silence(from_client: &[Move], from_server: &[Move]) -> Option<Disagreement> {
     (!awaited.is_empty() && !client_sends && !server_moves).then_some(Disagreement::Silent(awaited))
 }
 
-/// A copy that is over for the server is over for the client: it cannot be closed, so it would wait for ever.
+/// A copy that is over for the server is over for the client: it cannot be closed, so it would wait indefinitely.
 fn left_over(walk: &Walk<'_, '_>, index: PairIndex, from_client: &[Move], best: &mut Option<Disagreement>) {
     let Some(pair) = walk.pair(index) else { return };
     let ends = |state: &State| state.kind == StateKind::End;

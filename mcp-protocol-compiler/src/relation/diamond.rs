@@ -1,8 +1,5 @@
 //! The diamond: what both roles may send at once must be fine in either order.
 //!
-//! In: two automata, after [`super::close`]. Out: the shortest races, with the remedy that fits. Refuses to relate
-//! the roles: what only one of them has is no race.
-//!
 //! Judged on pairs of configurations in which the roles can meet. Where the client may send `a` and the server may
 //! send `b`, each must accept the other's message after its own, either role must still be able to send its own
 //! after the other's (its program lags behind the wire and may send it then), and both orders must lead to the same
@@ -17,7 +14,7 @@ use super::disagreement::matched;
 use super::machine::{Event, Locations, Machine, Move};
 use super::product::{Grouping, PairIndex, TooMany, Walk};
 use super::race::{Fault, Race, also};
-use super::{report, resting, words};
+use super::{report, suspension, words};
 use crate::automaton::Automaton;
 use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;
@@ -31,7 +28,7 @@ pub(super) const COUNTED: usize = 100;
 /// Every race, the shortest first, up to a few. Empty if the roles have the diamond.
 pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Vec<Diagnostic> {
     let (client, server) = (Machine::new(client), Machine::new(server));
-    let nothing_rests = !resting::may_rest(&client) && !resting::may_rest(&server);
+    let nothing_rests = !suspension::may_rest(&client) && !suspension::may_rest(&server);
     if nothing_rests && (client.is_half_duplex() || server.is_half_duplex()) {
         return Vec::new();
     }
@@ -57,7 +54,7 @@ pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Ve
             break;
         }
     }
-    diagnostics.extend(resting::races(&walk, messages, REPORTED - diagnostics.len()));
+    diagnostics.extend(suspension::races(&walk, messages, REPORTED - diagnostics.len()));
     diagnostics
 }
 

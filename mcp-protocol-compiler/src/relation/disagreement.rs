@@ -1,7 +1,4 @@
 //! What can be wrong between two roles in one pair of configurations.
-//!
-//! In: the moves of both. Out: the [`Disagreement`] that most needs to be told, if there is one. Refuses to decide
-//! which differences matter; each relation says so.
 
 use mcp_protocol_machine::protocol::Side;
 

@@ -1,19 +1,16 @@
 //! `dual`: each role sends exactly what the other receives.
 //!
-//! In: two machines. Out: the first pair of configurations in which they differ, on a shortest way. Refuses to
-//! compare syntax: an unfolded loop and a reordered choice are the same type.
-//!
 //! The relation is the largest one in which both have the same events, linear against linear and replicated against
 //! replicated, give each other the same rights to close, and all that follows is related. Being an equivalence, it
 //! is decided with classes of configurations, near-linear in their number.
 
 use mcp_protocol_machine::protocol::Side;
 
-use super::closing;
+use super::close_rights;
 use super::disagreement::{Disagreement, matched};
 use super::machine::Machine;
 use super::product::{Extent, Grouping, PairIndex, TooMany, Walk};
-use super::{Found, Searched, Wanted, resting};
+use super::{Found, Searched, Wanted, suspension};
 
 pub(super) fn search(
     client: &Machine<'_>,
@@ -38,7 +35,7 @@ pub(super) fn search(
                 (None, None) => {}
             }
         }
-        resting::compare(&walk, index, Wanted::Dual, &mut best);
+        suspension::compare(&walk, index, Wanted::Dual, &mut best);
         rights(&walk, index, &mut best, &mut undecided);
         if let (Some(what), Some(pair)) = (best, walk.pair(index)) {
             return Ok(Searched::Apart(Box::new(Found { pair, way: walk.way(index), what })));
@@ -67,8 +64,8 @@ fn rights(
         return;
     }
     for who in [Side::Client, Side::Server] {
-        let client = closing::right(walk.client, &pair.client.locations, who);
-        let server = closing::right(walk.server, &pair.server.locations, who);
+        let client = close_rights::right(walk.client, &pair.client.locations, who);
+        let server = close_rights::right(walk.server, &pair.server.locations, who);
         let own = if who == Side::Client { client } else { server };
         let what = if own.open() { Disagreement::MayNotClose(who) } else { Disagreement::NeverCloses(who) };
         if extent == Extent::Part && client != server {

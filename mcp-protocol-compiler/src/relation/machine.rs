@@ -1,7 +1,4 @@
 //! One role as the relations see it: arrows sorted for look-up, configurations, steps.
-//!
-//! In: an [`Automaton`]. Out: a [`Machine`] whose arrows are named by who sends, so that both roles' arrows compare
-//! directly. Refuses to know of a second role.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};

@@ -8,7 +8,8 @@
 //! [`relate`] compares what the author wrote, then [`close`] adds edges to both automata, then [`races`] looks at
 //! the result. Relating after closing would make different roles equal.
 
-mod closing;
+mod close_races;
+mod close_rights;
 mod closure;
 mod compatible;
 mod diamond;
@@ -16,13 +17,12 @@ mod disagreement;
 mod dual;
 mod ends;
 mod machine;
-mod parting;
 mod product;
 mod race;
-mod remedy;
 mod report;
-mod resting;
 mod roles;
+mod suggestions;
+mod suspension;
 pub(crate) mod words;
 
 #[cfg(test)]
@@ -32,9 +32,9 @@ use crate::automaton::Automaton;
 use crate::declarations::Message;
 use crate::diagnostic::{Code, Diagnostic};
 
+pub use close_races::closing_races;
 pub use closure::{Added, Closed, close};
 pub use diamond::races;
-pub use parting::closing_races;
 
 /// The server is not the dual of the client.
 pub const NOT_DUAL: Code = Code("S0501");

@@ -1,8 +1,5 @@
 //! The two roles side by side: every pair of configurations in which they can meet, breadth first.
 //!
-//! In: two machines. Out: a [`Walk`] over pairs, each with the way that led there, so that what is found first is
-//! found on a shortest way. Refuses to judge a pair; each relation does that.
-//!
 //! A pair with several linear channels is split into groups that share no messages; each group is walked by itself,
 //! which is what keeps channels side by side from multiplying. Where the roles group messages differently the
 //! product of the channels of that group is walked, up to [`PRODUCT_LIMIT`].
@@ -56,7 +53,7 @@ pub(super) struct Pair {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct PairIndex(usize);
 
-struct Node {
+struct PairNode {
     client: usize,
     server: usize,
     parent: Option<(PairIndex, Event)>,
@@ -65,7 +62,7 @@ struct Node {
 }
 
 /// The linear channels of the client and of the server that share messages.
-type Group = (Vec<StateIndex>, Vec<StateIndex>);
+type ChannelGroup = (Vec<StateIndex>, Vec<StateIndex>);
 
 /// There are too many pairs; the one that was one too many.
 #[derive(Clone, Debug)]
@@ -143,7 +140,7 @@ pub(super) struct Walk<'a, 'b> {
     pub(super) server: &'b Machine<'a>,
     clients: Configurations,
     servers: Configurations,
-    nodes: Vec<Node>,
+    nodes: Vec<PairNode>,
     next: usize,
     seen: Seen,
     products: usize,
@@ -321,7 +318,7 @@ impl<'a, 'b> Walk<'a, 'b> {
 
     /// The replicated channels that run for good on both sides, and the groups of linear channels that share
     /// messages or other replicated channels. Channels with nothing left form one group together.
-    fn groups(&self, pair: &Pair) -> (BTreeSet<Event>, Vec<Group>) {
+    fn groups(&self, pair: &Pair) -> (BTreeSet<Event>, Vec<ChannelGroup>) {
         let settled = &pair.client.settled;
         let mut common = unchanging(self.client, &pair.client.locations);
         let others = unchanging(self.server, &pair.server.locations);
@@ -335,7 +332,7 @@ impl<'a, 'b> Walk<'a, 'b> {
                 pair.server.locations.iter().map(|&location| (false, location, self.server.reach(location))),
             )
             .collect();
-        // Groups are named by numbers; whoever shares an event with a group takes it over.
+        // Groups are named by numbers; a channel that shares an event with a group joins it.
         let mut owners: BTreeMap<Event, usize> = BTreeMap::new();
         let mut classes = Classes::default();
         for (number, (_, _, reach)) in channels.iter().enumerate() {
@@ -347,7 +344,7 @@ impl<'a, 'b> Walk<'a, 'b> {
                 }
             }
         }
-        let mut groups: BTreeMap<Option<usize>, Group> = BTreeMap::new();
+        let mut groups: BTreeMap<Option<usize>, ChannelGroup> = BTreeMap::new();
         for (number, (is_client, location, reach)) in channels.iter().enumerate() {
             let idle = reach.events().all(|event| common.contains(&event) || settled.contains(&event));
             let name = if idle { None } else { Some(classes.root(number)) };
@@ -382,7 +379,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             let products = self.products.saturating_sub(1);
             return Err(TooMany { products, pairs: self.nodes.len(), client: locations, server: others });
         }
-        self.nodes.push(Node { client, server, parent, split });
+        self.nodes.push(PairNode { client, server, parent, split });
         Ok(())
     }
 }

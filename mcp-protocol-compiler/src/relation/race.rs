@@ -1,6 +1,4 @@
 //! Races in words: what crosses, what comes of it, and what to type.
-//!
-//! In: a race that was found. Out: a [`Diagnostic`]. Refuses to look for races; `diamond` does.
 
 use std::collections::{HashSet, VecDeque};
 

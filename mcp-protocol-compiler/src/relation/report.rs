@@ -1,7 +1,4 @@
 //! Disagreements as diagnostics.
-//!
-//! In: what a comparison found. Out: one [`Diagnostic`] with the shortest way there, both places in the text and
-//! what to type. Refuses to look for anything itself.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +8,7 @@ use super::disagreement::Disagreement;
 use super::machine::{Event, Machine};
 use super::product::TooMany;
 use super::roles::{Roles, span};
-use super::{Found, NOT_COMPATIBLE, NOT_DUAL, TOO_MANY, Wanted, remedy, words};
+use super::{Found, NOT_COMPATIBLE, NOT_DUAL, TOO_MANY, Wanted, suggestions, words};
 use crate::declarations::Message;
 use crate::diagnostic::{Code, Diagnostic, Edit};
 
@@ -118,8 +115,8 @@ fn sentence(roles: &Roles<'_, '_>) -> String {
 /// Places and help.
 fn explain(roles: &Roles<'_, '_>, code: Code, message: String, wanted: Wanted) -> Diagnostic {
     match &roles.found.what {
-        Disagreement::Unexpected(step) => remedy::lone(roles, code, message, step, wanted),
-        Disagreement::NeverSent(step) => remedy::lone(roles, code, message, step, wanted),
+        Disagreement::Unexpected(step) => suggestions::lone(roles, code, message, step, wanted),
+        Disagreement::NeverSent(step) => suggestions::lone(roles, code, message, step, wanted),
         Disagreement::LinearAndReplicated { client, server } => {
             let (one, linear, replicated) = if client.is_linear() {
                 (Side::Client, client, server)
@@ -227,7 +224,7 @@ fn may_not_close(roles: &Roles<'_, '_>, code: Code, message: String, who: Side) 
         .suggest(
             format!(
                 "add `& End` {}, or {instead}",
-                remedy::beside(roles, other).unwrap_or(roles.place(other))
+                suggestions::beside(roles, other).unwrap_or(roles.place(other))
             ),
             [Edit::after(roles.span(other), " & End")],
         )

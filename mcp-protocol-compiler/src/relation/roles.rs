@@ -1,7 +1,5 @@
 //! The two roles where they were found to disagree, to be looked up by side, and how a finding speaks of places in
 //! them.
-//!
-//! In: two machines and what a comparison found. Out: spans, and text in backticks. Refuses to judge anything.
 
 use mcp_protocol_machine::protocol::{Action, Side, StateIndex, StateKind};
 

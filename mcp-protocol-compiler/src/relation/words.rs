@@ -1,6 +1,4 @@
 //! Words for reports: names of messages, places, and the way to a place.
-//!
-//! In: events and configurations. Out: text, in backticks. Refuses to say where something is; labels do that.
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, Side, StateIndex};
 

@@ -1,8 +1,4 @@
 //! Session types without declarations: every message they name is made up.
-//!
-//! In: a file that declares no message. Out: a notification for each name behind `!` or `?`, marked as undeclared, so
-//! that the types can be checked; generating code from them is refused later. Refuses to guess requests and replies:
-//! a bare type is compared as it is written.
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex};
 

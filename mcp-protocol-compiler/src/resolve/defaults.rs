@@ -1,7 +1,4 @@
 //! Defaults of announcements: what a capability with nothing in it announces as well.
-//!
-//! In: the paths behind `default`. Out: the numbers of their gates. Refuses what is part of no capability, what no
-//! message requires of whoever announces, and what stands there twice.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -16,7 +16,7 @@ use crate::source::Span;
 pub(super) fn flatten(items: &[Placed<'_>], resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {
     // First what each group consists of in the end, then what that stands for: an importing file may extend a group
     // that another group of the imported file contains.
-    let mut groups: HashMap<&str, Group<'_>> = HashMap::new();
+    let mut groups: HashMap<&str, GroupItems<'_>> = HashMap::new();
     let mut order = Vec::new();
     for placed in items {
         let ItemKind::Group { name, operator, members } = &placed.item.kind else { continue };
@@ -27,7 +27,7 @@ pub(super) fn flatten(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
                 continue;
             }
             order.push(name);
-            groups.insert(&name.text, Group::new(name, members));
+            groups.insert(&name.text, GroupItems::new(name, members));
             continue;
         }
         let Some(group) = groups.get_mut(name.text.as_str()) else {
@@ -56,18 +56,19 @@ pub(super) fn flatten(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
     }
 }
 
-struct Group<'a> {
+struct GroupItems<'a> {
     name: &'a Name,
     /// In order, each with those of its item, with a gap where one was removed.
     members: Vec<Option<(&'a GroupMember, &'a [GroupMember])>>,
     /// Where each is.
     places: HashMap<(bool, &'a str), usize>,
-    state: State,
+    state: Progress,
 }
 
-impl<'a> Group<'a> {
+impl<'a> GroupItems<'a> {
     fn new(name: &'a Name, members: &'a [GroupMember]) -> Self {
-        let mut group = Group { name, members: Vec::new(), places: HashMap::new(), state: State::Waiting };
+        let mut group =
+            GroupItems { name, members: Vec::new(), places: HashMap::new(), state: Progress::Waiting };
         for member in members {
             // One that is named twice is in the group once.
             group.add(member, members);
@@ -91,7 +92,7 @@ impl<'a> Group<'a> {
 }
 
 #[derive(Clone)]
-enum State {
+enum Progress {
     Waiting,
     Done(Vec<MessageIndex>),
 }
@@ -105,7 +106,7 @@ fn written(member: &GroupMember) -> (bool, &str) {
 }
 
 struct Flatten<'a, 'b> {
-    groups: HashMap<&'a str, Group<'a>>,
+    groups: HashMap<&'a str, GroupItems<'a>>,
     resolution: &'b mut Resolution,
     diagnostics: &'b mut Vec<Diagnostic>,
     /// The groups being flattened, to find circles; at most [`DEPTH`].
@@ -180,7 +181,7 @@ fn deleted(member: &GroupMember, item: &[GroupMember]) -> Option<Edit> {
 impl<'a> Flatten<'a, '_> {
     fn group(&mut self, used: &'a Name) -> Vec<MessageIndex> {
         let Some((&key, group)) = self.groups.get_key_value(used.text.as_str()) else { return Vec::new() };
-        if let State::Done(members) = &group.state {
+        if let Progress::Done(members) = &group.state {
             return members.clone();
         }
         if self.full {
@@ -237,7 +238,7 @@ impl<'a> Flatten<'a, '_> {
             self.diagnostics.push(check::empty_group(name));
         }
         if let Some(group) = self.groups.get_mut(key) {
-            group.state = State::Done(result.clone());
+            group.state = Progress::Done(result.clone());
         }
         result
     }

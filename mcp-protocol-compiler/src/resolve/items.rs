@@ -113,7 +113,7 @@ pub(super) fn announce(
     resolution: &mut Resolution,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    // What messages require is looked at if somebody has a default, and once.
+    // What messages require is looked at if there is a default, and once.
     let mut required = None;
     for placed in items {
         // An import brings what can be shared, never what a file says about itself.

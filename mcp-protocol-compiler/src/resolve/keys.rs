@@ -1,7 +1,4 @@
 //! Keys: by which values later steps of a copy find it.
-//!
-//! In: the `key` items of all files. Out: the keys, and with each message where it carries them. Refuses fields of
-//! what is no message.
 
 use mcp_protocol_machine::protocol as machine;
 

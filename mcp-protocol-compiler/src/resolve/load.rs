@@ -1,7 +1,4 @@
 //! Reads a file and everything it imports.
-//!
-//! In: the path of the first file and a function that reads. Out: every file's tree, imports before importers.
-//! Refuses to follow a cycle, and to read a file twice.
 
 use std::collections::HashMap;
 use std::io;

@@ -1,8 +1,4 @@
 //! Names that a garbled declaration was probably meant to declare.
-//!
-//! In: the text of files in which something could not be read. Out: the names that stand where a declaration's name
-//! would. Refuses to read more out of the text than that; it serves only to keep the compiler from calling a name
-//! undeclared whose declaration it could not read.
 
 use std::collections::HashSet;
 

@@ -1,8 +1,5 @@
 //! The linear channels: where each of them is.
 //!
-//! In: moves. Out: a list of states, one a channel, in which a fork never stands, because it is replaced by its parts
-//! when it is reached. Refuses to know messages.
-//!
 //! Every channel has a number for as long as it goes on, so that an exchange can say which one it belongs to: channels
 //! side by side share no message, but the notification that cancels is one for all of them. A fork ends its channel
 //! and begins new ones; no request is open across it.

@@ -1,6 +1,4 @@
 //! Messages that come too early: before a step that the other side owes them.
-//!
-//! In: a message that the state does not accept. Out: whether a step that the other side owes could change that.
 
 use std::collections::BTreeSet;
 

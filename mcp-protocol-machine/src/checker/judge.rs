@@ -1,7 +1,4 @@
 //! Whether a message may come: the id first, then the state, then the gates.
-//!
-//! In: a message and where the session is. Out: the edge that it takes, as a [`Found`], or a violation. Refuses to
-//! change anything.
 
 use crate::capability::Capabilities;
 use crate::condition::dotted;

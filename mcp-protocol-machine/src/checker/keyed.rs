@@ -1,8 +1,5 @@
 //! Copies that a key ties together: how a later step finds its copy, and when a value is free to open one.
 //!
-//! In: a message and the values of keys that it carries. Out: the copy that it belongs to, or a violation. Refuses
-//! what carries no key, a value under which nothing ever ran, and a value that something runs under already.
-//!
 //! A value is held from the first message of a copy that carries it until the copy is over. What comes for it later
 //! stands alone at once where its key is open. Otherwise it is late where it may have been under way: in the direction
 //! that did not end the copy, if the copy had it ahead, until the fence of what ended the copy. Several copies may have
@@ -246,7 +243,7 @@ impl Checker {
                     copies.said(copy, direction, message, &evidence);
                 }
                 if let Some((id, token)) = request {
-                    // Nobody will answer it but with an error.
+                    // The only answer to it will be an error.
                     self.asked_mut(direction).refuse(id, token.as_ref(), &limits);
                 }
                 Step::plain(StepKind::Late(late), message)
@@ -306,7 +303,7 @@ impl Checker {
     pub(super) fn close_copy(&mut self, copy: CopyNumber, step: CopyStep) {
         let limits = self.limits;
         let Some((running, ended)) = self.copies.end(copy, step, &limits) else { return };
-        // Whoever takes none of them must not make the list grow.
+        // A caller that takes none of them must not make the list grow.
         self.left.clear();
         for (asker, id) in &running.open {
             self.asked_mut(*asker).cancel(id, &limits);

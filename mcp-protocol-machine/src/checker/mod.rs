@@ -74,7 +74,7 @@ pub struct Checker {
 pub enum About<'a> {
     /// About nothing, or the place that should say so is empty.
     Nothing,
-    /// For a message with `cancels`: the id of the request to take back.
+    /// For a message with `cancels`: the id of the request to cancel.
     Request(&'a RequestId),
     /// For a message with `reports`: the token that the request carried.
     Token(&'a Token),

@@ -1,7 +1,4 @@
 //! Notifications: those that the state decides about, and those that belong to a running exchange.
-//!
-//! In: a notification and what it is about. Out: a step or a violation. Refuses to look at the state for a message
-//! that names a request: it is legal while that runs, swallowed after it, a violation if it never ran.
 
 use crate::copies::Ties;
 use crate::exchange::{Place, Standing, TokenStanding};
@@ -77,7 +74,7 @@ impl Checker {
         }
     }
 
-    /// A notification that takes back a request of its own sender.
+    /// A notification that cancels a request of its own sender.
     fn cancellation(
         &mut self,
         direction: Direction,
@@ -141,7 +138,7 @@ impl Checker {
         }
     }
 
-    /// A later request of a copy is taken back: by an edge, as in a linear channel.
+    /// A later request of a copy is cancelled: by an edge, as in a linear channel.
     fn cancellation_within(
         &mut self,
         copy: CopyNumber,

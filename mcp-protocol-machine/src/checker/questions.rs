@@ -1,8 +1,4 @@
 //! What can be asked of a checker without moving it.
-//!
-//! In: a checker. Out: what is permitted now, where the session is, whether it may be closed, what runs. Refuses to
-//! be fast where that would cost the hot path something: whether a request may be sent is as quick as sending it, but
-//! whether some reply may come takes a look at every running exchange.
 
 use std::collections::BTreeSet;
 
@@ -210,7 +206,7 @@ impl Checker {
         })
     }
 
-    /// Whether some running request of the same sender can be taken back by a notification.
+    /// Whether some running request of the same sender can be cancelled by a notification.
     fn may_cancel(
         &self,
         direction: Direction,

@@ -1,7 +1,4 @@
 //! Replies: results and errors, which carry no method and are found by their id.
-//!
-//! In: a direction, an id, and what the reply was decoded as. Out: a step or a violation. Refuses to guess: the caller
-//! asks [`Checker::awaiting`] which request it is that the reply belongs to, and decodes by that.
 
 use crate::copies::Ties;
 use crate::exchange::{Past, Place, Standing};
@@ -133,7 +130,7 @@ impl Checker {
     }
 
     /// The same for a reply that carries keys, which are those of the request that [`retired`](Self::retired) names:
-    /// whoever sends it did not know yet that the copy is over, and may send more under these values.
+    /// its sender did not know yet that the copy is over, and may send more under these values.
     pub fn stray_reply_tied(
         &mut self,
         direction: Direction,
@@ -144,7 +141,7 @@ impl Checker {
     }
 
     /// The request that a late reply in this direction belongs to, where that reply may carry keys: the request would
-    /// have opened a copy, and was taken back.
+    /// have opened a copy, and was cancelled.
     pub fn retired(&self, direction: Direction, id: &RequestId) -> Option<MessageIndex> {
         self.asked(direction.flip()).opened(id).map(|opened| opened.request)
     }

@@ -1,8 +1,4 @@
 //! How a refusal becomes a [`Violation`]: names in place of indices, the rule that applies, what would be right.
-//!
-//! In: the message, what is wrong with it, and the checker as it stands. Out: a violation that can be read without
-//! the tables. Refuses to look at running exchanges one by one: a peer that does nothing but break the rules must not
-//! make this slow.
 
 use crate::capability::Capabilities;
 use crate::id::{RequestId, Token};

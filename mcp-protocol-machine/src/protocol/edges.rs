@@ -1,6 +1,4 @@
 //! Constructors of edges, by the names that tables have for them.
-//!
-//! In: a message and the state that it leads to. Out: an [`Edge`]. What it does not say by its name, methods add.
 
 use super::{Action, Direction, Edge, MessageIndex, Origin, StateIndex};
 

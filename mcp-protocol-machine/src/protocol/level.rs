@@ -1,6 +1,4 @@
 //! How strict a rule is, and where it is written.
-//!
-//! In: `must` and `should` of the `.session` file. Out: a [`Level`], at a state, a message or an action.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,4 @@
 //! One message, and all that binds it to the wire.
-//!
-//! In: a declaration of the `.session` file. Out: its name, its method, what it carries, and what ties it to others: the
-//! capabilities it needs, the request it answers, cancels or reports on, the keys of its copy.
 
 use super::{GateIndex, KeyIndex, Level, List, MessageIndex, Path, Side, Text};
 
@@ -25,7 +22,7 @@ pub struct Message {
     pub answered: bool,
     /// Whether the side that sent this request may take it back.
     pub cancellable: bool,
-    /// This notification takes back the running request whose id is at this path.
+    /// This notification cancels the running request whose id is at this path.
     pub cancels: Option<Path>,
     /// This notification belongs to the running request that carries the same token.
     pub reports: Option<Reports>,
@@ -107,11 +104,11 @@ impl Requirement {
 /// Whose announcement a gate asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Holder {
-    /// That of one side, whoever sends.
+    /// That of one side, in either direction.
     Side(Side),
-    /// That of whoever sends the message, `own.x`.
+    /// That of the sender of the message, `own.x`.
     Sender,
-    /// That of whoever receives the message, `peer.x`.
+    /// That of the receiver of the message, `peer.x`.
     Receiver,
 }
 
@@ -130,7 +127,7 @@ pub struct Gate {
 pub struct Key {
     /// The name after `key`.
     pub name: Text,
-    /// `open key`: a message whose value nobody holds passes alone.
+    /// `open key`: a message whose value no sub-session holds may be uncorrelated.
     pub open: bool,
 }
 

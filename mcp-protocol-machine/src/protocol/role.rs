@@ -1,7 +1,4 @@
 //! The machine of one role: its states, and what may happen in each.
-//!
-//! In: a session type, made into a minimal automaton. Out: states with sorted edges, so that a message is found by
-//! bisection.
 
 use super::{Direction, Level, List, MessageIndex, StateIndex, Text};
 

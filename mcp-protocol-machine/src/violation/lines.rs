@@ -1,7 +1,4 @@
 //! A violation as several lines, one thing a line.
-//!
-//! In: what the checker knew when it refused a message. Out: the sentence, and below it each field by its name. Refuses
-//! to leave out whose mistake it is, and by which rule.
 
 use std::fmt;
 

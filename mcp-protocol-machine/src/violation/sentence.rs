@@ -1,7 +1,4 @@
 //! A violation as a sentence.
-//!
-//! In: what a [`Violation`] knows. Out: one line, for logs and for the error that refuses a request: what came, what is
-//! wrong with it, what may be sent instead, by which rule.
 
 use std::fmt;
 

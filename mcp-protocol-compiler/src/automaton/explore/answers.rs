@@ -1,13 +1,10 @@
 //! Whether every open request has a reply ahead.
-//!
-//! In: the states that were explored, with the requests open in each. Out: a finding for each request that nothing
-//! answers. Refuses nothing else.
 
 use mcp_protocol_machine::protocol::Kind;
 
 use super::Explorer;
 use crate::automaton::components::components;
-use crate::automaton::finding::What;
+use crate::automaton::finding::FindingKind;
 use crate::automaton::open::OpenSet;
 use crate::automaton::raw::{Step, reaches_end};
 use crate::diagnostic::limit::LIMIT;
@@ -52,7 +49,7 @@ impl Explorer<'_> {
                 }
                 let elsewhere = self.open_sets.contains(replied, request);
                 let opened = self.opener(Some(state), request);
-                found.push(What::NeverAnswered { request, ends, elsewhere, crossed, opened }.at(span));
+                found.push(FindingKind::NeverAnswered { request, ends, elsewhere, crossed, opened }.at(span));
             }
         }
         self.findings.append(&mut found);

@@ -1,16 +1,13 @@
 //! The bodies of `*`: each explored once, and the sets of them that run beside a channel.
-//!
-//! In: nodes that stand behind a `*`. Out: the spawn edges of each body, and a number for each set of running ones.
-//! Refuses bodies that could be empty, that start with a reply, or that hold channels of their own.
 
 use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Only, Origin};
 
 use super::{Explorer, MOST_EDGES, Via};
-use crate::automaton::finding::What;
+use crate::automaton::finding::FindingKind;
 use crate::automaton::graph::NodeId;
-use crate::automaton::head::Head;
+use crate::automaton::normal_form::Head;
 use crate::automaton::open::OpenSet;
 use crate::automaton::raw::{Owner, RawEdge};
 use crate::hash::Set;
@@ -52,12 +49,12 @@ impl Explorer<'_> {
                 self.broken = true;
                 return;
             }
-            Head::End => return self.findings.push(What::BodyMayBeEmpty.at(span)),
-            Head::Parallel(_) => return self.findings.push(What::ChannelsInBody.at(span)),
+            Head::End => return self.findings.push(FindingKind::BodyMayBeEmpty.at(span)),
+            Head::Parallel(_) => return self.findings.push(FindingKind::ChannelsInBody.at(span)),
             Head::Choice(choice) => choice,
         };
         if choice.may_close || choice.peer_may_close {
-            self.findings.push(What::BodyMayBeEmpty.at(choice.end.unwrap_or(span)));
+            self.findings.push(FindingKind::BodyMayBeEmpty.at(choice.end.unwrap_or(span)));
         }
         let current = self.current.take();
         let mut edges = Vec::new();
@@ -66,14 +63,15 @@ impl Explorer<'_> {
             if self.starts_with_reply(action) {
                 let (direction, name) = (action.direction, action.message.text.clone());
                 let request = self.request_of(action);
-                self.findings.push(What::BodyStartsWithReply { direction, name, request }.at(action.span));
+                self.findings
+                    .push(FindingKind::BodyStartsWithReply { direction, name, request }.at(action.span));
                 continue;
             }
             let Some(messages) = self.messages(action, OpenSet::EMPTY) else { continue };
             for message in messages {
                 let step = (action.direction, message);
                 if let Some(first) = seen.insert(step, action.span) {
-                    self.findings.push(What::SameFirstAction { action: step, first }.at(action.span));
+                    self.findings.push(FindingKind::SameFirstAction { action: step, first }.at(action.span));
                     continue;
                 }
                 let Some(open) = self.after(action, message, OpenSet::EMPTY) else { continue };

@@ -1,8 +1,5 @@
 //! Where copies rest: `Name only = S`.
 //!
-//! In: a place that is reached, and by which message. Out: which ways copies take no step there. Refuses `only` where
-//! copies could be opened, in a copy itself, and beside another linear channel; warns about one that stops nothing.
-//!
 //! Copies rest only in the direction of the messages that led here, and stay at rest from one state of the kind to the
 //! next: who has sent such a message has said its last word, while the other side may not know of it yet. So nothing
 //! that is on its way can come too late.
@@ -12,9 +9,9 @@ use std::collections::BTreeSet;
 use mcp_protocol_machine::protocol::{Only, StateKind};
 
 use super::{Explorer, Via};
-use crate::automaton::finding::{Finding, What};
+use crate::automaton::finding::{Finding, FindingKind};
 use crate::automaton::graph::NodeId;
-use crate::automaton::head::Head;
+use crate::automaton::normal_form::Head;
 use crate::automaton::raw;
 use crate::reach::reachable;
 
@@ -45,14 +42,14 @@ impl Explorer<'_> {
         let definition = self.resolution.definitions.get(definition)?;
         let (name, span) = (definition.name.text.clone(), definition.only?);
         let what = match head {
-            _ if body => What::OnlyInSubSession(name),
+            _ if body => FindingKind::OnlyInSubSession(name),
             Head::Parallel(channels) => {
                 let opened = channels.replicated.first().map(|(_, span)| *span);
-                What::OnlyWithChannels { name, opened }
+                FindingKind::OnlyWithChannels { name, opened }
             }
             Head::Choice(choice) => {
                 let (_, opened) = choice.replicated.first()?;
-                What::OnlyWithChannels { name, opened: Some(*opened) }
+                FindingKind::OnlyWithChannels { name, opened: Some(*opened) }
             }
             Head::Broken | Head::End => return None,
         };
@@ -72,7 +69,7 @@ impl Explorer<'_> {
             if let Some(definition) = definitions.get(index)
                 && let Some(span) = definition.only
             {
-                found.push(What::OnlyBesideChannel(definition.name.text.clone()).at(span));
+                found.push(FindingKind::OnlyBesideChannel(definition.name.text.clone()).at(span));
             }
         }
         let rests: BTreeSet<usize> = self
@@ -90,7 +87,7 @@ impl Explorer<'_> {
             let no_bodies = self.bodies.is_empty();
             if (no_bodies || !rests.contains(index)) && told.insert(*index) {
                 let name = definition.name.text.clone();
-                found.push(What::OnlyStopsNothing { name, no_bodies }.at(span));
+                found.push(FindingKind::OnlyStopsNothing { name, no_bodies }.at(span));
             }
         }
         self.findings.append(&mut found);

@@ -1,35 +1,32 @@
 //! Whether channels that run side by side share a message in one direction.
-//!
-//! In: the states that were explored, and where several channels start. Out: a finding for each message that two of
-//! them may have. Refuses nothing else.
 
 use std::collections::{BTreeSet, HashMap};
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
 use super::{Explorer, Start};
-use crate::automaton::alone;
-use crate::automaton::finding::What;
+use crate::automaton::finding::FindingKind;
 use crate::automaton::graph::NodeId;
+use crate::automaton::open_keys;
 use crate::reach::reachable;
 use crate::source::Span;
 
 /// What a message is to a channel.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
+enum ChannelUse {
     /// It opens a copy, or is a step of the linear channel.
     Own,
     /// It goes on with a copy, and finds it by the values of its keys.
     Later,
-    /// It opens a copy that is nothing else: where a step of another channel's copies, whose key nobody holds, stands
+    /// It opens a copy that is nothing else: where a step of another channel's copies, whose key no sub-session holds, stands
     /// alone. The two are no rivals; that the key is open is judged with the copies.
     Alone,
 }
 
 fn with(
     alphabet: HashMap<(Direction, MessageIndex), Span>,
-    used: Use,
-) -> HashMap<(Direction, MessageIndex), (Span, Use)> {
+    used: ChannelUse,
+) -> HashMap<(Direction, MessageIndex), (Span, ChannelUse)> {
     alphabet.into_iter().map(|(action, span)| (action, (span, used))).collect()
 }
 
@@ -39,18 +36,21 @@ impl Explorer<'_> {
         let starts = std::mem::take(&mut self.starts);
         let mut reported: BTreeSet<(Span, Span)> = BTreeSet::new();
         for Start { linear, running } in starts {
-            let mut seen: HashMap<(Direction, MessageIndex), Vec<(Span, Use)>> = HashMap::new();
+            let mut seen: HashMap<(Direction, MessageIndex), Vec<(Span, ChannelUse)>> = HashMap::new();
             let bodies = self.running.get(running).cloned().unwrap_or_default();
             let linear = linear.iter().map(|state| self.alphabet([*state]));
             let bodies = bodies.iter().map(|body| self.uses(body));
-            let linear = linear.map(|alphabet| with(alphabet, Use::Own));
+            let linear = linear.map(|alphabet| with(alphabet, ChannelUse::Own));
             let channels: Vec<_> = linear.chain(bodies).collect();
             let mut found = Vec::new();
             for alphabet in channels {
                 for (action, (span, used)) in alphabet {
                     let others = seen.entry(action).or_default();
                     let rival = others.iter().find(|(_, other)| {
-                        !matches!((used, *other), (Use::Alone, Use::Later) | (Use::Later, Use::Alone))
+                        !matches!(
+                            (used, *other),
+                            (ChannelUse::Alone, ChannelUse::Later) | (ChannelUse::Later, ChannelUse::Alone)
+                        )
                     });
                     found.extend(rival.map(|(first, _)| (action, *first, span)));
                     others.push((span, used));
@@ -67,7 +67,8 @@ impl Explorer<'_> {
             found.retain(|((direction, message), ..)| !follows(*direction, *message));
             for ((direction, message), first, second) in found {
                 if reported.insert((first, second)) {
-                    self.findings.push(What::Overlap { action: (direction, message), first }.at(second));
+                    self.findings
+                        .push(FindingKind::Overlap { action: (direction, message), first }.at(second));
                 }
             }
         }
@@ -81,27 +82,27 @@ impl Explorer<'_> {
             let Some(opener) = self.bodies.get(&body).and_then(|edges| edges.first()) else { continue };
             if first != second || !reported {
                 let action = (opener.direction, opener.message);
-                self.findings.push(What::OverlapWithItself { action, first }.at(second));
+                self.findings.push(FindingKind::OverlapWithItself { action, first }.at(second));
             }
         }
     }
 
     /// Every message that copies of a body may have, with a place each.
-    fn uses(&self, body: &NodeId) -> HashMap<(Direction, MessageIndex), (Span, Use)> {
+    fn uses(&self, body: &NodeId) -> HashMap<(Direction, MessageIndex), (Span, ChannelUse)> {
         let declarations = &self.resolution.declarations;
         let edges = self.bodies.get(body).map(Vec::as_slice).unwrap_or_default();
         let (mut uses, mut alone) = (HashMap::new(), HashMap::new());
         for edge in edges {
             let after = self.alphabet([edge.target]);
-            if alone::stands_alone(&self.states, declarations, edge) {
-                alone.extend(with(after, Use::Alone));
-                alone.insert((edge.direction, edge.message), (edge.span, Use::Alone));
+            if open_keys::stands_alone(&self.states, declarations, edge) {
+                alone.extend(with(after, ChannelUse::Alone));
+                alone.insert((edge.direction, edge.message), (edge.span, ChannelUse::Alone));
             } else {
                 // Whatever opens a copy is no mere step of it.
                 after.into_iter().for_each(|(action, span)| {
-                    uses.entry(action).or_insert((span, Use::Later));
+                    uses.entry(action).or_insert((span, ChannelUse::Later));
                 });
-                uses.insert((edge.direction, edge.message), (edge.span, Use::Own));
+                uses.insert((edge.direction, edge.message), (edge.span, ChannelUse::Own));
             }
         }
         alone.into_iter().for_each(|(action, used)| {

@@ -1,6 +1,4 @@
 //! States in blocks that are parted again and again.
-//!
-//! In: the block of each state, then sets of states. Out: the blocks that the sets cut in two. Refuses to join blocks.
 
 use crate::lists::Lists;
 

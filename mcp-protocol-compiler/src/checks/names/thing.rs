@@ -1,7 +1,4 @@
 //! What gets a name in the generated code, in words.
-//!
-//! In: the name in the protocol. Out: what a finding calls the thing, and how to get out of a clash. Written only when
-//! there is a clash: nearly every protocol has none, and has thousands of names.
 
 use std::fmt;
 

@@ -1,7 +1,4 @@
 //! Copies with a life of their own: which session types there are, and how a value of one comes about.
-//!
-//! In: the automaton of a role. Out: its copies, planned as roles of their own, since what has states and steps is
-//! planned in one way. Refuses bodies that are no longer than a request and its reply: these are calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 

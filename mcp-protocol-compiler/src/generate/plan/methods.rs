@@ -1,7 +1,4 @@
 //! Which methods a state has.
-//!
-//! In: a state of a role, or of its copies. Out: its [`Method`]s, and what the handle and the queue of the role have.
-//! Refuses to name what is not in the tables, and what the compiler added to them.
 
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
 

@@ -1,7 +1,4 @@
 //! The rows of a table, and other lists that a macro of the runtime takes.
-//!
-//! In: a macro with entries that end with `;`. Out: its text, an entry a line where that fits, else broken as rustfmt
-//! breaks calls. Refuses to know what the entries mean.
 
 use std::fmt::Write;
 

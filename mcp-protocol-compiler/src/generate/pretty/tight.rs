@@ -1,7 +1,4 @@
 //! Lines that need not be broken.
-//!
-//! In: code as `prettyplease` prints it, which breaks early and keeps to 89 columns. Out: the same with what fits on a
-//! line of the wanted width on one. Refuses to touch blocks, comments and text.
 
 /// Joins the arguments of calls, the parameters of functions and types, and chains of methods.
 pub(super) fn tightened(code: &str, width: usize) -> String {

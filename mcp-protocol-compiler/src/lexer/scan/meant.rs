@@ -1,7 +1,4 @@
 //! What was meant by a character that is not of the language, as far as what stands around it tells.
-//!
-//! In: the scanner at such a character. Out: a suggestion, or a finding of the whole word. Refuses to look further
-//! than a word.
 
 use super::{Scanner, continues_word, starts_word};
 use crate::diagnostic::{Diagnostic, Edit, shorten};

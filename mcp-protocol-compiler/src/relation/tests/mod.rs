@@ -5,5 +5,5 @@ pub(super) mod notation;
 mod oracle;
 mod properties;
 mod random;
-mod resting;
 mod side_by_side;
+mod suspension;

@@ -1,10 +1,4 @@
 //! Automata from a line of text.
-//!
-//! In: items between `;`. `0 !a 1` is a linear edge, `0 !a *5` opens a copy whose state is 5, `2 = End`,
-//! `0 only !`, `0 only ?`, `0 only !?` says which way copies rest, `2 = Replicated`, `2 = (3, 4)` say what a state is, `0 + End` lets this role close, `0 & End` the peer. A state
-//! without edges is at its end unless it says otherwise. `cancel` after an edge makes it a cancellation; an edge of
-//! a refusal, `aError`, is one that every request has. Out: an [`Automaton`] and the messages in it. Refuses
-//! nothing: a mistake in a test panics.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,4 @@
 //! What else must hold in a world: the wire may be ahead of a program, and at rest nobody waits in vain.
-//!
-//! In: a world. Out: what is wrong with it. Refuses to move it.
 
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, Origin, StateIndex, StateKind};
 

@@ -4,7 +4,7 @@
 //! depend on anything but the seed.
 
 mod bodies;
-mod resting;
+mod suspension;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -13,7 +13,7 @@ use mcp_protocol_machine::protocol::{
     Action, Condition, Direction, MessageIndex, Only, Origin, Side, StateIndex, StateKind,
 };
 
-pub(in crate::relation::tests) use resting::disturb;
+pub(in crate::relation::tests) use suspension::disturb;
 
 use crate::automaton::{Automaton, Edge, State};
 use crate::declarations::Message;
@@ -215,7 +215,7 @@ pub(in crate::relation::tests) fn client(random: &mut Random, shape: Shape) -> A
     // What sub-sessions are opened by is compared by body, so equal bodies are one.
     share_ends(&mut automaton, |state| state.body || shape.shared_ends);
     if shape.rests && shape.spawns && !shape.forks {
-        resting::rests(random, &mut automaton);
+        suspension::rests(random, &mut automaton);
     }
     automaton
 }

@@ -1,12 +1,9 @@
 //! What an action means at a place: which messages its name stands for, and which requests are open after one.
-//!
-//! In: an action and the requests that are open. Out: messages, and the requests open after each. Refuses names that
-//! mean no message here, replies without a request, and requests that are open already.
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex};
 
 use super::Explorer;
-use crate::automaton::finding::{Fits, What};
+use crate::automaton::finding::{FindingKind, Fits};
 use crate::automaton::graph::ActionNode;
 use crate::automaton::open::OpenSet;
 use crate::automaton::raw::Step;
@@ -28,13 +25,14 @@ impl Explorer<'_> {
                     let other = self.open_sets.requests(open).next();
                     self.without_request(action, &action.message.text, other, None);
                 }
-                _ => self.findings.push(What::Ambiguous { asker, open: asked }.at(action.span)),
+                _ => self.findings.push(FindingKind::Ambiguous { asker, open: asked }.at(action.span)),
             }
             return None;
         }
         match self.resolution.names.get(&action.message.text) {
             None => {
-                self.findings.push(What::UndefinedMessage(action.message.clone()).at(action.message.span));
+                self.findings
+                    .push(FindingKind::UndefinedMessage(action.message.clone()).at(action.message.span));
                 None
             }
             Some(Meaning::Message(NO_MESSAGE)) => None,
@@ -79,7 +77,8 @@ impl Explorer<'_> {
                 let crossed = crossed.then(|| self.opener(self.current, other).unwrap_or(action.span));
                 let opened = self.opener(self.current, request);
                 let next = self.heads.graph.variable(action.next).map(|name| name.text.clone());
-                self.findings.push(What::OpenAlready { request, crossed, opened, next }.at(action.span));
+                self.findings
+                    .push(FindingKind::OpenAlready { request, crossed, opened, next }.at(action.span));
                 None
             }
             Kind::Reply { request } | Kind::Refusal { request } => {
@@ -107,7 +106,7 @@ impl Explorer<'_> {
         let direction = action.direction;
         let other_way = request.is_some_and(|(asker, _)| asker == direction);
         let (name, before) = (name.to_owned(), self.before());
-        let found = What::WithoutRequest { direction, name, request, other_way, before, fits };
+        let found = FindingKind::WithoutRequest { direction, name, request, other_way, before, fits };
         self.findings.push(found.at(action.span));
     }
 

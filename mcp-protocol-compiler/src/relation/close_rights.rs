@@ -1,8 +1,5 @@
 //! Closing rights of a configuration.
 //!
-//! In: a configuration of one role. Out: [`Rights`], which of the two roles may close there. Refuses to judge
-//! copies of a `*` body: closing belongs to the session.
-//!
 //! A configuration may be closed iff every linear channel that can reach `End` is there or offers the branch, and
 //! there is such a channel or no linear channel at all. Where a configuration is compared in parts, the three facts
 //! behind the answer are compared one by one. That they fit is enough; where they do not, the whole has to be asked,

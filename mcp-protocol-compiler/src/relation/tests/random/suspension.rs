@@ -1,6 +1,4 @@
 //! Where copies rest in a random role.
-//!
-//! In: a role. Out: the same with some states in which copies rest. Refuses to touch its edges.
 
 use mcp_protocol_machine::protocol::{Action, Direction, Only};
 

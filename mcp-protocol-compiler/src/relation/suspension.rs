@@ -1,8 +1,5 @@
 //! Copies that rest: who goes on with them in a configuration, and whether the other expects it.
 //!
-//! In: pairs of configurations. Out: disagreements, and races of a message with the steps of copies. Refuses to tell
-//! copies apart: where they rest, all of them do.
-//!
 //! That copies may go on is like a loop of each role that every state has, unless it is marked `only`. So it is
 //! compared like an output of the one and an input of the other, and it needs the diamond like any loop: what one role
 //! sends must not put to rest what the other may just have said.

@@ -1,13 +1,11 @@
 //! What a node comes to: references followed, nested choices flattened, parts of `( , )` gathered.
-//!
-//! In: a node of the graph. Out: its [`Head`]. Refuses loops that come back without an action.
 
 use std::ops::Range;
 use std::rc::Rc;
 
 use mcp_protocol_machine::protocol::Direction;
 
-use super::finding::{Finding, What};
+use super::finding::{Finding, FindingKind};
 use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
 use crate::ast::Operator;
 use crate::declarations::Resolution;
@@ -40,11 +38,11 @@ pub(super) struct ChoiceHead<'a> {
     /// Where a bare `End` stands.
     pub(super) end: Option<Span>,
     /// The operators of this choice and of those flattened into it, with the actions each has.
-    levels: Vec<Level>,
+    levels: Vec<ChoiceLevel>,
 }
 
 /// The branches of one choice in the text.
-struct Level {
+struct ChoiceLevel {
     operator: Operator,
     span: Span,
     /// Its actions, among those of the flattened choice.
@@ -188,7 +186,7 @@ impl<'a> Heads<'a> {
             let definition =
                 self.graph.definition(at).and_then(|index| self.resolution.definitions.get(index));
             if let Some(name) = self.graph.variable(at).or(definition.map(|definition| &definition.name)) {
-                findings.push(What::Unguarded(name.text.clone()).at(name.span));
+                findings.push(FindingKind::Unguarded(name.text.clone()).at(name.span));
                 return;
             }
             match self.graph.get(at) {
@@ -206,13 +204,13 @@ impl<'a> Heads<'a> {
         if self.full {
             return Head::Broken;
         }
-        for Level { operator, span, actions, both } in &result.levels {
+        for ChoiceLevel { operator, span, actions, both } in &result.levels {
             let actions = result.actions.get(actions.clone()).unwrap_or_default();
             let against = |action: &ActionNode<'_>| {
                 (action.direction == Direction::Receive) == (*operator == Operator::Internal)
             };
             if !both && !actions.is_empty() && actions.iter().all(against) {
-                findings.push(What::AgainstOperator(*operator).at(*span));
+                findings.push(FindingKind::AgainstOperator(*operator).at(*span));
             }
         }
         match (result.actions.is_empty() && result.replicated.is_empty(), result.end) {
@@ -237,7 +235,7 @@ impl<'a> Heads<'a> {
         open.push(node);
         let level = operator.map(|operator| {
             let first = into.actions.len();
-            into.levels.push(Level { operator, span: *span, actions: first..first, both: false });
+            into.levels.push(ChoiceLevel { operator, span: *span, actions: first..first, both: false });
             into.levels.len() - 1
         });
         let branches = graph.branches(branches);
@@ -276,7 +274,7 @@ impl<'a> Heads<'a> {
                 }
                 Node::Choice { .. } if open.len() >= DEPTH => {
                     *broken = true;
-                    findings.push(What::NoFirstAction("too many definitions in one another").at(at));
+                    findings.push(FindingKind::NoFirstAction("too many definitions in one another").at(at));
                 }
                 Node::Choice { .. } => {
                     self.choices += 1;
@@ -293,7 +291,7 @@ impl<'a> Heads<'a> {
                 }
                 Node::Parallel(..) => {
                     *broken = true;
-                    findings.push(What::NoFirstAction("several channels").at(at));
+                    findings.push(FindingKind::NoFirstAction("several channels").at(at));
                 }
                 Node::Replicated(body, span) => {
                     into.replicated.push((*body, *span));
@@ -319,7 +317,7 @@ impl<'a> Heads<'a> {
     fn too_large(&mut self, place: Span, broken: &mut bool, findings: &mut Vec<Finding>) {
         *broken = true;
         if !std::mem::replace(&mut self.full, true) {
-            findings.push(What::TooManyBranches(MOST_ACTIONS).at(place));
+            findings.push(FindingKind::TooManyBranches(MOST_ACTIONS).at(place));
         }
     }
 
@@ -356,7 +354,7 @@ impl<'a> Heads<'a> {
 impl Heads<'_> {
     fn too_many_channels(&mut self, node: NodeId, findings: &mut Vec<Finding>) {
         if !std::mem::replace(&mut self.full, true) {
-            findings.push(What::TooManyChannels(MOST_ACTIONS).at(self.graph.span(node)));
+            findings.push(FindingKind::TooManyChannels(MOST_ACTIONS).at(self.graph.span(node)));
         }
     }
 }

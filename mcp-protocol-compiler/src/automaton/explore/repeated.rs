@@ -1,12 +1,9 @@
 //! What has been said of a place already.
-//!
-//! In: findings as exploring makes them. Out: the same without those that repeat one, so that a place which is a
-//! thousand states is not held a thousand times. Refuses to hold more of them than are read.
 
 use std::collections::{HashMap, HashSet};
 use std::mem::Discriminant;
 
-use crate::automaton::finding::{Finding, What};
+use crate::automaton::finding::{Finding, FindingKind};
 use crate::diagnostic::limit::{LIMIT, LIMIT_OF_ALL};
 use crate::source::Span;
 
@@ -16,7 +13,7 @@ pub(super) struct Told {
     errors: bool,
     told: HashSet<Finding>,
     /// How many of a kind have been told at a place.
-    places: HashMap<(Discriminant<What>, Span), usize>,
+    places: HashMap<(Discriminant<FindingKind>, Span), usize>,
 }
 
 impl Told {

@@ -1,7 +1,4 @@
 //! The way to a place, for findings: where a request was opened, and what comes right before.
-//!
-//! In: a state that was reached. Out: places in the text. Refuses to look for more findings than are shown, so that
-//! a file full of mistakes costs no more than a walk for each of these.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 

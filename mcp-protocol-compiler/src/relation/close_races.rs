@@ -1,14 +1,10 @@
 //! Closing while the peer sends: what the text has, and what the rules of closing take away.
-//!
-//! In: two automata as they are written. Out: for each place where one role may close while the other may send, the
-//! first of its messages, with a shortest way there. Refuses to call that a mistake of a protocol: a closed session
-//! accepts and drops everything, so these are told only to who asks for the races of the text itself.
 
 use std::collections::HashSet;
 
 use mcp_protocol_machine::protocol::{Side, StateKind};
 
-use super::closing;
+use super::close_rights;
 use super::diamond::{REPORTED, explore, shared};
 use super::machine::{Event, Machine, Move};
 use super::product::{Extent, Grouping, PairIndex, Walk};
@@ -49,7 +45,10 @@ fn crossing(walk: &Walk<'_, '_>, index: PairIndex, who: Side) -> Vec<Move> {
     // Where everything is at its end, both sides know that nothing comes any more.
     let over =
         locations.iter().all(|&at| machine.state(at).is_some_and(|state| state.kind == StateKind::End));
-    if over || walk.extent(index) != Some(Extent::Whole) || !closing::right(machine, locations, who).open() {
+    if over
+        || walk.extent(index) != Some(Extent::Whole)
+        || !close_rights::right(machine, locations, who).open()
+    {
         return Vec::new();
     }
     let moves = shared(walk, index).into_iter().filter(|both| both.event().sender == who.other());

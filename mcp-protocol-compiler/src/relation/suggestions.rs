@@ -1,7 +1,4 @@
 //! What to type where one role has a message that the other one lacks.
-//!
-//! In: the move, and the roles where they part. Out: a [`Diagnostic`] with both places and what mends it. Refuses to
-//! say that something mends the roles which does not: that one step is too many, or missing, is tried out.
 
 use mcp_protocol_machine::protocol::{Action, Origin, Side, StateIndex, StateKind};
 

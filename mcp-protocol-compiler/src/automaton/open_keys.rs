@@ -1,8 +1,4 @@
 //! Steps of copies that may stand alone: `open key`.
-//!
-//! In: the states of a role. Out: the same with an edge for each step that may come where no copy holds its key: a
-//! copy of its own that is over at once, or with the reply. Refuses to add one where the author has written where such
-//! a step stands alone, `*( ?Updated . End )` beside `*Subscription`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +57,7 @@ pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
                     .into_iter()
                     .filter(|(action, _)| !opens.contains(action))
                     .map(|((direction, message), span)| {
-                        // Both sides may have a step: whoever takes it answers it.
+                        // Both sides may have a step: the side that receives it answers it.
                         let target = *targets.entry((direction, message)).or_insert_with(|| {
                             body(states, declarations, (direction, message), span, &mut over)
                         });
