@@ -10,6 +10,11 @@ use syn::visit_mut::VisitMut;
 
 /// The code, formatted, with a blank line between items and between methods.
 ///
+/// ```
+/// let code = mcp_protocol_compiler::generate::pretty(quote::quote!(struct A; struct B;)).unwrap();
+/// assert!(code.contains("struct A;"));
+/// ```
+///
 /// # Errors
 /// If the tokens are no Rust file, which no generated code is.
 pub fn pretty(code: TokenStream) -> Result<String, syn::Error> {

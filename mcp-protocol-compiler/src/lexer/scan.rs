@@ -371,9 +371,9 @@ impl<'s> Scanner<'s> {
                 diagnostic = diagnostic
                     .suggest("a comment starts with `--`", [Edit::replace(self.span(length), "--")]);
             } else if let Some(joined) = self.cut_code().filter(|_| character == '-') {
-                diagnostic = match joined {
-                    Some(edit) => diagnostic.suggest("write the code right behind its sign", [edit]),
-                    None => diagnostic.help("the code of the error is missing behind its sign"),
+                diagnostic = match joined.is_empty() {
+                    false => diagnostic.suggest("write the code right behind its sign", joined),
+                    true => diagnostic.help("the code of the error is missing behind its sign"),
                 };
             } else {
                 diagnostic = diagnostic.suggest("delete it", [Edit::delete(self.span(length))]);

@@ -35,8 +35,8 @@ impl Scanner<'_> {
     }
 
     /// How the `-` at this place and the digits of an error's code are joined, where `error` stands before it; what
-    /// stands between them moves behind the digits. Without digits in the line there is no edit.
-    pub(super) fn cut_code(&self) -> Option<Option<Edit>> {
+    /// stands between them moves behind the digits. Without digits in the line there is no edit, but nothing else was meant.
+    pub(super) fn cut_code(&self) -> Option<Vec<Edit>> {
         let behind = self.rest().strip_prefix('-')?;
         let last = self.lexed.tokens.last()?;
         if self.sources.slice(last.span(self.file)) != "error" {
@@ -50,7 +50,7 @@ impl Scanner<'_> {
             self.span_of(self.at + 1, between.len() + digits.len()),
             format!("{digits}{}", between.trim()),
         );
-        Some(Some(edit).filter(|_| !digits.is_empty()))
+        Some((!digits.is_empty()).then_some(edit).into_iter().collect())
     }
 
     /// What was probably meant as one word with this character in it, `tools/call`, `x-y`, and how much of it stands
