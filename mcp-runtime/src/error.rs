@@ -242,19 +242,6 @@ fn side_name(side: Side) -> &'static str {
 }
 
 impl Error {
-    /// What went wrong between this side and a server over HTTP, if that is what this comes from: for a call that was not
-    /// delivered, and for all that a session ended with because a step of its handshake was not.
-    #[cfg(feature = "http-client")]
-    pub fn http(&self) -> Option<&crate::transport::http::HttpError> {
-        match self {
-            Error::NotDelivered(cause)
-            | Error::Disconnected {
-                reason: Reason::NotDelivered(cause) | Reason::SessionInvalid(Renewal::NotDelivered(cause)),
-            } => cause.downcast_ref(),
-            _ => None,
-        }
-    }
-
     /// The error that answers a request whose announcement this side cannot work with.
     pub(crate) fn as_answer(&self) -> RpcError {
         match self {

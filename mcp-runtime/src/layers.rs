@@ -20,7 +20,7 @@ const LAYERS: layers::Layers = layers::Layers {
         "transport",
         "fuzzing",
     ],
-    upwards: &[("error.rs", "transport"), ("error/step.rs", "checked"), ("typed/session.rs", "checked")],
+    upwards: &[("error/step.rs", "checked")],
     by_file: &["checked/", "driver/", "jsonrpc/", "session/", "typed/"],
 };
 

@@ -11,7 +11,7 @@ use mcp_protocol_machine::protocol::Text;
 
 use super::session::CheckedSession;
 use crate::session::Verdict;
-use crate::typed::{Typed, Wanted};
+use crate::typed::{Session, Typed, Wanted};
 
 /// A session without types that could not become a typed one: the session, as it was, and the reason.
 #[derive(Debug)]
@@ -115,6 +115,13 @@ impl fmt::Display for NotTyped {
 }
 
 impl std::error::Error for NotTyped {}
+
+impl Session {
+    /// The same session without its type: what it permits is decided at run time. A restriction stays.
+    pub fn into_checked(self) -> CheckedSession {
+        CheckedSession::of(self)
+    }
+}
 
 impl CheckedSession {
     /// The same session with a type: `try_into_typed::<McpClient<Active>>()`, if that is the state it is in and nothing

@@ -21,7 +21,6 @@ use super::handle::Handle;
 use super::incoming::IncomingQueue;
 use super::notify::Notify;
 use super::reply::ReadReply;
-use crate::checked::CheckedSession;
 use crate::driver::{Endpoint, Outcome, Transport};
 use crate::error::{Error, Reason};
 use crate::options::Options;
@@ -277,11 +276,6 @@ impl Session {
     /// What may be sent now.
     pub fn permitted(&self) -> Vec<MessageIndex> {
         permitted(&self.seat.link, &[self.seat.state], &self.seat.capabilities())
-    }
-
-    /// The same session without its type: what it permits is decided at run time. A restriction stays.
-    pub fn into_checked(self) -> CheckedSession {
-        CheckedSession::of(self)
     }
 }
 

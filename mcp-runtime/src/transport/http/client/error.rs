@@ -13,6 +13,7 @@ use reqwest::{Response, StatusCode};
 
 use super::conversation::Identity;
 use super::events::TooLong;
+use crate::error::{Error, Reason, Renewal};
 use crate::jsonrpc::{Envelope, RpcError, parse};
 
 /// How much of what a server says with a failure is kept.
@@ -164,5 +165,19 @@ impl fmt::Display for Refused<'_> {
             write!(formatter, "{} {}", if advice.is_some() { "; it said:" } else { ":" }, Excerpt(&said))?;
         }
         Ok(())
+    }
+}
+
+impl Error {
+    /// What went wrong between this side and a server over HTTP, if that is what this comes from: for a call that was not
+    /// delivered, and for all that a session ended with because a step of its handshake was not.
+    pub fn http(&self) -> Option<&HttpError> {
+        match self {
+            Error::NotDelivered(cause)
+            | Error::Disconnected {
+                reason: Reason::NotDelivered(cause) | Reason::SessionInvalid(Renewal::NotDelivered(cause)),
+            } => cause.downcast_ref(),
+            _ => None,
+        }
     }
 }

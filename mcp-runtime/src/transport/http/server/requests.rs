@@ -26,7 +26,7 @@ use super::identity::Identity;
 use super::quotas::Caller;
 use super::session::Shared;
 use super::stream::Place;
-use super::streams::{Answer, Ending, Resumed};
+use super::streams::{Answer, Ending, Posted, Resumed};
 use crate::budget::{Account, Exhausted, Permit};
 use crate::driver::MessageKind;
 use crate::jsonrpc::{Envelope, RpcError, parse, write};
@@ -202,9 +202,8 @@ impl Server {
         head: &Arc<RequestHead>,
     ) -> Result<(Response, bool), Refused> {
         let primed = self.primes(session, head.headers());
-        let opens = session.streams().came == 0;
-        let number = session.streams().post(primed);
-        let number = number.ok_or_else(|| too_many(session).about(&message))?;
+        let posted = session.streams().post(primed);
+        let Posted { stream: number, opens } = posted.ok_or_else(|| too_many(session).about(&message))?;
         let mut waiting = Waiting { session, number, left: false };
         let received = session.receive(&message, number, head);
         // The session has it now. Answering may take long.

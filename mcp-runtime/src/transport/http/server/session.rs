@@ -116,17 +116,6 @@ impl Shared {
     /// Hands a message to the session.
     pub(super) fn receive(&self, message: &[u8], stream: u64, head: &Arc<RequestHead>) -> Received {
         let now = Instant::now().into_std();
-        {
-            let mut streams = self.streams();
-            streams.touched = now;
-            streams.came = streams.came.saturating_add(1);
-            // From the second message on another patience counts, which may be the shorter one.
-            let carrier = if streams.came == 2 { streams.carrier.take() } else { None };
-            drop(streams);
-            if let Some(carrier) = carrier {
-                carrier.wake();
-            }
-        }
         let received = match self.endpoint.get() {
             Some(Attached(endpoint)) => {
                 let head = Arc::clone(head) as Extension;
@@ -325,7 +314,7 @@ impl Presence {
     /// Until when the client has time to say something.
     fn deadline(&self, streams: &Streams) -> Option<Instant> {
         let options = &self.shared.options;
-        let patience = if streams.came > 1 { options.idle_after } else { options.opening_within };
+        let patience = if streams.is_known() { options.idle_after } else { options.opening_within };
         if streams.is_attended() {
             // It is there. What matters is when it leaves.
             return Instant::now().checked_add(patience);

@@ -49,6 +49,14 @@ pub(super) enum Answer {
     Over,
 }
 
+/// A POST that is to be answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Posted {
+    pub(super) stream: u64,
+    /// It is the first of the session.
+    pub(super) opens: bool,
+}
+
 /// What resuming a stream came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Resumed {
@@ -93,8 +101,8 @@ pub(super) struct Streams {
     pub(super) lost: Vec<i64>,
     readers: usize,
     pub(super) touched: Instant,
-    /// How many messages have come.
-    pub(super) came: u64,
+    /// How many POSTs have come.
+    posts: u64,
     pub(super) ending: Option<Ending>,
     closed: bool,
     /// The task that carries the session.
@@ -117,7 +125,7 @@ impl Streams {
             lost: Vec::new(),
             readers: 0,
             touched: now,
-            came: 0,
+            posts: 0,
             ending: None,
             closed: false,
             carrier: None,
@@ -138,9 +146,23 @@ impl Streams {
         self.readers > 0 || !self.long.is_empty()
     }
 
-    /// Opens the stream of a POST; `None` if there are too many.
-    pub(super) fn post(&mut self, primed: bool) -> Option<u64> {
-        Some(self.open(false, primed)?.stream)
+    /// Takes note of a POST and opens its stream; `None` if there are too many.
+    pub(super) fn post(&mut self, primed: bool) -> Option<Posted> {
+        let stream = self.open(false, primed)?.stream;
+        self.touched = now();
+        self.posts = self.posts.saturating_add(1);
+        // From the second message on another time limit counts, which may be the shorter one.
+        if self.posts == 2
+            && let Some(carrier) = self.carrier.take()
+        {
+            carrier.wake();
+        }
+        Some(Posted { stream, opens: self.posts == 1 })
+    }
+
+    /// Whether the client has come back after the first answer.
+    pub(super) fn is_known(&self) -> bool {
+        self.posts > 1
     }
 
     /// Opens a stream for a GET, with what has been waiting for one.
