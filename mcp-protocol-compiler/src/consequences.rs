@@ -1,4 +1,9 @@
 //! Findings that only follow from another one are withheld: a mistake is reported once.
+//!
+//! [`CONSEQUENCES`] says what follows from what. [`of_one_text`] is about two roles of which one is written as the dual of
+//! the other. Two things are not decided here. A stage does not go on where it would only repeat an error: a role with an
+//! error is not related, and machines are checked if there is no error at all. And where one wrong name causes several
+//! findings in a role, `peer_hint` joins them.
 
 use std::collections::HashSet;
 
@@ -31,11 +36,13 @@ enum Cause {
 
 /// Which findings follow from what, applied in this order.
 const CONSEQUENCES: [(Code, Cause); 18] = [
+    // The line that declares the role may be the one that could not be read.
     (declarations::UNKNOWN_ROLE, Cause::UnreadText),
     // What a declaration says is known once all of it can be read.
     (alternatives::NOT_TOLD_APART, Cause::UnreadLine),
     (replies::NOT_ACCEPTED, Cause::UnreadLine),
     (declarations::NO_TYPES, Cause::UnreadLine),
+    // Names are declared in files, and in lines, that could not be read.
     (declarations::UNDEFINED_MESSAGE, Cause::MissingFile),
     (declarations::UNDEFINED_DEFINITION, Cause::MissingFile),
     (declarations::BAD_GROUP, Cause::MissingFile),
@@ -129,4 +136,39 @@ pub(crate) fn of_one_text(
 fn is_dual(resolution: &Resolution, side: Side) -> bool {
     let index = resolution.role(side).and_then(|role| resolution.definition(&role.name.text, side));
     index.and_then(|index| resolution.definitions.get(index)).is_some_and(Definition::is_dual)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(found: &[Code]) -> Vec<Code> {
+        let sources = SourceMap::new();
+        let of = |code: &Code| Diagnostic::warning(*code, Span::default(), "");
+        let mut found: Vec<Diagnostic> = found.iter().map(of).collect();
+        withhold(&mut found, None, &sources);
+        found.iter().map(|finding| finding.code).collect()
+    }
+
+    #[test]
+    fn a_finding_is_withheld_where_its_cause_is_found_and_kept_elsewhere() {
+        for (code, cause) in CONSEQUENCES {
+            assert_eq!(codes(&[code]), [code]);
+            if let Cause::Finding(other) = cause {
+                assert_eq!(codes(&[code, other]), [other]);
+            }
+        }
+    }
+
+    #[test]
+    fn what_an_error_withholds_still_is_a_cause() {
+        let unused = declarations::UNUSED_DEFINITION;
+        let mut found = vec![
+            Diagnostic::warning(unused::UNUSED_MESSAGE, Span::default(), ""),
+            Diagnostic::warning(unused, Span::default(), ""),
+            Diagnostic::error(relation::RACE, Span::default(), ""),
+        ];
+        withhold(&mut found, None, &SourceMap::new());
+        assert_eq!(found.iter().map(|finding| finding.code).collect::<Vec<_>>(), [relation::RACE]);
+    }
 }

@@ -33,7 +33,7 @@ const LAYERS: layers::Layers = layers::Layers {
         "explain",
     ],
     upwards: &[],
-    by_file: &[],
+    by_file: &["relation/"],
 };
 
 #[test]

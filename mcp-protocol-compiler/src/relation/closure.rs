@@ -19,8 +19,9 @@ use mcp_protocol_machine::protocol::{Action, MessageIndex, Origin, Side, StateIn
 use super::diamond::{self, Shared};
 use super::ends::{ChannelEnds, Late};
 use super::machine::{Arrow, Event, Locations, Machine, Move, position};
+use super::outcome::CLOSED;
 use super::product::{Grouping, Pair, PairIndex, Walk};
-use super::{CLOSED, report, words};
+use super::{report, words};
 use crate::automaton::{Automaton, Edge};
 use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;

@@ -10,8 +10,9 @@ use mcp_protocol_machine::protocol::{Side, StateKind};
 use super::close_rights;
 use super::disagreement::{Disagreement, matched};
 use super::machine::{Machine, Move};
+use super::outcome::{Found, Searched, Wanted};
 use super::product::{Extent, Grouping, PairIndex, TooMany, Walk};
-use super::{Found, Searched, Wanted, suspension};
+use super::suspension;
 use crate::automaton::State;
 
 pub(super) fn search(

@@ -9,8 +9,9 @@ use mcp_protocol_machine::protocol::Side;
 use super::close_rights;
 use super::disagreement::{Disagreement, matched};
 use super::machine::Machine;
+use super::outcome::{Found, Searched, Wanted};
 use super::product::{Extent, Grouping, PairIndex, TooMany, Walk};
-use super::{Found, Searched, Wanted, suspension};
+use super::suspension;
 
 pub(super) fn search(
     client: &Machine<'_>,

@@ -7,8 +7,9 @@ use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Side
 use super::diamond::{COUNTED, Shared};
 use super::disagreement::matched;
 use super::machine::{Arrow, Event, Locations, Machine};
+use super::outcome::RACE;
 use super::product::{Pair, PairIndex, Walk};
-use super::{RACE, roles, words};
+use super::{roles, words};
 use crate::declarations::Message;
 use crate::diagnostic::{Diagnostic, Edit};
 

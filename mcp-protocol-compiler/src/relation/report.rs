@@ -6,9 +6,10 @@ use mcp_protocol_machine::protocol::{Kind, Side, StateIndex};
 
 use super::disagreement::Disagreement;
 use super::machine::{Event, Machine};
+use super::outcome::{Found, NOT_COMPATIBLE, NOT_DUAL, TOO_MANY, Wanted};
 use super::product::TooMany;
 use super::roles::{Roles, span};
-use super::{Found, NOT_COMPATIBLE, NOT_DUAL, TOO_MANY, Wanted, suggestions, words};
+use super::{suggestions, words};
 use crate::declarations::Message;
 use crate::diagnostic::{Code, Diagnostic, Edit};
 

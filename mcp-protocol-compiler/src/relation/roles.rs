@@ -4,7 +4,8 @@
 use mcp_protocol_machine::protocol::{Action, Side, StateIndex, StateKind};
 
 use super::machine::{Event, Machine, Move};
-use super::{Found, words};
+use super::outcome::Found;
+use super::words;
 use crate::automaton::State;
 use crate::declarations::Message;
 use crate::source::Span;

@@ -4,8 +4,10 @@ use mcp_protocol_machine::protocol::{Action, Origin, Side, StateIndex, StateKind
 
 use super::disagreement::Disagreement;
 use super::machine::{Machine, Move, position};
+use super::outcome::{Outcome, Wanted};
 use super::roles::Roles;
-use super::{Outcome, Wanted, search, words};
+use super::search::search;
+use super::words;
 use crate::automaton::{Automaton, Edge, State};
 use crate::diagnostic::{Code, Diagnostic, Edit};
 

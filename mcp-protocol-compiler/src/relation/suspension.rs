@@ -11,8 +11,9 @@ use mcp_protocol_machine::protocol::{Direction, Only, Side, StateIndex};
 use super::diamond::{Shared, shared};
 use super::disagreement::Disagreement;
 use super::machine::{Event, Machine};
+use super::outcome::{RACE, Wanted};
 use super::product::{Extent, PairIndex, Walk};
-use super::{RACE, Wanted, roles, words};
+use super::{roles, words};
 use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;
 
