@@ -5,7 +5,7 @@
 //! continues.
 //!
 //! - [`typed`]: what generated code calls. [`checked`]: the same sessions without types.
-//! - [`transport`]: in memory, own standard streams, a child process.
+//! - [`transport`]: in memory, own standard streams, a child process, any stream of bytes, HTTP.
 //! - [`driver`]: connects the engine and a transport; use it to write a transport of your own.
 //! - [`Error`], [`StepError`], [`RpcError`]: the errors.
 //! - [`Options`], [`Report`]: the settings of a session, and what it reports to its owner.

@@ -15,6 +15,9 @@ const COALESCE: usize = 64 * 1024;
 /// A buffer of up to this size is kept while nothing is to be written.
 pub(super) const KEEP: usize = 4 * 1024;
 
+/// How many ends of messages there is room for while nothing is to be written.
+const KEPT_ENDS: usize = 64;
+
 /// A way to write at once, in whatever task has something to say.
 ///
 /// A message that is written so saves two changes of tasks, which on a connection within one machine is most of what
@@ -180,6 +183,7 @@ impl Queued {
         self.begun = false;
         self.bytes.clear();
         self.ends.clear();
+        self.ends.shrink_to(KEPT_ENDS);
         self.start = 0;
     }
 }

@@ -18,7 +18,7 @@ const LARGE: usize = 64 * 1024;
 
 /// Reads from `inner` through a buffer that adapts its size.
 #[derive(Debug)]
-pub struct Input<R> {
+pub(crate) struct Input<R> {
     inner: R,
     buffer: Vec<u8>,
     start: usize,
@@ -29,7 +29,7 @@ pub struct Input<R> {
 
 impl<R> Input<R> {
     /// Buffers `inner`; nothing is allocated before the first read.
-    pub fn new(inner: R) -> Self {
+    pub(crate) fn new(inner: R) -> Self {
         Self { inner, buffer: Vec::new(), start: 0, end: 0, longest: 0 }
     }
 

@@ -114,7 +114,7 @@ pub(crate) fn parse(line: &[u8], deepest: usize) -> Result<Envelope<'_>, Malform
         let sketch = Scanner::scan(line);
         let error = match serde_json::from_str::<&RawValue>(text) {
             Ok(_) => RpcError::invalid_request("a batch is not permitted here: send each message on its own"),
-            Err(error) => RpcError::parse_error(format!("the message is not JSON: {error}")),
+            Err(error) => not_json(line, &error),
         };
         return Err(Malformed::from_sketch(error, Fault::Malformed, sketch));
     }
@@ -122,11 +122,24 @@ pub(crate) fn parse(line: &[u8], deepest: usize) -> Result<Envelope<'_>, Malform
         let error = if error.is_data() {
             RpcError::invalid_request(format!("the message is no JSON-RPC request: {error}"))
         } else {
-            RpcError::parse_error(format!("the message is not JSON: {error}"))
+            not_json(line, &error)
         };
         Malformed::from_sketch(error, Fault::Malformed, Scanner::scan(line))
     })?;
     parts.classify()
+}
+
+/// The error for what is not JSON. The peer may write headers where lines are expected.
+fn not_json(line: &[u8], error: &serde_json::Error) -> RpcError {
+    let name = b"content-length:";
+    let is_header = line.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
+    let hint = match is_header {
+        true => {
+            ": it is a header with a length, and one message on each line was expected (`Framing::Lines`)"
+        }
+        false => "",
+    };
+    RpcError::parse_error(format!("the message is not JSON: {error}{hint}"))
 }
 
 /// A line as text.
@@ -305,6 +318,14 @@ mod tests {
 
     fn refused(line: &str) -> Malformed {
         parse(line.as_bytes(), 64).expect_err(line)
+    }
+
+    #[test]
+    fn a_header_in_place_of_a_line_is_called_one() {
+        let error = |line: &[u8]| parse(line, 10).unwrap_err().error.message;
+        let header = error(b"Content-Length: 52");
+        assert!(header.ends_with("one message on each line was expected (`Framing::Lines`)"), "{header}");
+        assert!(!error(b"Content").contains("Framing"));
     }
 
     #[test]
