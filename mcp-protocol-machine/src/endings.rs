@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use crate::fence::{BothWays, Fence};
+use crate::history::Recent;
 use crate::id::{CopyNumber, KeyValue, Limits};
-use crate::memory::Recent;
 use crate::protocol::{Direction, KeyIndex, MessageIndex, StateIndex};
 
 /// How a sub-session came to its end.

@@ -5,8 +5,8 @@
 use crate::endings::Ended;
 use crate::fence::{Fence, Receipts};
 use crate::hash::SteadyTable;
+use crate::history::{Recent, Used};
 use crate::id::{CopyNumber, Limits, RequestId, Token};
-use crate::memory::{Recent, Used};
 use crate::protocol::{MessageIndex, StateIndex};
 
 /// A request that has been sent and whose exchange is not over.

@@ -18,31 +18,31 @@
 mod capability;
 mod checker;
 mod condition;
-mod copies;
 mod endings;
 mod excerpt;
 mod exchange;
 mod fence;
 mod hash;
+mod history;
 mod id;
 #[cfg(test)]
 mod layers;
 mod lookup;
-mod memory;
 pub mod protocol;
 mod revision;
+mod sub_sessions;
 mod tables;
 mod trail;
 mod violation;
 
 pub use capability::{Capabilities, Said};
 pub use checker::{About, Awaiting, Checker, Late, Step, StepKind};
-pub use copies::{Meant, Ties};
 pub use excerpt::Excerpt;
 #[doc(hidden)]
 pub use hash::IdTable;
 pub use id::{CopyNumber, KeyValue, Limits, RequestId, Token};
 pub use lookup::Lookup;
 pub use protocol::{Capability, Protocol};
+pub use sub_sessions::{Meant, Ties};
 pub use tables::{ProtocolRef, TableError};
 pub use violation::{Details, Expected, Got, Violation, ViolationKind};

@@ -159,8 +159,8 @@ pub(super) fn explore(
     explorer.resting();
     if errors(explorer.findings) == 0 {
         explorer.unanswered();
-        super::copies::no_steps(&explorer.states, &resolution.declarations, explorer.findings);
-        super::copies::untied(&explorer.states, &resolution.declarations, explorer.findings);
+        super::sub_sessions::no_steps(&explorer.states, &resolution.declarations, explorer.findings);
+        super::sub_sessions::untied(&explorer.states, &resolution.declarations, explorer.findings);
         let open = (explorer.open.as_slice(), &explorer.open_sets);
         let missing = super::replies::missing(&explorer.states, open, &resolution.declarations);
         explorer.findings.extend(missing);

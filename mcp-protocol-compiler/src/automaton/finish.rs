@@ -4,7 +4,7 @@ use mcp_protocol_machine::protocol::{Action, Level, StateIndex};
 
 use super::names::StateNames;
 use super::raw::{Raw, RawState, reaches_end};
-use super::{Automaton, Edge, State, copies};
+use super::{Automaton, Edge, State, sub_sessions};
 use crate::declarations::{Definition, Resolution, Role};
 
 /// Renumbers the states in order of appearance, those of `*` bodies last, and leaves out what cannot be reached.
@@ -87,7 +87,7 @@ pub(super) fn finish(raw: &Raw, names: Vec<StateNames>, resolution: &Resolution,
         }),
         derived: definition.is_some_and(Definition::is_dual),
         states,
-        copies: copies::types(raw, resolution),
+        copies: sub_sessions::types(raw, resolution),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::source::Span;
 mod cancel;
 mod compare_text;
 mod components;
-mod copies;
+mod correlation;
 mod explore;
 mod finding;
 mod finish;
@@ -31,7 +31,7 @@ mod raw;
 mod refuse;
 mod replies;
 mod sets;
-mod ties;
+mod sub_sessions;
 mod words;
 
 #[cfg(test)]
@@ -213,7 +213,7 @@ fn build(resolution: &Resolution, role: &RoleGraph<'_>, findings: &mut Vec<Findi
     };
     // Where a refusal has no place its edge is missing, and states may seem to differ.
     if errors(findings) == before {
-        copies::confused(&complete, declarations, findings);
+        sub_sessions::confused(&complete, declarations, findings);
     }
     let ordered = finish::in_order(complete);
     let names = names::name(&ordered, resolution);

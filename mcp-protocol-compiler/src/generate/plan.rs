@@ -9,19 +9,19 @@ use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, Side, StateIndex, StateKind};
 
-use self::copies::lives;
 use self::methods::Planner;
+use self::sub_sessions::lives;
 use super::names::snake;
 use crate::automaton::{Automaton, CopyType, State};
 use crate::compiled::Compiled;
 use crate::declarations::{Declarations, Message};
 use crate::source::Span;
 
-mod copies;
 mod methods;
+mod sub_sessions;
 
-pub(crate) use copies::open_names;
 pub(crate) use methods::{notify_name, pages_name};
+pub(crate) use sub_sessions::open_names;
 
 /// Everything that is generated.
 #[derive(Debug)]

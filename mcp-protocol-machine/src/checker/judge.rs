@@ -2,9 +2,9 @@
 
 use crate::capability::Capabilities;
 use crate::condition::dotted;
-use crate::copies::Ties;
 use crate::id::RequestId;
 use crate::protocol::{Action, Condition, Direction, Holder, Kind, MessageIndex, Origin, Side, StateIndex};
+use crate::sub_sessions::Ties;
 use crate::violation::{Violation, ViolationKind};
 
 use super::Checker;

@@ -6,10 +6,10 @@
 //! held the value one after the other; then one of them is enough.
 
 use crate::capability::Capabilities;
-use crate::copies::{CopyStep, Meant, Ties};
 use crate::exchange::Place;
 use crate::id::{CopyNumber, KeyValue, RequestId};
 use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Origin, StateIndex, Text};
+use crate::sub_sessions::{CopyStep, Meant, Ties};
 use crate::violation::{Violation, ViolationKind};
 
 use super::{Checker, Late, Step, StepKind};

@@ -5,11 +5,11 @@
 //! impermissible excuses them until its receipt is proven, by a reply or by a message that is a step only behind it. Later
 //! they are violations.
 
-use crate::copies::Copies;
 use crate::endings::Ended;
 use crate::fence::Fence;
 use crate::id::RequestId;
 use crate::protocol::{Action, Direction, MessageIndex, Origin};
+use crate::sub_sessions::Copies;
 use crate::trail::Evidence;
 
 use super::channels::Channels;

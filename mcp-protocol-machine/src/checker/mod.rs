@@ -30,13 +30,13 @@ mod report;
 pub(crate) mod tests;
 
 use crate::capability::Capabilities;
-use crate::copies::{Copies, Layout, Ties};
 use crate::exchange::{Exchange, Exchanges, Place};
 use crate::fence::Receipts;
 use crate::id::{CopyNumber, Limits, RequestId, Token};
 use crate::protocol::{
     Action, Condition, Direction, Kind, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind,
 };
+use crate::sub_sessions::{Copies, Layout, Ties};
 use crate::tables::{ProtocolRef, TableError, examine};
 use crate::trail::{Left, Trail};
 use crate::violation::Violation;

@@ -1,9 +1,9 @@
 //! Notifications: those that the state decides about, and those that belong to a running exchange.
 
-use crate::copies::Ties;
 use crate::exchange::{Place, Standing, TokenStanding};
 use crate::id::{CopyNumber, RequestId, Token};
 use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Origin};
+use crate::sub_sessions::Ties;
 use crate::violation::{Violation, ViolationKind};
 
 use super::judge::Judged;

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::capability::Capabilities;
-use crate::copies::Running;
 use crate::exchange::{Place, Standing};
 use crate::id::{CopyNumber, RequestId, Token};
 use crate::protocol::{
     Action, Condition, Direction, Edge, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
 };
+use crate::sub_sessions::Running;
 use crate::violation::{Violation, ViolationKind};
 
 use super::Checker;

@@ -1,9 +1,9 @@
 //! Replies: results and errors, which carry no method and are found by their id.
 
-use crate::copies::Ties;
 use crate::exchange::{Past, Place, Standing};
 use crate::id::RequestId;
 use crate::protocol::{Direction, Kind, MessageIndex};
+use crate::sub_sessions::Ties;
 use crate::violation::{Violation, ViolationKind};
 
 use super::{Awaiting, Checker, Step, StepKind};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::sentence::{List, name};
+use super::sentence::{ExpectedList, name};
 use super::{Details, Expected, ViolationKind};
 use crate::protocol::{Direction, Strictness};
 
@@ -26,7 +26,7 @@ impl fmt::Display for Lines<'_> {
         write!(formatter, "\n  state     {}", details.states.join(" and "))?;
         let messages = |messages: &[Expected]| match messages {
             [] => "nothing".to_owned(),
-            messages => List(messages).to_string(),
+            messages => ExpectedList(messages).to_string(),
         };
         if details.kind == ViolationKind::NotPermitted {
             write!(formatter, "\n  expected  {}", messages(&details.expected))?;

@@ -26,7 +26,7 @@ impl Details {
     pub(super) fn sentence(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (got, states) = (&self.got, Names(&self.states, "and"));
         let (sender, other) = (name(self.sender), name(self.sender.other()));
-        let id = Id(self.got.id.as_ref());
+        let id = IdText(self.got.id.as_ref());
         match &self.kind {
             ViolationKind::NotPermitted => {
                 write!(formatter, "{got} is not permitted in {states}: the {sender} ")?;
@@ -167,13 +167,13 @@ impl Details {
             return formatter.write_str("may send nothing now");
         }
         if self.expected.is_empty() {
-            return write!(formatter, "has to wait for {}", List(&self.awaited));
+            return write!(formatter, "has to wait for {}", ExpectedList(&self.awaited));
         }
-        write!(formatter, "may send {} now", List(&self.expected))?;
+        write!(formatter, "may send {} now", ExpectedList(&self.expected))?;
         if self.awaited.is_empty() {
             return Ok(());
         }
-        write!(formatter, ", and waits for {}", List(&self.awaited))
+        write!(formatter, ", and waits for {}", ExpectedList(&self.awaited))
     }
 }
 
@@ -226,9 +226,9 @@ impl fmt::Display for Expected {
 }
 
 /// An id that may be missing.
-struct Id<'a>(Option<&'a RequestId>);
+struct IdText<'a>(Option<&'a RequestId>);
 
-impl fmt::Display for Id<'_> {
+impl fmt::Display for IdText<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(id) => write!(formatter, "{id}"),
@@ -253,9 +253,9 @@ impl fmt::Display for Names<'_> {
 }
 
 /// Messages, "`a`, `b` or `c`"; the same words only once, and not more than [`NAMED`].
-pub(super) struct List<'a>(pub(super) &'a [Expected]);
+pub(super) struct ExpectedList<'a>(pub(super) &'a [Expected]);
 
-impl fmt::Display for List<'_> {
+impl fmt::Display for ExpectedList<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut words: Vec<String> = Vec::new();
         for expected in self.0 {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex, StateIndex, StateKind};
 
+use super::correlation::{self, StepAt};
 use super::finding::{Finding, FindingKind};
 use super::raw::{self, Owner, Raw, RawEdge, RawState, Step};
-use super::ties::{self, StepAt};
 use super::{CopyType, open_keys};
 use crate::declarations::{Declarations, Resolution};
 use crate::reach::reachable;
@@ -38,7 +38,7 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, findings:
     if !states.iter().any(|place| place.in_body()) {
         return;
     }
-    let loose = ties::loose(states, declarations);
+    let loose = correlation::loose(states, declarations);
     let openers = openers(states);
     let unanswered = unanswered(states, declarations);
     let mut held = None;
@@ -61,13 +61,13 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, findings:
                 let refusal = (edge.direction, edge.message);
                 findings.push(FindingKind::RefusalEndsSubSession { refusal, request }.at(edge.span));
             }
-            if !ties::needs_key(message) || seen.contains(&edge.span) {
+            if !correlation::needs_key(message) || seen.contains(&edge.span) {
                 continue;
             }
             let action = (edge.direction, edge.message);
             if loose.contains(&StepAt { state, action }) {
                 seen.insert(edge.span);
-                let held = held.get_or_insert_with(|| ties::held(states, declarations)).get(&state);
+                let held = held.get_or_insert_with(|| correlation::held(states, declarations)).get(&state);
                 let held: Vec<KeyIndex> = held.into_iter().flatten().copied().collect();
                 let opened = opened.get_or_insert_with(|| opened_by(states)).get(&state);
                 let opener = opened.map(|opener| (opener.message, opener.span));
@@ -86,7 +86,7 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, findings:
                 let stands_alone = open_keys::stands_alone(states, declarations, first);
                 let fine = if stands_alone { open } else { !over() };
                 if !fine && seen.insert(edge.span) {
-                    let key = ties::keys(declarations, edge.message).first().copied();
+                    let key = correlation::keys(declarations, edge.message).first().copied();
                     let key = key.filter(|_| stands_alone);
                     findings.push(FindingKind::StepOpensToo { action, first: first.span, key }.at(edge.span));
                 }
@@ -146,7 +146,7 @@ pub(super) fn confused(raw: &Raw, declarations: &Declarations, findings: &mut Ve
     let states = &raw.states;
     let openers = openers(states);
     let late = [Direction::Send, Direction::Receive].map(|by| (by, late(states, &openers, declarations, by)));
-    let fresh = ties::Fresh::new(states, declarations);
+    let fresh = correlation::Fresh::new(states, declarations);
     let mut seen: BTreeSet<Span> = BTreeSet::new();
     let starts: BTreeSet<(usize, Direction)> =
         openers.values().flatten().map(|edge| (edge.target, edge.direction)).collect();
@@ -156,7 +156,7 @@ pub(super) fn confused(raw: &Raw, declarations: &Declarations, findings: &mut Ve
             let edges = states.get(state).map_or(&[][..], |place| &place.edges);
             let moves = |edge: &&RawEdge| !edge.spawn && edge.direction != by && edge.target != state;
             for edge in edges.iter().filter(moves) {
-                if !declarations.message(edge.message).is_some_and(ties::needs_key) {
+                if !declarations.message(edge.message).is_some_and(correlation::needs_key) {
                     continue;
                 }
                 let open = open_keys::is_open(declarations, edge.message);
