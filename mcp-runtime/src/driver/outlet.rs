@@ -46,6 +46,8 @@ pub struct Outgoing<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OutletNotice {
+    /// A request that came in with this tag was accepted: it will be settled.
+    Accepted(RequestTag),
     /// A request that came in with this tag has been answered, or never will be.
     Settled(RequestTag),
     /// No task waits for the reply to this request of this side any more: the reply has come, the request was cancelled,

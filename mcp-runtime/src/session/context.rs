@@ -7,7 +7,7 @@ use mcp_protocol_machine::{RequestId, Step};
 
 use super::batches::{BatchKey, ReplyTo};
 use super::engine::Engine;
-use crate::driver::{Extension, Received, RequestTag};
+use crate::driver::{Extension, OutletNotice, Received, RequestTag};
 use crate::epoch::Epoch;
 use crate::error::Error;
 
@@ -52,6 +52,8 @@ pub(super) struct Inbound<'a> {
     pub(super) tag: Option<RequestTag>,
     /// The batch that it is part of.
     pub(super) batch: Option<BatchKey>,
+    /// It was held because it came early, and the transport knows of it.
+    pub(super) held: bool,
     /// What its handlers may ask for.
     pub(super) extension: Option<&'a Extension>,
     /// When it arrived.
@@ -61,12 +63,7 @@ pub(super) struct Inbound<'a> {
 impl<'a> Inbound<'a> {
     /// A message that is not part of a batch.
     pub(super) fn alone(tag: Option<RequestTag>, now: Instant) -> Inbound<'a> {
-        Inbound { tag, batch: None, extension: None, now }
-    }
-
-    /// Tells the transport that a request was accepted.
-    pub(super) fn took_request(self) -> Received {
-        Received { requests: usize::from(self.tag.is_some()), ..Received::default() }
+        Inbound { tag, batch: None, held: false, extension: None, now }
     }
 
     /// Tells the transport that the message was refused, and that nothing is written about that.
@@ -90,6 +87,15 @@ pub(super) struct Accepted {
 }
 
 impl Engine {
+    /// A request was accepted: the transport counts it, once.
+    pub(super) fn took_request(&mut self, inbound: Inbound<'_>) -> Received {
+        let Some(tag) = inbound.tag else { return Received::default() };
+        if !inbound.held {
+            self.outbox.note(OutletNotice::Accepted(tag), &mut self.effects);
+        }
+        Received { requests: 1, refused: None }
+    }
+
     /// A caller that may speak in one epoch only, or in any, and may work on a request of the peer.
     pub(super) fn caller(&self, epoch: Option<Epoch>, request: Option<&RequestId>) -> Caller {
         let request = request.filter(|_| self.outbox.may_route());

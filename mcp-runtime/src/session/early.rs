@@ -130,7 +130,7 @@ impl Engine {
         params: Option<&str>,
     ) -> Received {
         // The answer to a request is awaited where it came in.
-        let mut received = if id.is_some() { inbound.took_request() } else { Received::default() };
+        let mut received = if id.is_some() { self.took_request(inbound) } else { Received::default() };
         let early = EarlyMessage {
             id,
             method: method.into(),
@@ -171,7 +171,7 @@ impl Engine {
                 continue;
             }
             let EarlyMessage { id, method, params, tag, extension } = early;
-            let inbound = Inbound { extension: extension.as_ref(), ..Inbound::alone(tag, now) };
+            let inbound = Inbound { held: true, extension: extension.as_ref(), ..Inbound::alone(tag, now) };
             self.came = self.came.wrapping_add(1);
             match id {
                 Some(id) => {

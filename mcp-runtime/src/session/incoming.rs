@@ -181,6 +181,7 @@ impl Engine {
             mailbox: None,
         };
         self.owed.insert(id.clone(), owed);
+        let received = self.took_request(inbound);
         self.trace_asked(Direction::Receive, &id, message);
         if let Some(rate) = self.options.request_rate
             && let Err(wait) = self.rate.take(rate, inbound.now)
@@ -201,12 +202,12 @@ impl Engine {
                 epoch,
             };
             self.refuse_early(&arrived, wait);
-            return inbound.took_request();
+            return received;
         }
         if self.message(message).is_some_and(|message| message.answered) {
             // The reply of an `answered` request is empty, so it cannot fail to be written.
             let _ = self.reply_result(Caller::ANY, &id, "{}");
-            return inbound.took_request();
+            return received;
         }
         match step.kind {
             StepKind::Linear { .. } => {
@@ -236,7 +237,7 @@ impl Engine {
                 });
             }
         }
-        inbound.took_request()
+        received
     }
 
     pub(super) fn notification_came(

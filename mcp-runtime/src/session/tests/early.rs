@@ -157,8 +157,10 @@ fn a_transport_of_single_messages_hears_which_of_them_wait_for_an_answer() {
         assert_eq!(feed(&server, line, name), (expected, false), "{line}");
     }
     assert_eq!(feed(&server, r#"{"jsonrpc":"2.0","id":9,"method":"approve"}"#, 5), (0, false));
+    assert_eq!(kept.open(), [1, 3], "one that is held is accepted once");
     welcome(&server);
     look(&server);
+    assert_eq!(kept.open(), [0; 0]);
     let about: Vec<_> = kept.said().into_iter().map(|(said, _, about)| (said["id"].clone(), about)).collect();
     assert_eq!(about, [(json!(9), Some(5)), (json!(1), Some(1)), (json!(2), Some(3))]);
     assert_eq!(kept.settled(), [1, 3]);

@@ -27,6 +27,8 @@ pub(super) struct Kept(Arc<Mutex<Seen>>);
 pub(super) struct Seen {
     said: Vec<(Value, MessageKind, Option<u64>)>,
     epoch: Epoch,
+    /// The requests that were accepted and are not settled.
+    open: Vec<u64>,
     settled: Vec<u64>,
     hung_up: Vec<u64>,
     not_awaited: Vec<i64>,
@@ -42,6 +44,11 @@ impl Kept {
     /// The epoch in which something was said last.
     pub(super) fn epoch(&self) -> Epoch {
         self.0.lock().unwrap().epoch
+    }
+
+    /// The requests that were accepted and are not settled.
+    pub(super) fn open(&self) -> Vec<u64> {
+        self.0.lock().unwrap().open.clone()
     }
 
     pub(super) fn settled(&self) -> Vec<u64> {
@@ -61,10 +68,15 @@ impl Outlet for Kept {
     fn note(&mut self, notice: OutletNotice, _: &mut dyn FnMut(Waker)) {
         let mut seen = self.0.lock().unwrap();
         match notice {
-            OutletNotice::Settled(RequestTag(number)) => seen.settled.push(number),
+            OutletNotice::Settled(RequestTag(number)) => {
+                let place = seen.open.iter().position(|open| *open == number);
+                seen.open.swap_remove(place.expect("a request is accepted before it is settled, once"));
+                seen.settled.push(number);
+            }
             OutletNotice::ReleaseConnection(RequestTag(number)) => seen.hung_up.push(number),
             OutletNotice::NotAwaited(id) => seen.not_awaited.push(id),
             OutletNotice::NoneAwaited => seen.none_awaited = true,
+            OutletNotice::Accepted(RequestTag(number)) => seen.open.push(number),
             OutletNotice::PeerStepped | OutletNotice::Discarded => {}
         }
     }

@@ -433,7 +433,10 @@ impl Outlet for Posts {
             OutletNotice::NotAwaited(id) => state.requests.not_awaited(id).into_iter().for_each(wake),
             OutletNotice::NoneAwaited => state.requests.all(Over::NotAwaited).into_iter().for_each(wake),
             OutletNotice::PeerStepped => state.handshake.not_repeatable(),
-            OutletNotice::Settled(_) | OutletNotice::ReleaseConnection(_) | OutletNotice::Discarded => {}
+            OutletNotice::Accepted(_)
+            | OutletNotice::Settled(_)
+            | OutletNotice::ReleaseConnection(_)
+            | OutletNotice::Discarded => {}
         }
     }
 

@@ -124,7 +124,7 @@ impl Shared {
             }
             None => Received::default(),
         };
-        self.streams().counted(stream, received.requests);
+        self.streams().delivered(stream);
         received
     }
 
@@ -284,6 +284,10 @@ impl Outlet for Route {
 
     fn note(&mut self, notice: OutletNotice, wake: &mut dyn FnMut(Waker)) {
         let waker = match notice {
+            OutletNotice::Accepted(tag) => {
+                self.0.streams().accepted(tag);
+                None
+            }
             OutletNotice::Settled(tag) => self.0.streams().settled(tag),
             OutletNotice::ReleaseConnection(tag) => self.0.streams().hang_up(tag),
             OutletNotice::NotAwaited(_)

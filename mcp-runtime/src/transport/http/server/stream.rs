@@ -79,10 +79,10 @@ pub(super) struct Stream {
     pub(super) taken: u64,
     /// Since when the present reader has taken nothing of what waits for it, if anything does.
     pub(super) since: Instant,
-    /// How many requests of the POST are unanswered. Less than nothing while they are not all counted.
-    pub(super) open: i64,
-    /// All of them are.
-    pub(super) counted: bool,
+    /// How many requests of the POST are accepted and unanswered.
+    pub(super) open: usize,
+    /// The session has all of the POST.
+    pub(super) delivered: bool,
     /// Which of its readers it is that reads now, if one does.
     pub(super) reader: Option<u64>,
     pub(super) readers: u64,
@@ -102,7 +102,7 @@ impl Stream {
             taken: 0,
             since: now,
             open: 0,
-            counted: false,
+            delivered: false,
             reader: Some(0),
             readers: 0,
             waker: None,
@@ -117,7 +117,7 @@ impl Stream {
 
     /// Whether nothing more will come.
     pub(super) fn is_finished(&self) -> bool {
-        !self.get && self.counted && self.open <= 0
+        !self.get && self.delivered && self.open == 0
     }
 
     /// Whether nothing is left of it that anyone could ask for.

@@ -320,11 +320,17 @@ impl Streams {
         stream.waker.take()
     }
 
-    /// A POST was handed to the session, which accepted so many requests.
-    pub(super) fn counted(&mut self, number: u64, requests: usize) {
+    /// A request of a POST was accepted.
+    pub(super) fn accepted(&mut self, RequestTag(number): RequestTag) {
         if let Some(stream) = self.streams.get_mut(&number) {
-            stream.open = stream.open.saturating_add(i64::try_from(requests).unwrap_or(i64::MAX));
-            stream.counted = true;
+            stream.open = stream.open.saturating_add(1);
+        }
+    }
+
+    /// A POST was handed to the session, which has accepted all that it will accept of it.
+    pub(super) fn delivered(&mut self, number: u64) {
+        if let Some(stream) = self.streams.get_mut(&number) {
+            stream.delivered = true;
         }
     }
 
@@ -426,7 +432,7 @@ impl Streams {
             if let Some(stream) = self.streams.get_mut(&number) {
                 // To its reader it is as if it were a POST that is answered.
                 stream.get = false;
-                stream.counted = true;
+                stream.delivered = true;
                 if let Some(waker) = stream.waker.take() {
                     waker.wake();
                 }
