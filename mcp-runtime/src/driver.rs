@@ -8,15 +8,6 @@
 //! It refuses to look into messages: sizes and JSON are the engine's business. It also refuses to decide when a session
 //! is over: the engine says so by [`Finish`].
 
-//! Between the engine, which does no I/O, and the transports, which know nothing of JSON-RPC.
-//!
-//! This module says what the engine offers a transport ([`Endpoint`]), what a transport is ([`Transport`]), and how a
-//! session ends as a transport sees it ([`End`], [`Outcome`]). Transports deliver whole messages. For streams of bytes,
-//! [`Framing`] says how messages are separated, and [`Pump`] moves the bytes.
-//!
-//! It refuses to look into messages: sizes and JSON are the engine's business. It also refuses to decide when a session
-//! is over: the engine says so by [`Output::Finished`] or [`Output::Abandoned`].
-
 mod byte_queue;
 mod clock;
 mod content_length;
