@@ -14,8 +14,8 @@ use std::process::Command;
 use mcp_protocols::REVISIONS;
 use mcp_protocols::mcp_2025_11_25::{Active, McpClient, McpError, McpServer, PROTOCOL, messages, server};
 use mcp_protocols::types::{CallToolParams, CallToolResult, ListToolsParams, ListToolsResult};
+use mcp_runtime::protocol::Side;
 use mcp_runtime::transport::{Child, duplex};
-use mcp_runtime::typed::Side;
 use mcp_runtime::{CheckedSession, Error, Event, Options, RequestId, RpcError, Transport};
 use serde_json::{Value, json};
 

@@ -4,6 +4,7 @@
 //! be matched on. Refuses to hide anything in text: each cause is a variant with its data.
 
 mod end;
+mod kind;
 mod mismatch;
 mod reason;
 mod reply;

@@ -4,11 +4,12 @@
 //! before it is written or delivered. A message that the protocol does not permit is refused, and the session
 //! continues.
 //!
-//! - [`typed`]: what generated code calls. [`checked`]: the same sessions without types.
+//! - [`call`], [`step`]: what the methods of generated sessions return, and what handlers get.
+//! - [`checked`]: the same sessions without types. [`protocol`](mod@protocol): the tables that both follow.
 //! - [`transport`]: in memory, own standard streams, a child process, any stream of bytes, HTTP.
 //! - [`driver`]: connects the engine and a transport; use it to write a transport of your own.
-//! - [`Error`], [`StepError`], [`RpcError`]: the errors.
-//! - [`Options`], [`Report`]: the settings of a session, and what it reports to its owner.
+//! - [`error`]: [`Error`], [`StepError`], and what they hold.
+//! - [`options`]: the settings of a session, [`Options`]; it reports to its owner with a [`Report`].
 #![warn(missing_docs)]
 
 mod budget;
@@ -16,20 +17,20 @@ pub mod checked;
 mod clock;
 pub mod driver;
 mod epoch;
-mod error;
+pub mod error;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 mod jsonrpc;
 #[cfg(test)]
 mod layers;
-mod options;
+pub mod options;
 mod panics;
 mod report;
 mod revisions;
 mod session;
 pub mod transport;
-pub mod typed;
+mod typed;
 
 pub use checked::{CheckedSession, Event};
 pub use driver::{Outcome, Transport};
@@ -43,9 +44,32 @@ pub use options::{Options, Rate, Resumed, answer_version};
 pub use report::{Cause, Report};
 pub use typed::batch;
 
-#[cfg(feature = "macros")]
+/// Calls, notifications and the requests of the peer.
+pub mod call {
+    pub use crate::typed::{
+        Call, Cancellable, Canceller, InBatch, Notify, Pages, Pending, ReadReply, Responder, Sending,
+        Uncancellable, batch,
+    };
+}
+
+/// Steps of a session: what methods return that move it from state to state, and the states themselves.
+pub mod step {
+    pub use crate::typed::{Advance, Closing, Exchange, Input, NotTaken, Step, Typed, Unread};
+}
+
+/// The tables of a protocol: its messages, and the state machine of each side.
+pub mod protocol {
+    pub use mcp_protocol_machine::ProtocolRef;
+    pub use mcp_protocol_machine::protocol::*;
+}
+
+/// What generated code calls. It may change with each version.
 #[doc(hidden)]
-pub use mcp_protocol_macro as macros;
+pub mod __private {
+    pub use crate::typed::*;
+    #[cfg(feature = "macros")]
+    pub use mcp_protocol_macro as macros;
+}
 
 /// Generates typed Rust from a `.session` file, in the module that contains the call.
 ///
@@ -72,6 +96,6 @@ pub use mcp_protocol_macro as macros;
 #[macro_export]
 macro_rules! protocol {
     ($($arguments:tt)*) => {
-        $crate::macros::protocol!($crate, $($arguments)*);
+        $crate::__private::macros::protocol!($crate, $($arguments)*);
     };
 }

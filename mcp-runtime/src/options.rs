@@ -77,7 +77,7 @@ pub struct Options {
     pub request_rate: Option<Rate>,
     /// How many progress messages of one call may wait for the call to be polled; older ones are dropped. Default: 64.
     pub max_progress: usize,
-    /// How many pages a list may have that is asked for by [`Pages`](crate::typed::Pages). Default: 1000.
+    /// How many pages a list may have that is asked for by [`Pages`](crate::call::Pages). Default: 1000.
     pub max_pages: usize,
     /// How long a request may wait while nobody holds `incoming`, before it is answered with *method not found*.
     /// Default: 10 seconds.
@@ -100,11 +100,11 @@ pub struct Options {
     /// minutes.
     pub answer_grace: Duration,
     /// How long a call, or a request of a linear channel, may wait for its reply where nothing else is said by
-    /// [`Call::timeout`](crate::typed::Call::timeout), where `Duration::MAX` is without end. Whatever else is sent waits
+    /// [`Call::timeout`](crate::call::Call::timeout), where `Duration::MAX` is without end. Whatever else is sent waits
     /// no longer to be written. Default: without end.
     pub timeout: Option<Duration>,
     /// How long a call may take in all, whatever is reported on it, where nothing else is said by
-    /// [`Call::max_timeout`](crate::typed::Call::max_timeout). Default: without end.
+    /// [`Call::max_timeout`](crate::call::Call::max_timeout). Default: without end.
     pub max_timeout: Option<Duration>,
     /// The member in which the notification that cancels an overdue request says why; `None`: it does not. Default:
     /// `reason`.
@@ -209,7 +209,7 @@ impl Options {
     }
 
     /// Accepts what the peer sends that needs one of these capabilities although it was not announced, and reports each
-    /// such message as [`Report::Tolerated`](crate::Report::Tolerated). Everything else that needs a capability which was
+    /// such message as [`Report::Tolerated`]. Everything else that needs a capability which was
     /// not announced is refused. What this side sends needs its capabilities as before. Adds to what was tolerated
     /// before.
     ///

@@ -69,7 +69,7 @@ pub mod mcp_2025_11_25;
 pub const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
 /// The tables of all revisions, the latest last: for [`Options::revisions`](mcp_runtime::Options::revisions).
-pub static REVISIONS: [&mcp_runtime::typed::Protocol; 4] = [
+pub static REVISIONS: [&mcp_runtime::protocol::Protocol; 4] = [
     &mcp_2024_11_05::PROTOCOL,
     &mcp_2025_03_26::PROTOCOL,
     &mcp_2025_06_18::PROTOCOL,

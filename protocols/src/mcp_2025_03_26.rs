@@ -3,7 +3,7 @@
 #![cfg_attr(rustfmt, rustfmt_skip)]
 
 use ::mcp_runtime as runtime;
-use runtime::typed;
+use runtime::__private as typed;
 
 #[cfg(feature = "2025-03-26")]
 #[allow(unused_imports)]

@@ -19,7 +19,7 @@ fn belongs_to_tables(item: &Item) -> bool {
         Item::Static(_) => true,
         // The runtime, and its module for generated code.
         Item::Use(import) => match &import.tree {
-            UseTree::Path(path) => path.ident == "runtime" && matches!(*path.tree, UseTree::Name(_)),
+            UseTree::Path(path) => matches!(&*path.tree, UseTree::Rename(rename) if rename.rename == "typed"),
             UseTree::Rename(rename) => rename.rename == "runtime",
             _ => false,
         },

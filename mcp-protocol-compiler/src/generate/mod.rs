@@ -115,7 +115,7 @@ pub fn tables_alone(compiled: &Compiled, sources: &SourceMap) -> TokenStream {
     let tables = tables::module(&machine);
     let allow = &generator.allow;
     quote! {
-        use runtime::typed;
+        use runtime::__private as typed;
 
         #messages
         #capabilities
@@ -253,7 +253,7 @@ impl<'a> Generator<'a> {
         let tables = tables::module(&machine);
         let protocol = protocol(compiled, &self.docs);
         let mut items = quote! {
-            use runtime::typed;
+            use runtime::__private as typed;
             #types
 
             /// What can go wrong in a session.

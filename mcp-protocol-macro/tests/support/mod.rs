@@ -10,21 +10,21 @@ use std::{env, fs};
 /// What generated code without roles needs of a runtime.
 pub const RUNTIME: &str = "\
 mod runtime {
-    pub mod typed {
+    pub mod __private {
         pub use mcp_protocol_machine::protocol::*;
         pub mod tables {
             pub use mcp_protocol_machine::protocol::{Message, Payload, Protocol};
             macro_rules! messages {
                 ($($(#[$meta:meta])* $name:ident = $entry:expr;)*) => {
                     #[allow(unused_imports)]
-                    use crate::runtime::typed::tables::{Message, Payload};
+                    use crate::runtime::__private::tables::{Message, Payload};
                     #[allow(non_upper_case_globals)]
                     pub(super) const rows: &[Message] = &[$($entry),*];
                 };
             }
             macro_rules! protocol {
                 ($name:ident = $table:expr;) => {
-                    use crate::runtime::typed::tables::Protocol;
+                    use crate::runtime::__private::tables::Protocol;
                     pub(super) const $name: Protocol = $table;
                 };
             }

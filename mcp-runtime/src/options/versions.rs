@@ -27,7 +27,7 @@ impl Options {
     ///
     /// Any other that the peer announces is [`Error::Version`](crate::Error::Version). A side that announces it itself
     /// has to announce the one that it was asked for, if it is among these, and else any of these;
-    /// [`answer_version`](crate::answer_version) finds it.
+    /// [`answer_version`] finds it.
     #[must_use]
     pub fn accept_versions<V: Into<String>>(mut self, versions: impl IntoIterator<Item = V>) -> Options {
         let versions = versions.into_iter().map(|version| Text::Owned(version.into()));

@@ -28,7 +28,7 @@ pub trait InBatch: Part {
 /// Sends several messages beside the linear channels in one line, a JSON-RPC batch, and gives them back.
 ///
 /// ```no_run
-/// # use mcp_runtime::{Error, typed::{Call, InBatch, ReadReply, batch}};
+/// # use mcp_runtime::{Error, call::{Call, InBatch, ReadReply, batch}};
 /// # async fn example<T: ReadReply, C, G>(one: Call<'_, T, C, G>, other: Call<'_, T, C, G>) -> Result<(), Error> {
 /// let (one, other) = batch((one, other)).await?;
 /// let (one, other) = (one.await?, other.await?);

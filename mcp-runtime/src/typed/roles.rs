@@ -20,12 +20,12 @@ macro_rules! __role {
         $(incoming = $queue:ty;)?
         $(state $marker:ident = $state:path $(, $more:ident)?;)*
     ) => {
-        $crate::typed::roles::session! { $name is $side of $protocol, false; $($marker = $state;)* }
-        $($crate::typed::roles::constructors! { $($more)? $name<$marker> is $side of $protocol, $state })*
+        $crate::__private::roles::session! { $name is $side of $protocol, false; $($marker = $state;)* }
+        $($crate::__private::roles::constructors! { $($more)? $name<$marker> is $side of $protocol, $state })*
 
         #[allow(dead_code, unreachable_pub)]
         impl<State> $name<State> {
-            fn at(session: $crate::typed::Session) -> Self {
+            fn at(session: $crate::__private::Session) -> Self {
                 Self { session, state: ::std::marker::PhantomData }
             }
 
@@ -47,13 +47,13 @@ macro_rules! __role {
             /// Whether a message may be sent now, and if not, why: the state, or a capability.
             pub fn permits(
                 &self,
-                message: $crate::typed::MessageIndex,
-            ) -> ::std::result::Result<(), $crate::typed::Violation> {
+                message: $crate::__private::MessageIndex,
+            ) -> ::std::result::Result<(), $crate::__private::Violation> {
                 self.session.permits(message)
             }
 
             /// Returns the messages that may be sent now.
-            pub fn permitted(&self) -> ::std::vec::Vec<$crate::typed::MessageIndex> {
+            pub fn permitted(&self) -> ::std::vec::Vec<$crate::__private::MessageIndex> {
                 self.session.permitted()
             }
 
@@ -91,11 +91,11 @@ macro_rules! __sub_session {
         $(known by $id:ident;)?
         $(state $marker:path = $state:path;)*
     ) => {
-        $crate::typed::roles::session! { $name is $side of $protocol, true; $($marker = $state;)* }
+        $crate::__private::roles::session! { $name is $side of $protocol, true; $($marker = $state;)* }
 
         #[allow(dead_code, unreachable_pub)]
         impl<State> $name<State> {
-            pub(super) fn at(session: $crate::typed::Session) -> Self {
+            pub(super) fn at(session: $crate::__private::Session) -> Self {
                 Self { session, state: ::std::marker::PhantomData }
             }
 
@@ -113,7 +113,7 @@ macro_rules! __sub_session {
 
             $(
                 /// Returns the id of the request that opened it, which later messages carry; nothing once it is over.
-                pub fn $id(&self) -> ::std::option::Option<$crate::typed::RequestId> {
+                pub fn $id(&self) -> ::std::option::Option<$crate::__private::RequestId> {
                     self.session.$id()
                 }
             )?
@@ -126,8 +126,8 @@ macro_rules! __sub_session {
 #[macro_export]
 macro_rules! __session {
     ($name:ident is $side:ident of $protocol:path, $copy:literal; $($marker:path = $state:path;)*) => {
-        impl<State> $crate::typed::InState for $name<State> {
-            fn at(session: $crate::typed::Session) -> Self {
+        impl<State> $crate::__private::InState for $name<State> {
+            fn at(session: $crate::__private::Session) -> Self {
                 Self::at(session)
             }
         }
@@ -138,18 +138,18 @@ macro_rules! __session {
             }
         }
 
-        impl<State> $crate::typed::InRole for $name<State> {
-            const SIDE: $crate::typed::Side = $crate::typed::Side::$side;
+        impl<State> $crate::__private::InRole for $name<State> {
+            const SIDE: $crate::__private::Side = $crate::__private::Side::$side;
             const COPY: bool = $copy;
 
-            fn protocol() -> &'static $crate::typed::Protocol {
+            fn protocol() -> &'static $crate::__private::Protocol {
                 &$protocol
             }
         }
 
         $(
-            impl $crate::typed::Typed for $name<$marker> {
-                const STATE: $crate::typed::StateIndex = $state;
+            impl $crate::__private::Typed for $name<$marker> {
+                const STATE: $crate::__private::StateIndex = $state;
             }
         )*
     };
@@ -169,8 +169,8 @@ macro_rules! __constructors {
 
             /// Starts a session over a transport, with these limits and times.
             pub fn with_options(transport: impl $crate::Transport, options: $crate::Options) -> Self {
-                let side = $crate::typed::Side::$side;
-                Self::at($crate::typed::Session::start(transport, &$protocol, side, options))
+                let side = $crate::__private::Side::$side;
+                Self::at($crate::__private::Session::start(transport, &$protocol, side, options))
             }
         }
     };
@@ -179,8 +179,8 @@ macro_rules! __constructors {
         impl $name<$marker> {
             /// Continues a session that was begun elsewhere and is in this state. Nothing checks that it is.
             pub fn resume(transport: impl $crate::Transport, resumed: $crate::Resumed) -> Self {
-                let side = $crate::typed::Side::$side;
-                Self::at($crate::typed::Session::resume(transport, &$protocol, side, $state, resumed))
+                let side = $crate::__private::Side::$side;
+                Self::at($crate::__private::Session::resume(transport, &$protocol, side, $state, resumed))
             }
         }
     };
@@ -193,26 +193,26 @@ macro_rules! __constructors {
 macro_rules! __handle {
     ($name:ident;) => {
         impl $name {
-            pub(super) fn at(handle: $crate::typed::Handle) -> Self {
+            pub(super) fn at(handle: $crate::__private::Handle) -> Self {
                 Self { handle }
             }
 
             /// Returns a handle that sends nothing for which it needs other capabilities than these. It can be restricted
             /// further, and never be widened.
-            pub fn restrict(&self, capabilities: &$crate::typed::Capabilities) -> Self {
+            pub fn restrict(&self, capabilities: &$crate::__private::Capabilities) -> Self {
                 Self { handle: self.handle.restrict(capabilities) }
             }
 
             /// Whether a message may be sent now, and if not, why: the state of the session, or a capability.
             pub fn permits(
                 &self,
-                message: $crate::typed::MessageIndex,
-            ) -> ::std::result::Result<(), $crate::typed::Violation> {
+                message: $crate::__private::MessageIndex,
+            ) -> ::std::result::Result<(), $crate::__private::Violation> {
                 self.handle.permits(message)
             }
 
             /// Returns the messages that may be sent now.
-            pub fn permitted(&self) -> ::std::vec::Vec<$crate::typed::MessageIndex> {
+            pub fn permitted(&self) -> ::std::vec::Vec<$crate::__private::MessageIndex> {
                 self.handle.permitted()
             }
         }
@@ -227,11 +227,11 @@ macro_rules! __context {
         /// What a handler has in addition to the message.
         #[derive(Clone, Debug)]
         pub struct Context {
-            context: $crate::typed::Context,
+            context: $crate::__private::Context,
         }
 
         impl Context {
-            fn at(context: $crate::typed::Context) -> Self {
+            fn at(context: $crate::__private::Context) -> Self {
                 Self { context }
             }
 
@@ -298,9 +298,9 @@ macro_rules! __incoming {
 
         impl Incoming {
             #[allow(clippy::result_large_err)]
-            fn read(arrival: $crate::typed::Arrival) -> ::std::result::Result<Self, $crate::typed::Unread> {
+            fn read(arrival: $crate::__private::Arrival) -> ::std::result::Result<Self, $crate::__private::Unread> {
                 match arrival.message() {
-                    $(super::messages::$message => $crate::typed::roles::read! {
+                    $(super::messages::$message => $crate::__private::roles::read! {
                         $kind $carried arrival, $variant
                     },)*
                     _ => Err(arrival.unexpected()),
@@ -311,11 +311,11 @@ macro_rules! __incoming {
         /// The messages that the peer may send at any time. Each goes to one consumer.
         #[derive(Debug)]
         pub struct IncomingQueue {
-            queue: $crate::typed::IncomingQueue,
+            queue: $crate::__private::IncomingQueue,
         }
 
         impl IncomingQueue {
-            pub(super) fn at(queue: $crate::typed::IncomingQueue) -> Self {
+            pub(super) fn at(queue: $crate::__private::IncomingQueue) -> Self {
                 Self { queue }
             }
 
@@ -337,10 +337,10 @@ macro_rules! __incoming {
 
         /// The requests that need a capability and that a handler does not implement.
         #[allow(unused_mut)]
-        fn unhandled<H: Handler>(_: &H) -> ::std::vec::Vec<$crate::typed::MessageIndex> {
+        fn unhandled<H: Handler>(_: &H) -> ::std::vec::Vec<$crate::__private::MessageIndex> {
             let mut unhandled = ::std::vec::Vec::new();
             $($(
-                let default = $crate::typed::roles::unhandled! { $gated $kind $carried H, $method };
+                let default = $crate::__private::roles::unhandled! { $gated $kind $carried H, $method };
                 if default {
                     unhandled.push(super::messages::$message);
                 }
@@ -348,10 +348,10 @@ macro_rules! __incoming {
             unhandled
         }
 
-        async fn dispatch(handler: ::std::sync::Arc<impl Handler>, arrival: $crate::typed::Arrival) {
+        async fn dispatch(handler: ::std::sync::Arc<impl Handler>, arrival: $crate::__private::Arrival) {
             let context = Context::at(arrival.context());
             match arrival.message() {
-                $(super::messages::$message => $crate::typed::roles::dispatch! {
+                $(super::messages::$message => $crate::__private::roles::dispatch! {
                     $kind $carried arrival, handler, context, $method
                 },)*
                 _ => drop(arrival.unexpected()),
@@ -377,10 +377,12 @@ macro_rules! __read {
         $arrival.request().map(|($params, responder)| Self::$variant($params, responder))
     };
     (opening() $arrival:ident, $variant:ident) => {
-        $arrival.open().map(|((), session)| Self::$variant($crate::typed::InState::at(session)))
+        $arrival.open().map(|((), session)| Self::$variant($crate::__private::InState::at(session)))
     };
     (opening($params:ident) $arrival:ident, $variant:ident) => {
-        $arrival.open().map(|($params, session)| Self::$variant($params, $crate::typed::InState::at(session)))
+        $arrival
+            .open()
+            .map(|($params, session)| Self::$variant($params, $crate::__private::InState::at(session)))
     };
 }
 
@@ -401,12 +403,14 @@ macro_rules! __dispatch {
         $arrival.answer(|$params| $handler.$method($context, $params)).await
     };
     (opening() $arrival:ident, $handler:ident, $context:ident, $method:ident) => {
-        $arrival.attend(|(), session| $handler.$method($context, $crate::typed::InState::at(session))).await
+        $arrival
+            .attend(|(), session| $handler.$method($context, $crate::__private::InState::at(session)))
+            .await
     };
     (opening($params:ident) $arrival:ident, $handler:ident, $context:ident, $method:ident) => {
         $arrival
             .attend(|$params, session| {
-                $handler.$method($context, $params, $crate::typed::InState::at(session))
+                $handler.$method($context, $params, $crate::__private::InState::at(session))
             })
             .await
     };
@@ -417,20 +421,20 @@ macro_rules! __dispatch {
 #[macro_export]
 macro_rules! __unhandled {
     (gated request() $handler:ident, $method:ident) => {
-        $crate::typed::is_unhandled(|(handler, context): (&'static $handler, _)| handler.$method(context))
+        $crate::__private::is_unhandled(|(handler, context): (&'static $handler, _)| handler.$method(context))
     };
     (gated request($params:ident) $handler:ident, $method:ident) => {
-        $crate::typed::is_unhandled(|(handler, context, params): (&'static $handler, _, _)| {
+        $crate::__private::is_unhandled(|(handler, context, params): (&'static $handler, _, _)| {
             handler.$method(context, params)
         })
     };
     (gated opening() $handler:ident, $method:ident) => {
-        $crate::typed::is_unhandled(|(handler, context, opened): (&'static $handler, _, _)| {
+        $crate::__private::is_unhandled(|(handler, context, opened): (&'static $handler, _, _)| {
             handler.$method(context, opened)
         })
     };
     (gated opening($params:ident) $handler:ident, $method:ident) => {
-        $crate::typed::is_unhandled(|(handler, context, params, opened): (&'static $handler, _, _, _)| {
+        $crate::__private::is_unhandled(|(handler, context, params, opened): (&'static $handler, _, _, _)| {
             handler.$method(context, params, opened)
         })
     };
@@ -444,7 +448,7 @@ macro_rules! __payloads {
         #[allow(dead_code, non_camel_case_types)]
         const _: () = {
             mod carried_by { $(pub struct $message;)* }
-            struct Payloads($($crate::typed::payload::$how<$payload, carried_by::$message>),*);
+            struct Payloads($($crate::__private::payload::$how<$payload, carried_by::$message>),*);
         };
     };
 }

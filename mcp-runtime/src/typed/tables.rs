@@ -37,7 +37,7 @@ pub const fn rows_of<T, const N: usize>(rows: [T; N]) -> [T; N] {
 macro_rules! __protocol {
     ($name:ident = $table:expr;) => {
         #[allow(unused_imports)]
-        use $crate::typed::tables::{Announcement, Field, Protocol, Role, Side, path};
+        use $crate::__private::tables::{Announcement, Field, Protocol, Role, Side, path};
         pub(super) const $name: Protocol = $table;
     };
 }
@@ -52,12 +52,12 @@ macro_rules! __numbered {
         $(
             $(#[$meta])*
             #[allow(dead_code, unreachable_pub)]
-            pub const $name: $crate::typed::tables::$index =
-                $crate::typed::tables::$index(Place::$name as $number);
+            pub const $name: $crate::__private::tables::$index =
+                $crate::__private::tables::$index(Place::$name as $number);
         )*
         #[allow(non_upper_case_globals, unreachable_pub)]
-        $rows const rows: &[$crate::typed::tables::$row] =
-            &$crate::typed::tables::$made([$($entry),*]);
+        $rows const rows: &[$crate::__private::tables::$row] =
+            &$crate::__private::tables::$made([$($entry),*]);
     };
 }
 
@@ -67,10 +67,10 @@ macro_rules! __numbered {
 macro_rules! __messages {
     ($($(#[$meta:meta])* $name:ident = $entry:expr;)*) => {
         #[allow(unused_imports)]
-        use $crate::typed::tables::{
+        use $crate::__private::tables::{
             Condition, Level, Message, MessageKey, Payload, Requirement, path, paths,
         };
-        $crate::typed::tables::numbered! { pub(super) rows of Message by messages_of, MessageIndex as u16: $(
+        $crate::__private::tables::numbered! { pub(super) rows of Message by messages_of, MessageIndex as u16: $(
             $(#[$meta])*
             #[doc = concat!("\n\n```text\n", stringify!($entry), "\n```")]
             $name = $entry;
@@ -84,10 +84,10 @@ macro_rules! __messages {
 macro_rules! __states {
     ($($name:ident = $entry:expr;)*) => {
         #[allow(unused_imports)]
-        use $crate::typed::tables::{
+        use $crate::__private::tables::{
             Advice, Direction, Level, State, cancel, cancelled, receive, refuse, refused, send,
         };
-        $crate::typed::tables::numbered! { pub rows of State by rows_of, StateIndex as u32: $($name = $entry;)* }
+        $crate::__private::tables::numbered! { pub rows of State by rows_of, StateIndex as u32: $($name = $entry;)* }
     };
 }
 
@@ -96,8 +96,8 @@ macro_rules! __states {
 #[macro_export]
 macro_rules! __keys {
     ($($name:ident = $entry:expr;)*) => {
-        use $crate::typed::tables::Key;
-        $crate::typed::tables::numbered! { pub rows of Key by rows_of, KeyIndex as u16: $($name = $entry;)* }
+        use $crate::__private::tables::Key;
+        $crate::__private::tables::numbered! { pub rows of Key by rows_of, KeyIndex as u16: $($name = $entry;)* }
     };
 }
 
@@ -111,14 +111,14 @@ macro_rules! __capabilities {
         $(
             #[doc = concat!("`", $shown, "`, as it is announced.\n\n")]
             $(#[$meta])*
-            pub const $name: $crate::typed::tables::Capability = $crate::typed::tables::Capability::new(
-                $crate::typed::tables::GateIndex(Place::$name as u16),
+            pub const $name: $crate::__private::tables::Capability = $crate::__private::tables::Capability::new(
+                $crate::__private::tables::GateIndex(Place::$name as u16),
                 $shown,
             );
         )*
         #[allow(non_upper_case_globals)]
-        pub(super) const rows: &[$crate::typed::tables::Gate] = &[
-            $($crate::typed::tables::Gate::at($crate::typed::tables::path![$($part),*])),*
+        pub(super) const rows: &[$crate::__private::tables::Gate] = &[
+            $($crate::__private::tables::Gate::at($crate::__private::tables::path![$($part),*])),*
         ];
     };
 }
@@ -135,6 +135,6 @@ macro_rules! __path {
 #[macro_export]
 macro_rules! __paths {
     ($([$($part:literal),* $(,)?]),* $(,)?) => {
-        &[$(::std::borrow::Cow::Borrowed($crate::typed::tables::path![$($part),*])),*]
+        &[$(::std::borrow::Cow::Borrowed($crate::__private::tables::path![$($part),*])),*]
     };
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mcp_runtime::typed::{Call, Cancellable, Uncancellable};
+use mcp_runtime::call::{Call, Cancellable, Uncancellable};
 use mcp_runtime::{Error, Overdue, RpcError};
 use serde_json::{Value, json};
 

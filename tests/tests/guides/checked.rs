@@ -10,8 +10,8 @@ use mcp_protocols::mcp_2025_03_26::{
     Active, AwaitingNotif, McpClient, McpServer, PROTOCOL, Uninit, capabilities, messages, server,
 };
 use mcp_protocols::types::*;
+use mcp_runtime::protocol::Side;
 use mcp_runtime::transport::{Transport, duplex};
-use mcp_runtime::typed::Side;
 use mcp_runtime::{
     Capabilities, CheckedSession, Error, Event, Options, RequestId, RpcError, StepError, answer_version,
 };

@@ -114,7 +114,8 @@ pub fn session(input: &[u8]) {
             .output_high_water(2 * 1024)
             .output_limit(OUTPUT_LIMIT);
         let wire = Wire(place.clone(), ended);
-        let session = CheckedSession::start(wire, &desk::PROTOCOL, mcp_runtime::typed::Side::Server, options);
+        let session =
+            CheckedSession::start(wire, &desk::PROTOCOL, mcp_runtime::protocol::Side::Server, options);
         tokio::task::yield_now().await;
         let endpoint = place.lock().unwrap().take().expect("the transport runs");
         let written = Written::default();

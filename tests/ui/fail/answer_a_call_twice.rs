@@ -1,7 +1,7 @@
 //! A request is answered a second time.
 
 use mcp_protocols::mcp_2025_11_25::McpError;
-use mcp_runtime::typed::Responder;
+use mcp_runtime::call::Responder;
 use mcp_protocols::types::CallToolResult;
 
 pub fn twice(responder: Responder<CallToolResult>, result: CallToolResult) -> Result<(), McpError> {

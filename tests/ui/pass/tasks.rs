@@ -6,8 +6,9 @@ use mcp_protocols::mcp_2025_11_25::{
 use mcp_protocols::types::{
     CallToolParams, CallToolResult, InitializeParams, InitializeResult, ReadResourceParams,
 };
+use mcp_runtime::call::{Canceller, Responder};
+use mcp_runtime::step::Closing;
 use mcp_runtime::transport::Duplex;
-use mcp_runtime::typed::{Canceller, Closing, Responder};
 use mcp_runtime::{Error, RpcError, StepError};
 
 /// May go to another task.

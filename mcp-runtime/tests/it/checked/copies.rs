@@ -1,8 +1,8 @@
 //! Copies with steps of their own: each is a session of its own, without types as well.
 
 use mcp_runtime::checked::WhyNot;
+use mcp_runtime::protocol::Side;
 use mcp_runtime::transport::duplex;
-use mcp_runtime::typed::Side;
 use mcp_runtime::{CheckedSession, Error, Event, Options, ViolationKind};
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! A session from its first message to its end, by name alone.
 
-use mcp_runtime::typed::Side;
+use mcp_runtime::protocol::Side;
 use mcp_runtime::{CheckedSession, Error, Event, Options, Reason, RpcError};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! What is not permitted is refused before a byte is written, with everything that one may want to know.
 
-use mcp_runtime::typed::{Direction, Kind, Side, Strictness};
+use mcp_runtime::protocol::{Direction, Kind, Side, Strictness};
 use mcp_runtime::{CheckedSession, Error, Event, Options, Violation, ViolationKind};
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_runtime::typed::Side;
+use mcp_runtime::protocol::Side;
 use mcp_runtime::{CheckedSession, Options, Report};
 use serde_json::{Value, json};
 

@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use test_support::raw;
 
+use mcp_runtime::protocol::Side;
 use mcp_runtime::transport::duplex;
-use mcp_runtime::typed::Side;
 use mcp_runtime::{CheckedSession, Event, Options, Report, RequestId};
 use serde_json::{Value, json};
 

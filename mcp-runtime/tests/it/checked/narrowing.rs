@@ -2,8 +2,9 @@
 
 use std::pin::Pin;
 
+use mcp_runtime::call::Uncancellable;
+use mcp_runtime::protocol::Side;
 use mcp_runtime::transport::duplex;
-use mcp_runtime::typed::{Side, Uncancellable};
 use mcp_runtime::{Capabilities, CheckedSession, Error, Event, Options, StepError, ViolationKind};
 use serde_json::{Value, json};
 

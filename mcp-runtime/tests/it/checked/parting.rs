@@ -1,7 +1,7 @@
 //! Requests that are let go of, and values that go while the session goes on without them.
 
+use mcp_runtime::protocol::Side;
 use mcp_runtime::transport::duplex;
-use mcp_runtime::typed::Side;
 use mcp_runtime::{CheckedSession, Error, Event, Options, RpcError, ViolationKind};
 use serde_json::json;
 

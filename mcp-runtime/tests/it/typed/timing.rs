@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-use mcp_runtime::typed::Side;
+use mcp_runtime::protocol::Side;
 use mcp_runtime::{CheckedSession, Error, Options, Overdue, RequestId, StepError};
 use serde_json::{Value, json};
 

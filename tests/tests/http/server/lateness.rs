@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use mcp_runtime::protocol::Strictness;
 use mcp_runtime::transport::http::{HttpServer, HttpSession, ServerOptions};
-use mcp_runtime::typed::Strictness;
 use mcp_runtime::{Options, Report, ViolationKind};
 use serde_json::{Value, json};
 

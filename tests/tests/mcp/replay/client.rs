@@ -7,7 +7,7 @@ use mcp_protocols::mcp_2025_03_26::{
     Active, AwaitingNotif, AwaitingResult, McpClient, McpError, Uninit, Watched, client,
 };
 use mcp_protocols::types::*;
-use mcp_runtime::typed::Canceller;
+use mcp_runtime::call::Canceller;
 use mcp_runtime::{Options, Report, RpcError, Transport};
 use serde_json::Value;
 use tokio::task::JoinHandle;

@@ -71,7 +71,7 @@ async fn what_is_not_permitted_is_left_out_and_says_so() {
         assert_eq!(peer.hear().await.unwrap()["method"], json!("notifications/cancelled"));
         // Nothing at all is no line.
         assert!(batch(vec![client.list_prompts(None)]).await.unwrap().pop().unwrap().await.is_err());
-        assert!(batch(Vec::<mcp_runtime::typed::Notify<'_>>::new()).await.unwrap().is_empty());
+        assert!(batch(Vec::<mcp_runtime::call::Notify<'_>>::new()).await.unwrap().is_empty());
         client.send_roots_list_changed().await.unwrap();
         assert_eq!(peer.hear().await.unwrap()["method"], json!("notifications/roots/list_changed"));
     })

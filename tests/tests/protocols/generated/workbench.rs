@@ -3,7 +3,7 @@
 #![cfg_attr(rustfmt, rustfmt_skip)]
 
 use ::mcp_runtime as runtime;
-use runtime::typed;
+use runtime::__private as typed;
 
 /// What can go wrong in a session.
 #[allow(unreachable_pub, unused_imports)]

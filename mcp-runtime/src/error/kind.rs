@@ -1,0 +1,118 @@
+//! Questions about errors, for programs that do not match on their variants.
+
+use super::{Error, StepError};
+
+impl Error {
+    /// Returns whether the time that a call or a step may take has passed: [`Error::Timeout`].
+    ///
+    /// ```
+    /// use mcp_runtime::{Error, RpcError};
+    ///
+    /// fn worth_another_try(error: &Error) -> bool {
+    ///     error.is_timeout() && !error.is_closed()
+    /// }
+    ///
+    /// assert!(!worth_another_try(&Error::Closed));
+    /// assert!(!worth_another_try(&Error::from(RpcError::method_not_found("tools/list"))));
+    /// ```
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Error::Timeout { .. })
+    }
+
+    /// Returns whether the call was cancelled by this side, or the sub-session by the side that opened it:
+    /// [`Error::Cancelled`].
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Error::Cancelled)
+    }
+
+    /// Returns whether the session has ended, so that nothing more can be sent in it: [`Error::Closed`],
+    /// [`Error::Disconnected`] and [`Error::SessionInvalid`], and [`Error::SessionRenewed`] for what belongs to a session
+    /// that the peer has lost.
+    pub fn is_closed(&self) -> bool {
+        matches!(
+            self,
+            Error::Closed | Error::Disconnected { .. } | Error::SessionInvalid | Error::SessionRenewed
+        )
+    }
+
+    /// Returns whether the peer answered the request with an error: [`Error::Refused`].
+    pub fn is_refused(&self) -> bool {
+        matches!(self, Error::Refused(_))
+    }
+}
+
+impl<S> StepError<S> {
+    /// Returns whether the time that the step may take has passed.
+    pub fn is_timeout(&self) -> bool {
+        self.error().is_some_and(Error::is_timeout)
+    }
+
+    /// Returns whether the step was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.error().is_some_and(Error::is_cancelled)
+    }
+
+    /// Returns whether the session has ended.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, StepError::Ended(_)) || self.error().is_some_and(Error::is_closed)
+    }
+
+    /// Returns whether the peer refused the request: [`StepError::Refused`].
+    pub fn is_refused(&self) -> bool {
+        matches!(self, StepError::Refused { .. }) || self.error().is_some_and(Error::is_refused)
+    }
+
+    fn error(&self) -> Option<&Error> {
+        match self {
+            StepError::Refused { .. } => None,
+            StepError::NotSent { error, .. } | StepError::Unfit { error, .. } | StepError::Ended(error) => {
+                Some(error)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::error::{Overdue, Reason};
+    use crate::jsonrpc::RpcError;
+
+    fn timeout() -> Error {
+        let (message, method) = ("Ping".into(), "ping".into());
+        Error::Timeout { message, method, after: Duration::from_secs(1), what: Overdue::Reply }
+    }
+
+    /// Timeout, cancelled, closed, refused.
+    fn of(error: &Error) -> [bool; 4] {
+        [error.is_timeout(), error.is_cancelled(), error.is_closed(), error.is_refused()]
+    }
+
+    fn of_step(error: &StepError<()>) -> [bool; 4] {
+        [error.is_timeout(), error.is_cancelled(), error.is_closed(), error.is_refused()]
+    }
+
+    #[test]
+    fn each_error_answers_one_question_at_most() {
+        let refused = || RpcError::new(1, "no");
+        for (error, expected) in [
+            (timeout(), [true, false, false, false]),
+            (Error::Cancelled, [false, true, false, false]),
+            (Error::Closed, [false, false, true, false]),
+            (Error::Disconnected { reason: Reason::PeerClosed }, [false, false, true, false]),
+            (Error::SessionInvalid, [false, false, true, false]),
+            (Error::SessionRenewed, [false, false, true, false]),
+            (Error::Refused(refused()), [false, false, false, true]),
+            (Error::OtherSession, [false; 4]),
+        ] {
+            assert_eq!(of(&error), expected, "{error}");
+            let step = StepError::NotSent { error: error.clone(), session: () };
+            assert_eq!(of_step(&step), expected, "{error}");
+        }
+        let refused = StepError::Refused { error: refused(), session: () };
+        assert_eq!(of_step(&refused), [false, false, false, true]);
+        assert_eq!(of_step(&StepError::Ended(timeout())), [true, false, true, false]);
+    }
+}
