@@ -22,3 +22,14 @@ fn the_shipped_protocols_are_expanded_as_they_stand() {
     }
     assert_eq!(checked, 4);
 }
+
+#[test]
+fn a_program_with_a_shipped_protocol_compiles_no_compiler() {
+    let arguments = ["tree", "--package", "mcp-protocols", "--edges", "normal,build", "--prefix", "none"];
+    let output = Command::new(env!("CARGO")).args(arguments).arg("--offline").output().unwrap();
+    let tree = String::from_utf8(output.stdout).unwrap();
+    assert!(tree.contains("mcp-runtime"), "{tree}{}", String::from_utf8_lossy(&output.stderr));
+    for name in ["mcp-protocol-macro", "mcp-protocol-compiler", "prettyplease"] {
+        assert!(!tree.contains(name), "{name} in:\n{tree}");
+    }
+}
