@@ -81,8 +81,8 @@ fn run(case: &Case, who: &str, calls: usize) -> Result<Figures, String> {
         .map_err(|_| format!("`{who}` failed at `{}`: {}", case.name, output.status))
 }
 
-/// Whether instructions are counted: where one call at a time is made, and all of it in one process. Over HTTP that takes
-/// too long to see only that everything runs.
+/// Whether instructions are counted: where one call at a time is made, and all of it in one process. Over HTTP that
+/// takes too long to see only that everything runs.
 fn is_counted(case: &Case, effort: Effort) -> bool {
     let place = match case.place {
         Place::Duplex => true,

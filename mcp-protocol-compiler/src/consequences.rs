@@ -1,9 +1,9 @@
 //! Findings that only follow from another one are withheld: a mistake is reported once.
 //!
-//! [`CONSEQUENCES`] says what follows from what. [`of_one_text`] is about two roles of which one is written as the dual of
-//! the other. Two things are not decided here. A stage does not go on where it would only repeat an error: a role with an
-//! error is not related, and machines are checked if there is no error at all. And where one wrong name causes several
-//! findings in a role, `peer_hint` joins them.
+//! [`CONSEQUENCES`] says what follows from what. [`of_one_text`] is about two roles of which one is written as the dual
+//! of the other. Two things are not decided here. A stage does not go on where it would only repeat an error: a role
+//! with an error is not related, and machines are checked if there is no error at all. And where one wrong name causes
+//! several findings in a role, `peer_hint` joins them.
 
 use std::collections::HashSet;
 
@@ -112,8 +112,8 @@ fn lines(finding: &Diagnostic, sources: &SourceMap) -> impl Iterator<Item = (Fil
     finding.labels.iter().map(move |label| line(label.span))
 }
 
-/// The findings of both roles. What one text says of both is reported once: a role that is the dual of the other repeats
-/// its mistakes with `!` and `?` turned round, as they stand nowhere.
+/// The findings of both roles. What one text says of both is reported once: a role that is the dual of the other
+/// repeats its mistakes with `!` and `?` turned round, as they stand nowhere.
 pub(crate) fn of_one_text(
     resolution: &Resolution,
     client: Vec<Diagnostic>,

@@ -382,7 +382,7 @@ fn code_grows_with_its_protocol() {
             "{requests}client C\nserver S = dual C\nC = ( {bodies}*( !Last . End ) )\nnotification Last \"l\""
         )
     };
-    let copy = |size: usize| {
+    let sub_session = |size: usize| {
         let steps: String = (0..size).map(|index| format!("!N{index} . ")).collect();
         let messages: String =
             (0..size).map(|index| format!("notification N{index} \"n{index}\" (String)\n")).collect();
@@ -401,7 +401,7 @@ fn code_grows_with_its_protocol() {
         });
         (length, held)
     };
-    for shape in [chain as fn(usize) -> String, choice, channels, copy] {
+    for shape in [chain as fn(usize) -> String, choice, channels, sub_session] {
         let (small, large) = (taken(shape(150)), taken(shape(600)));
         // Four times as much, and a little for longer numbers and for tables that double.
         assert!(large.0 < small.0 * 5, "{small:?} and {large:?}\n{}", shape(3));
@@ -450,7 +450,7 @@ fn a_chain_of_ten_thousand_imports() {
 fn requests_that_are_open_in_any_order() {
     let _alone = alone();
     let text = |name: &str, size| Shape::named(name).unwrap().text(size, Variant::Dual).unwrap();
-    for name in ["open requests", "open in a copy"] {
+    for name in ["open requests", "open in an instance"] {
         bounded("S0115", text(name, 30));
     }
     let outcome = refused("S0301", text("open by mistake", 30));
@@ -482,7 +482,13 @@ fn shapes_that_grow() {
     // These have quadratically many edges, which are counted and refused above a limit, or no more levels than fit.
     let others = ["mixed steps", "mixed chain", "mixed nest", "nested choice", "tree", "recursion", "groups"]
         .into_iter()
-        .chain(["copies on the way", "open requests", "open in a copy", "open by mistake", "misspelt"])
+        .chain([
+            "instances on the way",
+            "open requests",
+            "open in an instance",
+            "open by mistake",
+            "misspelt",
+        ])
         .chain(["cancellable"]);
     let others: Vec<&str> = others.collect();
     for shape in shapes::SHAPES.iter().filter(|shape| !others.contains(&shape.name)) {

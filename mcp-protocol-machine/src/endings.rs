@@ -1,13 +1,13 @@
 //! Values of keys whose sub-sessions are over: how each ended, and since when that excuses late messages.
 //!
-//! One value can have been that of several sub-sessions, one after the other. The end of each excuses what its other side
-//! sends until the fence of that end, so what comes under a value may be late for any of them.
+//! One value can have been that of several sub-sessions, one after the other. The end of each excuses what its other
+//! side sends until the fence of that end, so what comes under a value may be late for any of them.
 
 use std::collections::HashMap;
 
 use crate::fence::{BothWays, Fence};
 use crate::history::Recent;
-use crate::id::{CopyNumber, KeyValue, Limits};
+use crate::id::{KeyValue, Limits, SubSessionNumber};
 use crate::protocol::{Direction, KeyIndex, MessageIndex, StateIndex};
 
 /// How a sub-session came to its end.
@@ -26,12 +26,12 @@ pub(crate) struct Ended {
     pub(crate) fence: Fence,
     /// The request that opened it came late where it was seen, and its outcome was not seen yet. The side that received
     /// it may have been where it is permitted.
-    pub(crate) unsure: Option<CopyNumber>,
+    pub(crate) unsure: Option<SubSessionNumber>,
 }
 
 impl Ended {
     /// The request that came late under a number has opened nothing, so this excuses messages until a fence.
-    pub(crate) fn settle(&mut self, number: CopyNumber, fence: Fence) {
+    pub(crate) fn settle(&mut self, number: SubSessionNumber, fence: Fence) {
         if self.unsure == Some(number) {
             (self.unsure, self.fence) = (None, fence);
         }
@@ -95,7 +95,8 @@ impl Endings {
         past.into_iter().flat_map(Ends::iter)
     }
 
-    /// A running sub-session holds the value from now on. Returns how those ended that held it before, the oldest first.
+    /// A running sub-session holds the value from now on. Returns how those ended that held it before, the oldest
+    /// first.
     pub(crate) fn take(
         &mut self,
         channel: u32,
@@ -127,7 +128,7 @@ impl Endings {
     }
 
     /// A request that came late has opened nothing: what comes under its values is late until a fence.
-    pub(crate) fn settle(&mut self, number: CopyNumber, fence: Fence) {
+    pub(crate) fn settle(&mut self, number: SubSessionNumber, fence: Fence) {
         let ends = self.past.values_mut().flat_map(Recent::values_mut);
         ends.flat_map(|ends| ends.0.iter_mut()).for_each(|ended| ended.settle(number, fence));
     }

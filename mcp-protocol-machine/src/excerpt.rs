@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
-/// Text of a peer in a sentence: control characters, and those that change the direction of what stands behind them, are
-/// escaped, and of a long text only the beginning is shown.
+/// Text of a peer in a sentence: control characters, and those that change the direction of what stands behind them,
+/// are escaped, and of a long text only the beginning is shown.
 ///
 /// ```
 /// use mcp_protocol_machine::Excerpt;

@@ -6,7 +6,7 @@ use crate::endings::Ended;
 use crate::fence::{Fence, Receipts};
 use crate::hash::SteadyTable;
 use crate::history::{Recent, Used};
-use crate::id::{CopyNumber, Limits, RequestId, Token};
+use crate::id::{Limits, RequestId, SubSessionNumber, Token};
 use crate::protocol::{MessageIndex, StateIndex};
 
 /// A request that has been sent and whose exchange is not over.
@@ -16,7 +16,7 @@ pub(crate) struct Exchange {
     pub(crate) message: MessageIndex,
     /// Where its later messages belong.
     pub(crate) place: Place,
-    /// It has its reply; what goes on is a copy that is tied by its token only.
+    /// It has its reply; what goes on is a sub-session that is tied by its token only.
     pub(crate) answered: bool,
     /// What `reports` notifications about it carry.
     pub(crate) token: Option<Token>,
@@ -29,10 +29,10 @@ pub(crate) struct Exchange {
 pub(crate) enum Place {
     /// In the linear channel with this number.
     Linear(u32),
-    /// In a copy of a `*` body, which is in this state.
-    Copy(StateIndex),
-    /// In a copy that a key ties together.
-    Keyed(CopyNumber),
+    /// In a sub-session of a `*` body, which is in this state.
+    SubSession(StateIndex),
+    /// In a sub-session that a key ties together.
+    Keyed(SubSessionNumber),
 }
 
 /// Why a reply is expected for an exchange that is over.
@@ -50,17 +50,17 @@ struct Over {
     why: Past,
     /// What its reply proves; nothing for a request that was a violation.
     fence: Option<Fence>,
-    /// For the request that opened a copy which keys tie together.
+    /// For the request that opened a sub-session which keys tie together.
     opened: Option<Opened>,
 }
 
-/// A request that opened a copy and was cancelled, or came too late to open one.
+/// A request that opened a sub-session and was cancelled, or came too late to open one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened {
     pub(crate) request: MessageIndex,
-    /// The channel of the copy.
+    /// The channel of the sub-session.
     pub(crate) channel: u32,
-    /// How the copy came to its end.
+    /// How the sub-session came to its end.
     pub(crate) ended: Ended,
 }
 
@@ -231,18 +231,18 @@ impl Exchanges {
         }
     }
 
-    /// The copy that an id opened moves on.
+    /// The sub-session that an id opened moves on.
     pub(crate) fn advance(&mut self, id: &RequestId, state: StateIndex) {
         if let Some(exchange) = self.running.get_mut(id) {
-            exchange.place = Place::Copy(state);
+            exchange.place = Place::SubSession(state);
         }
     }
 
-    /// The copy that an id opened has its reply, and goes on.
+    /// The sub-session that an id opened has its reply, and goes on.
     pub(crate) fn answer(&mut self, id: &RequestId, state: StateIndex) {
         if let Some(exchange) = self.running.get_mut(id) {
             if !matches!(exchange.place, Place::Keyed(_)) {
-                exchange.place = Place::Copy(state);
+                exchange.place = Place::SubSession(state);
             }
             if !exchange.answered {
                 exchange.answered = true;
@@ -274,8 +274,8 @@ impl Exchanges {
         self.past.insert(id, Over { why: Past::Cancelled, fence, opened: None }, limits);
     }
 
-    /// The same for the request that opened a copy of a channel: the late reply may carry values of keys, which are
-    /// those of a copy that is over.
+    /// The same for the request that opened a sub-session of a channel: the late reply may carry values of keys, which
+    /// are those of a sub-session that is over.
     pub(crate) fn cancel_opener(&mut self, id: &RequestId, channel: u32, ended: Ended, limits: &Limits) {
         let exchange = self.running.get(id);
         let fence = exchange.map(|exchange| exchange.fence);
@@ -284,7 +284,7 @@ impl Exchanges {
         self.past.insert(id, Over { why: Past::Cancelled, fence, opened }, limits);
     }
 
-    /// What opened a copy that was over before the reply to it had come.
+    /// What opened a sub-session that was over before the reply to it had come.
     pub(crate) fn opened(&self, id: &RequestId) -> Option<Opened> {
         self.past.get(id).and_then(|over| over.opened)
     }

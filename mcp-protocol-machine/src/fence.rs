@@ -1,13 +1,14 @@
 //! Fences: until when a step of one side excuses what the other side sends.
 //!
 //! A step of one side can make messages of the other side impermissible that are already on their way: the end of a
-//! sub-session, a cancel, a state that is left. Over one FIFO per direction this excuse ends with the reply to the first
-//! request that was written with the step or after it: who answers that request has received the step before. What a side
-//! shows to have received by its steps is in [`trail`](crate::trail).
+//! sub-session, a cancel, a state that is left. Over one FIFO per direction this excuse ends with the reply to the
+//! first request that was written with the step or after it: who answers that request has received the step before.
+//! What a side shows to have received by its steps is in [`trail`](crate::trail).
 
 use crate::protocol::Direction;
 
-/// Ends the lateness that a step has caused: the reply to this request of the side that took the step, or to a later one.
+/// Ends the lateness that a step has caused: the reply to this request of the side that took the step, or to a later
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Fence(u64);
 

@@ -121,6 +121,6 @@ impl Default for Limits {
 /// The value of a key. It has the shape of an id.
 pub type KeyValue = RequestId;
 
-/// A running copy. Numbers are not used twice.
+/// A running sub-session. Numbers are not used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CopyNumber(pub u64);
+pub struct SubSessionNumber(pub u64);

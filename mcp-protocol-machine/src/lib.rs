@@ -40,7 +40,7 @@ pub use checker::{About, Awaiting, Checker, Late, Step, StepKind};
 pub use excerpt::Excerpt;
 #[doc(hidden)]
 pub use hash::IdTable;
-pub use id::{CopyNumber, KeyValue, Limits, RequestId, Token};
+pub use id::{KeyValue, Limits, RequestId, SubSessionNumber, Token};
 pub use lookup::Lookup;
 pub use protocol::{Capability, Protocol};
 pub use sub_sessions::{Meant, Ties};

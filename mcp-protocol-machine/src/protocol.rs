@@ -46,7 +46,7 @@ pub struct Protocol {
     pub messages: List<Message>,
     /// Every capability that some message needs, each once; a [`GateIndex`] points in here.
     pub gates: List<Gate>,
-    /// Every key that ties messages to a running copy, each once; a [`KeyIndex`] points in here.
+    /// Every key that ties messages to a running sub-session, each once; a [`KeyIndex`] points in here.
     pub keys: List<Key>,
     /// Where each role announces what it can do.
     pub announcements: List<Announcement>,

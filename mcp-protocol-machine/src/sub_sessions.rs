@@ -1,4 +1,4 @@
-//! The books of copies that are tied by a key: where each is, and what finds it.
+//! The books of sub-sessions that are tied by a key: where each is, and what finds it.
 //!
 //! Each channel, one body of a `*`, has its own space of values. Bodies are told apart by their messages, which
 //! channels side by side do not share.
@@ -9,11 +9,11 @@ use std::sync::Arc;
 use crate::endings::{Ended, Endings};
 use crate::exchange::Opened;
 use crate::fence::Fence;
-use crate::id::{CopyNumber, KeyValue, Limits, RequestId};
+use crate::id::{KeyValue, Limits, RequestId, SubSessionNumber};
 use crate::protocol::{Action, Direction, KeyIndex, Kind, MessageIndex, Origin, Protocol, Role, StateIndex};
 use crate::trail::{Evidence, Left, Trail, said};
 
-/// What ties a message to a running copy, as the reader of the wire finds it.
+/// What ties a message to a running sub-session, as the reader of the wire finds it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ties<'a> {
     /// The values of the keys that the message carries.
@@ -28,9 +28,9 @@ pub enum Meant {
     /// Whatever its keys find.
     #[default]
     Anything,
-    /// This copy: another one refuses it.
-    Copy(CopyNumber),
-    /// No running copy: it opens one, or stands alone, and a copy that its keys find refuses it.
+    /// This sub-session: another one refuses it.
+    SubSession(SubSessionNumber),
+    /// No running sub-session: it opens one, or stands alone, and a sub-session that its keys find refuses it.
     New,
 }
 
@@ -96,10 +96,10 @@ fn carries(protocol: &Protocol, message: MessageIndex) -> bool {
     protocol.message(message).is_some_and(|message| !message.keys.is_empty())
 }
 
-/// The requests and notifications that a copy may have after its first message.
+/// The requests and notifications that a sub-session may have after its first message.
 ///
-/// Late ones do not count: a step that stands alone may share its state with a copy that has left others, and ties
-/// nothing.
+/// Late ones do not count: a step that stands alone may share its state with a sub-session that has left others, and
+/// ties nothing.
 fn later_steps(protocol: &Protocol, role: &Role, start: StateIndex) -> Vec<(Direction, MessageIndex)> {
     let mut seen = HashSet::from([start]);
     let mut waiting = vec![start];
@@ -125,7 +125,7 @@ fn later_steps(protocol: &Protocol, role: &Role, start: StateIndex) -> Vec<(Dire
     found
 }
 
-/// A copy that goes on.
+/// A sub-session that goes on.
 #[derive(Clone, Debug)]
 pub(crate) struct Running {
     pub(crate) state: StateIndex,
@@ -136,9 +136,9 @@ pub(crate) struct Running {
     by: Direction,
     /// The side that did not open it has sent something in it, and so knows of it.
     known: bool,
-    /// How copies ended that held one of its values before, oldest first. The side that has ended them has given the value
-    /// to this one; what the other side sends under it may be meant for them until it takes a step in this one. Without
-    /// order that proves nothing, and neither does the use of the value.
+    /// How sub-sessions ended that held one of its values before, oldest first. The side that has ended them has given
+    /// the value to this one; what the other side sends under it may be meant for them until it takes a step in this
+    /// one. Without order that proves nothing, and neither does the use of the value.
     reused: Vec<(KeyIndex, Ended)>,
     /// The steps that may cross what comes.
     trail: Trail,
@@ -148,17 +148,17 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// The body that it is a copy of.
+    /// The body that it is a sub-session of.
     pub(crate) fn channel(&self) -> u32 {
         self.channel
     }
 
-    /// Whether the sender of a direction may not know of the copy yet.
+    /// Whether the sender of a direction may not know of the sub-session yet.
     pub(crate) fn may_be_unknown(&self, sender: Direction) -> bool {
         !self.known && sender != self.by
     }
 
-    /// The copies before it for which what comes under a value of a key may be late, the newest first.
+    /// The sub-sessions before it for which what comes under a value of a key may be late, the newest first.
     pub(crate) fn reused(&self, key: KeyIndex) -> impl Iterator<Item = &Ended> {
         self.reused.iter().rev().filter(move |(held, _)| *held == key).map(|(_, ended)| ended)
     }
@@ -179,29 +179,29 @@ impl Running {
     }
 }
 
-/// A step of a copy.
+/// A step of a sub-session.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CopyStep {
+pub(crate) struct SubSessionStep {
     pub(crate) by: Direction,
     pub(crate) message: MessageIndex,
     pub(crate) fence: Fence,
 }
 
-/// Every copy that a key ties together.
+/// Every sub-session that a key ties together.
 #[derive(Clone, Debug)]
-pub(crate) struct Copies {
+pub(crate) struct SubSessions {
     layout: Arc<Layout>,
     // Ordered, so that what is asked of all of them does not depend on chance.
-    running: BTreeMap<CopyNumber, Running>,
-    holders: HashMap<(u32, KeyIndex, KeyValue), CopyNumber>,
-    /// The values of copies that are over.
+    running: BTreeMap<SubSessionNumber, Running>,
+    holders: HashMap<(u32, KeyIndex, KeyValue), SubSessionNumber>,
+    /// The values of sub-sessions that are over.
     past: Endings,
     next: u64,
 }
 
-impl Copies {
-    pub(crate) fn new(layout: Layout) -> Copies {
-        Copies {
+impl SubSessions {
+    pub(crate) fn new(layout: Layout) -> SubSessions {
+        SubSessions {
             layout: Arc::new(layout),
             running: BTreeMap::new(),
             holders: HashMap::new(),
@@ -220,8 +220,8 @@ impl Copies {
         self.layout.later.get(&(direction, message)).copied()
     }
 
-    pub(crate) fn get(&self, copy: CopyNumber) -> Option<&Running> {
-        self.running.get(&copy)
+    pub(crate) fn get(&self, sub_session: SubSessionNumber) -> Option<&Running> {
+        self.running.get(&sub_session)
     }
 
     /// How many run.
@@ -229,28 +229,28 @@ impl Copies {
         self.running.len()
     }
 
-    /// The states that copies are in.
+    /// The states that sub-sessions are in.
     pub(crate) fn states(&self) -> impl Iterator<Item = StateIndex> {
-        self.running.values().map(|copy| copy.state)
+        self.running.values().map(|sub_session| sub_session.state)
     }
 
-    /// The running copy that holds a value of a key.
-    pub(crate) fn holder(&self, channel: u32, key: KeyIndex, value: &KeyValue) -> Option<CopyNumber> {
+    /// The running sub-session that holds a value of a key.
+    pub(crate) fn holder(&self, channel: u32, key: KeyIndex, value: &KeyValue) -> Option<SubSessionNumber> {
         self.holders.get(&(channel, key, value.clone())).copied()
     }
 
-    /// How the copies ended that held one of these values, those of each value with the newest first.
+    /// How the sub-sessions ended that held one of these values, those of each value with the newest first.
     pub(crate) fn ended(&self, channel: u32, keys: &[(KeyIndex, KeyValue)]) -> impl Iterator<Item = &Ended> {
         keys.iter().flat_map(move |(key, value)| self.past.get(channel, *key, value))
     }
 
-    /// The value of a key that a copy holds.
-    pub(crate) fn value(&self, copy: CopyNumber, key: KeyIndex) -> Option<&KeyValue> {
-        let running = self.running.get(&copy)?;
+    /// The value of a key that a sub-session holds.
+    pub(crate) fn value(&self, sub_session: SubSessionNumber, key: KeyIndex) -> Option<&KeyValue> {
+        let running = self.running.get(&sub_session)?;
         running.keys.iter().find(|(held, _)| *held == key).map(|(_, value)| value)
     }
 
-    /// A copy of a body starts, if keys tie its steps.
+    /// A sub-session of a body starts, if keys tie its steps.
     pub(crate) fn start(
         &mut self,
         state: StateIndex,
@@ -258,9 +258,9 @@ impl Copies {
         opener: Option<RequestId>,
         keys: &[(KeyIndex, KeyValue)],
         evidence: &Evidence<'_>,
-    ) -> Option<CopyNumber> {
+    ) -> Option<SubSessionNumber> {
         let channel = self.starts(state)?;
-        let copy = CopyNumber(self.next);
+        let sub_session = SubSessionNumber(self.next);
         self.next = self.next.wrapping_add(1);
         let running = Running {
             state,
@@ -273,101 +273,101 @@ impl Copies {
             keys: Vec::new(),
             open: Vec::new(),
         };
-        self.running.insert(copy, running);
-        self.hold(copy, by, keys, evidence);
-        Some(copy)
+        self.running.insert(sub_session, running);
+        self.hold(sub_session, by, keys, evidence);
+        Some(sub_session)
     }
 
-    /// A copy moves on by a step, and holds the values that it did not hold before.
+    /// A sub-session moves on by a step, and holds the values that it did not hold before.
     pub(crate) fn advance(
         &mut self,
-        copy: CopyNumber,
+        sub_session: SubSessionNumber,
         state: StateIndex,
-        step: CopyStep,
+        step: SubSessionStep,
         keys: &[(KeyIndex, KeyValue)],
         evidence: &Evidence<'_>,
     ) {
-        self.said(copy, step.by, step.message, evidence);
-        if let Some(running) = self.running.get_mut(&copy)
+        self.said(sub_session, step.by, step.message, evidence);
+        if let Some(running) = self.running.get_mut(&sub_session)
             && state != running.state
         {
-            // What leaves the copy where it is may come from before it, too.
+            // What leaves the sub-session where it is may come from before it, too.
             running.known |= step.by != running.by;
             running.heard(step.by, evidence);
             let left = Left { by: Some(step.message), fence: step.fence };
             running.trail.leave(step.by, running.state, left, 0, evidence);
             running.state = state;
         }
-        self.hold(copy, step.by, keys, evidence);
+        self.hold(sub_session, step.by, keys, evidence);
     }
 
-    /// A message in a direction was accepted for a copy that goes on, also as one that is late.
+    /// A message in a direction was accepted for a sub-session that goes on, also as one that is late.
     pub(crate) fn said(
         &mut self,
-        copy: CopyNumber,
+        sub_session: SubSessionNumber,
         direction: Direction,
         message: MessageIndex,
         evidence: &Evidence<'_>,
     ) {
-        if let Some(running) = self.running.get_mut(&copy) {
+        if let Some(running) = self.running.get_mut(&sub_session) {
             said(std::slice::from_mut(&mut running.trail), 0, direction, message, evidence);
         }
     }
 
-    /// A side gives values to a copy, if it does not hold others.
+    /// A side gives values to a sub-session, if it does not hold others.
     fn hold(
         &mut self,
-        copy: CopyNumber,
+        sub_session: SubSessionNumber,
         by: Direction,
         keys: &[(KeyIndex, KeyValue)],
         evidence: &Evidence<'_>,
     ) {
-        let Some(running) = self.running.get_mut(&copy) else { return };
+        let Some(running) = self.running.get_mut(&sub_session) else { return };
         for (key, value) in keys {
             if running.keys.iter().any(|(held, _)| held == key) {
                 continue;
             }
             running.keys.push((*key, value.clone()));
             let before = self.past.take(running.channel, *key, value);
-            // The side that uses a value again knows that the copies which held it before are over.
+            // The side that uses a value again knows that the sub-sessions which held it before are over.
             let before = before.filter(|ended| !evidence.ordered || ended.by == by);
             running.reused.extend(before.map(|ended| (*key, ended)));
-            self.holders.insert((running.channel, *key, value.clone()), copy);
+            self.holders.insert((running.channel, *key, value.clone()), sub_session);
         }
     }
 
-    /// A later request of a copy was sent.
-    pub(crate) fn asked(&mut self, copy: CopyNumber, direction: Direction, id: &RequestId) {
-        if let Some(running) = self.running.get_mut(&copy) {
+    /// A later request of a sub-session was sent.
+    pub(crate) fn asked(&mut self, sub_session: SubSessionNumber, direction: Direction, id: &RequestId) {
+        if let Some(running) = self.running.get_mut(&sub_session) {
             running.open.push((direction, id.clone()));
         }
     }
 
-    /// A later request of a copy has its reply.
-    pub(crate) fn answered(&mut self, copy: CopyNumber, direction: Direction, id: &RequestId) {
-        if let Some(running) = self.running.get_mut(&copy) {
+    /// A later request of a sub-session has its reply.
+    pub(crate) fn answered(&mut self, sub_session: SubSessionNumber, direction: Direction, id: &RequestId) {
+        if let Some(running) = self.running.get_mut(&sub_session) {
             running.open.retain(|(asker, open)| *asker != direction || open != id);
         }
     }
 
-    /// A side has taken a step in a copy, so it knows of the end of those before it.
-    pub(crate) fn heard(&mut self, copy: CopyNumber, by: Direction, evidence: &Evidence<'_>) {
-        if let Some(running) = self.running.get_mut(&copy) {
+    /// A side has taken a step in a sub-session, so it knows of the end of those before it.
+    pub(crate) fn heard(&mut self, sub_session: SubSessionNumber, by: Direction, evidence: &Evidence<'_>) {
+        if let Some(running) = self.running.get_mut(&sub_session) {
             running.heard(by, evidence);
         }
     }
 
-    /// A copy is over, by this step. Its values are remembered, so that what is late for it can be
+    /// A sub-session is over, by this step. Its values are remembered, so that what is late for it can be
     /// told from what never was: the newest [`Limits::remembered`] of each key of a channel, and no more text than
     /// [`Limits::remembered_bytes`]. A value beyond that is one that no sub-session ever held.
     pub(crate) fn end(
         &mut self,
-        copy: CopyNumber,
-        step: CopyStep,
+        sub_session: SubSessionNumber,
+        step: SubSessionStep,
         limits: &Limits,
     ) -> Option<(Running, Ended)> {
-        let running = self.running.remove(&copy)?;
-        let CopyStep { by, message, fence } = step;
+        let running = self.running.remove(&sub_session)?;
+        let SubSessionStep { by, message, fence } = step;
         let awaited = running.open.iter().any(|(asker, _)| *asker != by);
         let ended = Ended { by, message, from: running.state, awaited, fence, unsure: None };
         for (key, value) in &running.keys {
@@ -383,9 +383,9 @@ impl Copies {
         self.past.forgotten(by)
     }
 
-    /// Whether nothing was said in a copy but the request that opened it, which one side has sent.
-    pub(crate) fn is_as_opened(&self, copy: CopyNumber, by: Direction, id: &RequestId) -> bool {
-        self.running.get(&copy).is_some_and(|running| {
+    /// Whether nothing was said in a sub-session but the request that opened it, which one side has sent.
+    pub(crate) fn is_as_opened(&self, sub_session: SubSessionNumber, by: Direction, id: &RequestId) -> bool {
+        self.running.get(&sub_session).is_some_and(|running| {
             let opener = running.opener.as_ref();
             opener.is_some_and(|(asker, opener)| *asker == by && opener == id)
                 && self.starts(running.state).is_some()
@@ -394,15 +394,15 @@ impl Copies {
         })
     }
 
-    /// Forgets everything but the copies that go on. Numbers are still not used twice.
+    /// Forgets everything but the sub-sessions that go on. Numbers are still not used twice.
     pub(crate) fn renew(&mut self, goes_on: impl Fn(&Running) -> bool) {
         self.running.retain(|_, running| goes_on(running));
-        self.holders.retain(|_, copy| self.running.contains_key(copy));
+        self.holders.retain(|_, sub_session| self.running.contains_key(sub_session));
         self.past.clear();
     }
 
-    /// A request that would open a copy came late. The other side answers it with an error, or has gone on to where it is
-    /// permitted.
+    /// A request that would open a sub-session came late. The other side answers it with an error, or has gone on to
+    /// where it is permitted.
     pub(crate) fn open_late(
         &mut self,
         start: StateIndex,
@@ -412,7 +412,7 @@ impl Copies {
         limits: &Limits,
     ) -> Option<Opened> {
         let channel = self.starts(start)?;
-        let unsure = Some(CopyNumber(self.next));
+        let unsure = Some(SubSessionNumber(self.next));
         self.next = self.next.wrapping_add(1);
         let (by, fence) = (by.flip(), Fence::NEVER);
         let ended = Ended { by, message: request, from: start, awaited: false, fence, unsure };
@@ -429,8 +429,9 @@ impl Copies {
         }
     }
 
-    /// A copy is known to be over before its values are: each that no running copy holds is one of a copy that is over.
-    /// The side that gave it the value may have known that, so this proves nothing of a copy that held the value before.
+    /// A sub-session is known to be over before its values are: each that no running sub-session holds is one of a
+    /// sub-session that is over. The side that gave it the value may have known that, so this proves nothing of a
+    /// sub-session that held the value before.
     pub(crate) fn retire(
         &mut self,
         channel: u32,

@@ -1,8 +1,8 @@
 //! Trails: the states in which a side may still take a channel, or a sub-session, to be.
 //!
-//! What one side sends comes from the state that this side knows of. That is the state of the wire, or one that a step of
-//! the other side has left, if the sender may not have received that step. A message is late if it is a step in such a
-//! state and not in the state of the wire.
+//! What one side sends comes from the state that this side knows of. That is the state of the wire, or one that a step
+//! of the other side has left, if the sender may not have received that step. A message is late if it is a step in such
+//! a state and not in the state of the wire.
 
 use crate::fence::{BothWays, Fence, Receipts};
 use crate::protocol::{Action, Direction, MessageIndex, Origin, Role, StateIndex, StateKind};

@@ -80,8 +80,8 @@ pub struct Got {
 pub enum ViolationKind {
     /// The state does not accept the message.
     NotPermitted,
-    /// The message is a later step of a copy, and copies rest in this state: `only`.
-    CopiesRest,
+    /// The message is a later step of a sub-session, and sub-sessions rest in this state: `only`.
+    Suspended,
     /// The state accepts the message, but a capability that it needs is not there.
     NotNegotiated {
         /// Whose capability it is.
@@ -125,8 +125,8 @@ pub enum ViolationKind {
         /// The token.
         token: Token,
     },
-    /// A request with a token that another request carries which is not over. It is accepted: reports belong to the newer
-    /// one from here on.
+    /// A request with a token that another request carries which is not over. It is accepted: reports belong to the
+    /// newer one from here on.
     TokenInUse {
         /// The token.
         token: Token,

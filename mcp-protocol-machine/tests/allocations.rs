@@ -1,8 +1,8 @@
 //! A message that is accepted allocates nothing, once the tables of running exchanges have their size.
 //!
 //! In: sessions of a small protocol, made by hand. Out: how often the checker allocated. A program of its own, for it
-//! has an allocator of its own, which counts for each thread apart. Of keys there is none here: a copy that a key ties
-//! together owns the values.
+//! has an allocator of its own, which counts for each thread apart. Of keys there is none here: a sub-session that a
+//! key ties together owns the values.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::borrow::Cow;
@@ -77,9 +77,9 @@ fn protocol() -> Protocol {
         }
     }
     let states = vec![
-        with_copies("Day", &[send(GREET, WAITING), send(TURN, NIGHT)]),
-        with_copies("Night", &[receive(TURN, DAY)]),
-        with_copies("Waiting", &[receive(GREETED, DAY), receive(GREET_ERROR, DAY)]),
+        with_sub_sessions("Day", &[send(GREET, WAITING), send(TURN, NIGHT)]),
+        with_sub_sessions("Night", &[receive(TURN, DAY)]),
+        with_sub_sessions("Waiting", &[receive(GREETED, DAY), receive(GREET_ERROR, DAY)]),
         state("Calling", StateKind::Linear, vec![receive(RESULT, END), receive(CALL_ERROR, END)]),
         state("Asked", StateKind::Linear, vec![send(ANSWER, END), send(ASK_ERROR, END)]),
         state("End", StateKind::End, vec![]),
@@ -103,7 +103,7 @@ fn state(name: &'static str, kind: StateKind, mut edges: Vec<Edge>) -> State {
 }
 
 /// A state of the linear channel, with calls, questions and log lines beside it.
-fn with_copies(name: &'static str, edges: &[Edge]) -> State {
+fn with_sub_sessions(name: &'static str, edges: &[Edge]) -> State {
     let beside = [
         Edge::send(CALL, Action::Spawn(CALLING), Origin::Written),
         Edge::receive(ASK, Action::Spawn(ASKED), Origin::Written),
@@ -185,7 +185,7 @@ fn an_accepted_notification_allocates_nothing() {
 #[test]
 fn an_accepted_request_and_its_reply_allocate_nothing() {
     use Direction::{Receive, Send};
-    let ended = StepKind::Copy { ended: true };
+    let ended = StepKind::SubSession { ended: true };
     let sent = allocations_of(|session| {
         let id = session.ask(Send, CALL, None);
         assert_eq!(session.answer(Receive, &id, RESULT), ended);
@@ -237,7 +237,7 @@ fn reports_and_cancellations_allocate_nothing() {
     assert_eq!(reported, 0, "a call with a report in time and one that is late");
     let cancelled = allocations_of(|session| {
         let id = session.ask(Send, CALL, None);
-        let ended = StepKind::Copy { ended: true };
+        let ended = StepKind::SubSession { ended: true };
         assert_eq!(session.tell(Send, CANCELLED, About::Request(&id)), ended);
         assert_eq!(session.answer(Receive, &id, RESULT), StepKind::Swallowed);
     });

@@ -4,8 +4,8 @@ use std::num::NonZeroU64;
 
 /// Which of the successive server-side sessions a message belongs to.
 ///
-/// A session starts in [`Epoch::FIRST`]. When the peer has lost the session and the transport reconnects, the next epoch
-/// begins: what a program still says for an earlier one is refused, and what still arrives from it is dropped.
+/// A session starts in [`Epoch::FIRST`]. When the peer has lost the session and the transport reconnects, the next
+/// epoch begins: what a program still says for an earlier one is refused, and what still arrives from it is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch(
     // Counted from one, so that an `Option<Epoch>` is no larger than an `Epoch`.

@@ -54,7 +54,8 @@ pub enum Error {
     #[error("the peer does not know the session")]
     SessionInvalid,
     /// The peer had lost the session, which was begun anew ([`Report::SessionRenewed`](crate::Report::SessionRenewed)).
-    /// What this belongs to was of the lost one: a copy, a request of the peer, or what was said while one was worked on.
+    /// What this belongs to was of the lost one: a sub-session, a request of the peer, or what was said while one was
+    /// worked on.
     #[error("the peer had lost the session, which was begun anew: this belongs to the lost one")]
     SessionRenewed,
     /// Whoever was to name the session could not.
@@ -88,7 +89,7 @@ pub enum Error {
         /// The message that came.
         got: Text,
     },
-    /// The call was cancelled by this side, or the copy by whoever opened it.
+    /// The call was cancelled by this side, or the sub-session by whoever opened it.
     #[error("the call was cancelled")]
     Cancelled,
     /// The pages of a list do not come to an end.
@@ -99,13 +100,13 @@ pub enum Error {
         /// Why that is known.
         problem: Endless,
     },
-    /// A message opens a copy with steps of its own, and was sent like one that does not.
+    /// A message opens a sub-session with steps of its own, and was sent like one that does not.
     #[error("`{message}` opens something with steps of its own: send it with `open`")]
     Opens {
         /// The message, by its name in the `.session` file.
         message: Text,
     },
-    /// A message that opens no copy was sent like one that does.
+    /// A message that opens no sub-session was sent like one that does.
     #[error("`{message}` opens nothing with steps of its own: send it with `request`, `call` or `notify`")]
     OpensNothing {
         /// The message, by its name in the `.session` file.

@@ -1,7 +1,7 @@
 //! The settings of a session.
 //!
-//! In: what the application wants other than the defaults. Out: [`Options`], read by the engine. Refuses nothing: a limit
-//! that makes no sense is the application's to see.
+//! In: what the application wants other than the defaults. Out: [`Options`], read by the engine. Refuses nothing: a
+//! limit that makes no sense is the application's to see.
 
 mod rate;
 mod resumed;
@@ -52,8 +52,8 @@ pub struct Options {
     /// session. What a payload takes once it is read as its type is not known, and may be several times as much.
     /// Default: 32 MiB.
     pub max_input_bytes: usize,
-    /// How many linear inputs may wait to be taken. Then requests are refused, and notifications that change no state are
-    /// dropped; anything else ends the session, which cannot go on without it. Default: 1024.
+    /// How many linear inputs may wait to be taken. Then requests are refused, and notifications that change no state
+    /// are dropped; anything else ends the session, which cannot go on without it. Default: 1024.
     pub max_linear: usize,
     /// Above this many unwritten bytes, calls and notifications wait before they are written. Default: 1 MiB.
     pub output_high_water: usize,
@@ -68,12 +68,12 @@ pub struct Options {
     /// How many requests of the peer may be unanswered at the same time, whether they wait or are worked on; a further
     /// one is refused. Default: 4096.
     pub max_requests: usize,
-    /// How many exchanges each side may have running at the same time, steps among them, and how many copies that live
-    /// longer than an exchange there may be. A further request of the peer is refused, one of this side gives
+    /// How many exchanges each side may have running at the same time, steps among them, and how many sub-sessions that
+    /// live longer than an exchange there may be. A further request of the peer is refused, one of this side gives
     /// [`Error::NotPermitted`](crate::Error::NotPermitted). Default: 65,536.
     pub max_running: usize,
-    /// How fast the peer may make requests; one that comes too soon is refused, with the time to wait in its error. This
-    /// counts whatever the protocol permits, pings and handshakes included. Default: as fast as it likes.
+    /// How fast the peer may make requests; one that comes too soon is refused, with the time to wait in its error.
+    /// This counts whatever the protocol permits, pings and handshakes included. Default: as fast as it likes.
     pub request_rate: Option<Rate>,
     /// How many progress messages of one call may wait for the call to be polled; older ones are dropped. Default: 64.
     pub max_progress: usize,

@@ -24,8 +24,8 @@ pub enum Report {
     /// The peer sent what needs a capability that was not announced, and this side
     /// [tolerates](crate::Options::tolerate) that: the message was accepted.
     Tolerated(Violation),
-    /// The peer sent a message before a step of this side that it has to wait for. It is held, and judged when this side
-    /// has taken the step; see [`Options::max_early`](crate::Options::max_early).
+    /// The peer sent a message before a step of this side that it has to wait for. It is held, and judged when this
+    /// side has taken the step; see [`Options::max_early`](crate::Options::max_early).
     Early {
         /// The message, by its name in the `.session` file.
         message: Text,
@@ -71,8 +71,8 @@ pub enum Report {
         /// [`Error::Version`] or [`Error::MissingCapabilities`].
         error: Error,
     },
-    /// The future of `incoming().serve(handler)` was not polled, though there was something to hand to the handler. Replies
-    /// and steps no longer wait for it, until it is polled again.
+    /// The future of `incoming().serve(handler)` was not polled, though there was something to hand to the handler.
+    /// Replies and steps no longer wait for it, until it is polled again.
     NotServed {
         /// How long they have waited.
         after: Duration,
@@ -89,8 +89,9 @@ pub enum Report {
         /// The sub-session that it belongs to is over.
         over: bool,
     },
-    /// This side has announced a capability and serves a handler that implements no request which the capability permits:
-    /// they are answered with *method not found*. Reported once both have happened, the announcement and `serve`.
+    /// This side has announced a capability and serves a handler that implements no request which the capability
+    /// permits: they are answered with *method not found*. Reported once both have happened, the announcement and
+    /// `serve`.
     ///
     /// A program that takes requests itself, from `incoming().next()` or as a
     /// [`CheckedSession`](crate::CheckedSession), is not judged: it may handle any of them.

@@ -789,10 +789,10 @@ pub mod client {
     /// Answers what the peer asks at any time.
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve` begins.
-    /// A notification that is not implemented is ignored. Each message is worked on in
-    /// a task of its own: requests side by side, notifications one after another. A handler that panics
-    /// fails its own message only: a request is answered with an error, and the session lives on.
+    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
+    /// begins. A notification that is not implemented is ignored. Each message is worked on in a task of its
+    /// own: requests side by side, notifications one after another. A handler that panics fails its own message
+    /// only: a request is answered with an error, and the session lives on.
     pub trait Handler: Send + Sync + 'static {
         /// A message of the server's log.
         ///
@@ -1446,10 +1446,10 @@ pub mod server {
     /// Answers what the peer asks at any time.
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve` begins.
-    /// A notification that is not implemented is ignored. Each message is worked on in
-    /// a task of its own: requests side by side, notifications one after another. A handler that panics
-    /// fails its own message only: a request is answered with an error, and the session lives on.
+    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
+    /// begins. A notification that is not implemented is ignored. Each message is worked on in a task of its
+    /// own: requests side by side, notifications one after another. A handler that panics fails its own message
+    /// only: a request is answered with an error, and the session lives on.
     pub trait Handler: Send + Sync + 'static {
         /// Lists the server's tools, one page at a time.
         ///
@@ -1568,10 +1568,10 @@ pub mod server {
             &self,
             context: Context,
             params: typed::Value,
-            copy: Subscription<super::Subscribing>,
+            sub_session: Subscription<super::Subscribing>,
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
-            copy.session.decline(typed::RpcError::method_not_found("resources/subscribe"));
+            sub_session.session.decline(typed::RpcError::method_not_found("resources/subscribe"));
             typed::Unhandled::declined()
         }
 

@@ -1285,10 +1285,10 @@ pub mod client {
     /// Answers what the peer asks at any time.
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve` begins.
-    /// A notification that is not implemented is ignored. Each message is worked on in
-    /// a task of its own: requests side by side, notifications one after another. A handler that panics
-    /// fails its own message only: a request is answered with an error, and the session lives on.
+    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
+    /// begins. A notification that is not implemented is ignored. Each message is worked on in a task of its
+    /// own: requests side by side, notifications one after another. A handler that panics fails its own message
+    /// only: a request is answered with an error, and the session lives on.
     pub trait Handler: Send + Sync + 'static {
         /// A message of the server's log.
         ///
@@ -1405,10 +1405,12 @@ pub mod client {
             &self,
             context: Context,
             params: types::CreateMessageParams,
-            copy: ClientTask<super::BeforeCreateMessageTaskCreated>,
+            sub_session: ClientTask<super::BeforeCreateMessageTaskCreated>,
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
-            copy.session.decline(typed::RpcError::method_not_found("sampling/createMessage"));
+            sub_session
+                .session
+                .decline(typed::RpcError::method_not_found("sampling/createMessage"));
             typed::Unhandled::declined()
         }
 
@@ -1419,10 +1421,10 @@ pub mod client {
             &self,
             context: Context,
             params: typed::Value,
-            copy: ClientTask<super::BeforeElicitTaskCreated>,
+            sub_session: ClientTask<super::BeforeElicitTaskCreated>,
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
-            copy.session.decline(typed::RpcError::method_not_found("elicitation/create"));
+            sub_session.session.decline(typed::RpcError::method_not_found("elicitation/create"));
             typed::Unhandled::declined()
         }
 
@@ -2525,10 +2527,10 @@ pub mod server {
     /// Answers what the peer asks at any time.
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve` begins.
-    /// A notification that is not implemented is ignored. Each message is worked on in
-    /// a task of its own: requests side by side, notifications one after another. A handler that panics
-    /// fails its own message only: a request is answered with an error, and the session lives on.
+    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
+    /// begins. A notification that is not implemented is ignored. Each message is worked on in a task of its
+    /// own: requests side by side, notifications one after another. A handler that panics fails its own message
+    /// only: a request is answered with an error, and the session lives on.
     pub trait Handler: Send + Sync + 'static {
         /// Lists the server's tools, one page at a time.
         ///
@@ -2683,10 +2685,10 @@ pub mod server {
             &self,
             context: Context,
             params: typed::Value,
-            copy: Subscription<super::Subscribing>,
+            sub_session: Subscription<super::Subscribing>,
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
-            copy.session.decline(typed::RpcError::method_not_found("resources/subscribe"));
+            sub_session.session.decline(typed::RpcError::method_not_found("resources/subscribe"));
             typed::Unhandled::declined()
         }
 
@@ -2717,10 +2719,10 @@ pub mod server {
             &self,
             context: Context,
             params: types::CallToolParams,
-            copy: ServerTask<super::BeforeToolsTaskCreated>,
+            sub_session: ServerTask<super::BeforeToolsTaskCreated>,
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
-            copy.session.decline(typed::RpcError::method_not_found("tools/call"));
+            sub_session.session.decline(typed::RpcError::method_not_found("tools/call"));
             typed::Unhandled::declined()
         }
 

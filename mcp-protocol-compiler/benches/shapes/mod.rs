@@ -61,15 +61,15 @@ pub(crate) const SHAPES: &[Shape] = &[
     Shape { name: "nested choice", write: nested, sizes: &[3, 4, 5, 6, 7] },
     Shape { name: "tree", write: tree, sizes: &[9, 12, 15] },
     Shape { name: "recursion", write: recursion, sizes: &[10, 100] },
-    Shape { name: "copies", write: copies, sizes: &[200, 2_000, 20_000] },
-    Shape { name: "copies on the way", write: copies_on_the_way, sizes: &[50, 500] },
+    Shape { name: "instances", write: sub_sessions, sizes: &[200, 2_000, 20_000] },
+    Shape { name: "instances on the way", write: sub_sessions_on_the_way, sizes: &[50, 500] },
     Shape { name: "channels", write: channels, sizes: &[50, 500] },
     Shape { name: "cancellable", write: cancellable, sizes: &[4, 8, 12, 100, 1_000] },
     Shape { name: "open requests", write: open, sizes: &[8, 12, 18, 30] },
-    Shape { name: "open in a copy", write: open_in_copy, sizes: &[8, 12, 18, 30] },
+    Shape { name: "open in an instance", write: open_in_sub_session, sizes: &[8, 12, 18, 30] },
     Shape { name: "open by mistake", write: open_mistaken, sizes: &[8, 12, 18, 30] },
     Shape { name: "nested requests", write: open_nested, sizes: &[100, 1_000] },
-    Shape { name: "keyed copy", write: keyed, sizes: &[100, 1_000, 10_000] },
+    Shape { name: "keyed instance", write: keyed, sizes: &[100, 1_000, 10_000] },
     Shape { name: "open key", write: open_key, sizes: &[100, 1_000, 10_000] },
     Shape { name: "one key", write: one_key, sizes: &[100, 1_000] },
     Shape { name: "conditions", write: conditions, sizes: &[100, 1_000, 10_000] },
@@ -288,14 +288,14 @@ fn recursion(size: usize) -> Part {
 }
 
 /// Many `*` side by side, each a request and its reply.
-fn copies(size: usize) -> Part {
+fn sub_sessions(size: usize) -> Part {
     let bodies = many(size, |at| format!("*( {}R@{at} . {}Q@{at} . End ), ", sign(at), sign(at + 1)));
     Part { items: requests(size), body: format!("( {bodies}rec x . !M@0 . x )"), once: false }
         .with(&notifications(1))
 }
 
 /// A channel of steps, each of which starts a further `*`.
-fn copies_on_the_way(size: usize) -> Part {
+fn sub_sessions_on_the_way(size: usize) -> Part {
     let steps =
         lines(size, |at| format!("D@{at} = !M@{at} . ( *( !R@{at} . ?Q@{at} . End ), D@{} )", at + 1));
     part(notifications(size) + &requests(size) + &steps + &format!("D@{size} = End\n"), "D@0".to_owned())
@@ -331,8 +331,8 @@ fn open_items(size: usize) -> String {
     requests(size) + &format!("notification More@ \"more@\" (String)\ngroup Any@ = More@{answers}\n")
 }
 
-/// The same in the copies of a `*`.
-fn open_in_copy(size: usize) -> Part {
+/// The same in the sub-sessions of a `*`.
+fn open_in_sub_session(size: usize) -> Part {
     let asked = many(size, |at| format!("!R@{at} . "));
     let keys = many(size, |at| format!(" | R@{at}.k"));
     let items = open_items(size)
@@ -360,7 +360,7 @@ fn open_nested(size: usize) -> Part {
     part(requests(size) + &first + &answered + "End\n", format!("{asked}n@{size}"))
 }
 
-/// A copy with so many steps, which a key ties to it.
+/// A sub-session with so many steps, which a key ties to it.
 fn keyed(size: usize) -> Part {
     let keys = many(size, |at| format!(" | M@{at}.k"));
     let steps = many(size, |at| format!("!M@{at} . "));
@@ -377,7 +377,7 @@ fn open_key(size: usize) -> Part {
     keyed
 }
 
-/// Copies of many definitions with one open key.
+/// Sub-sessions of many definitions with one open key.
 fn one_key(size: usize) -> Part {
     let keys = many(size, |at| format!(" | M@{at}.k | W@{at}.k"));
     let bodies =
@@ -457,7 +457,7 @@ fn imports(size: usize) -> Part {
     part
 }
 
-/// States in which copies rest.
+/// States in which sub-sessions rest.
 fn only(size: usize) -> Part {
     let steps = many(size, |at| format!("{}M{} . ", sign(at), at % 4));
     let watch = "request Watch \"watch\" (String) -> Watching\nnotification Say \"say\" (String)\n\

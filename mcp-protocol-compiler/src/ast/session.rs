@@ -40,7 +40,8 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The operator that lets the role that acts first in these types choose among them; nothing if that is not one role.
+    /// The operator that lets the role that acts first in these types choose among them; nothing if that is not one
+    /// role.
     pub fn chooser(parts: &[Choice]) -> Option<Operator> {
         let mut signs = parts.iter().flat_map(|part| &part.branches).map(Sequence::sends_first);
         let first = signs.next()??;

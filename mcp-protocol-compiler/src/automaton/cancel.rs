@@ -44,7 +44,7 @@ pub(super) fn add(
                     message: notification,
                     target: first.target,
                     spawn: false,
-                    copy: None,
+                    sub_session: None,
                     origin: Origin::Cancel,
                     cancels: Some(request),
                     span: first.span,

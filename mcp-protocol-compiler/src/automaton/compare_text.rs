@@ -75,7 +75,7 @@ enum FirstStep<'a> {
     Action(&'a ActionNode<'a>),
     End,
     Parallel(&'a [NodeId]),
-    Copies(NodeId),
+    SubSessions(NodeId),
 }
 
 struct TextWalk<'a> {
@@ -116,7 +116,7 @@ impl<'a> TextWalk<'a> {
             match (*own, *other) {
                 (FirstStep::Action(own), FirstStep::Action(other)) => self.actions(own, other, behind),
                 (FirstStep::End, FirstStep::End) => {}
-                (FirstStep::Copies(own), FirstStep::Copies(other)) => {
+                (FirstStep::SubSessions(own), FirstStep::SubSessions(other)) => {
                     self.waiting.push_back((own, other, behind))
                 }
                 (FirstStep::Parallel(own), FirstStep::Parallel(other)) => self.parts(own, other, behind),
@@ -221,7 +221,7 @@ impl<'a> TextWalk<'a> {
                 own.direction != other.direction && self.same(&own.message.text, &other.message.text)
             }
             (FirstStep::End, FirstStep::End) | (FirstStep::Parallel(_), FirstStep::Parallel(_)) => true,
-            (FirstStep::Copies(own), FirstStep::Copies(other)) => self.alike(own, other, depth),
+            (FirstStep::SubSessions(own), FirstStep::SubSessions(other)) => self.alike(own, other, depth),
             _ => false,
         }
     }
@@ -291,7 +291,7 @@ impl<'a> TextWalk<'a> {
                     }))
                 }
                 Node::Parallel(parts, _) => heads.push(FirstStep::Parallel(parts)),
-                Node::Replicated(body, _) => heads.push(FirstStep::Copies(*body)),
+                Node::Replicated(body, _) => heads.push(FirstStep::SubSessions(*body)),
             }
         }
         Some(heads)

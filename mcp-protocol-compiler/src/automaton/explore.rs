@@ -43,7 +43,7 @@ struct Via {
     /// The action, where there is one in the text.
     span: Option<Span>,
     /// The message's direction, and the place before it with what rests there; nothing at the start of a session or
-    /// of a copy.
+    /// of a sub-session.
     before: Option<(Direction, NodeId, Only)>,
 }
 
@@ -432,7 +432,7 @@ impl Explorer<'_> {
                     message,
                     target,
                     spawn: false,
-                    copy: None,
+                    sub_session: None,
                     origin: Origin::Written,
                     cancels: None,
                     span: action.span,

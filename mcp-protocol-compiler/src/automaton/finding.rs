@@ -44,7 +44,7 @@ pub(super) enum FindingKind {
     /// A choice of the role that does not choose here.
     AgainstOperator(Operator),
 
-    /// A loop that leaves its channel. `ends` are the places where a copy could end instead.
+    /// A loop that leaves its channel. `ends` are the places where a sub-session could end instead.
     Across {
         name: Name,
         bound: Span,

@@ -87,7 +87,7 @@ pub(super) fn finish(raw: &Raw, names: Vec<StateNames>, resolution: &Resolution,
         }),
         derived: definition.is_some_and(Definition::is_dual),
         states,
-        copies: sub_sessions::types(raw, resolution),
+        sub_sessions: sub_sessions::types(raw, resolution),
     }
 }
 

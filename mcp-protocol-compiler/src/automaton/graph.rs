@@ -20,7 +20,8 @@ pub(super) struct Graph<'a> {
     /// Which definition a node stands for, as an index into the resolution's definitions, and whether `dual` turned it
     /// round.
     definitions: crate::hash::Map<NodeId, (usize, bool)>,
-    /// Where the text of a definition with `only` begins and ends among the nodes, and which definition it is; in order.
+    /// Where the text of a definition with `only` begins and ends among the nodes, and which definition it is; in
+    /// order.
     only: Vec<(NodeId, NodeId, usize)>,
     /// The recursion variable that a node stands for.
     variables: crate::hash::Map<NodeId, Name>,

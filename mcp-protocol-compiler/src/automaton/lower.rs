@@ -318,11 +318,11 @@ fn variable<'a>(scope: &[Binding<'a>], name: &str) -> Option<Bound<'a>> {
     None
 }
 
-/// Where a variable stands in the body of a `*`; nothing if it stands where a copy begins, so that a copy would do
-/// nothing if it ended there.
+/// Where a variable stands in the body of a `*`; nothing if it stands where a sub-session begins, so that a sub-session
+/// would do nothing if it ended there.
 fn ends<'t>(body: &'t Tail, variable: &str) -> Option<Vec<Span>> {
     let mut found = Vec::new();
-    // Each with whether a copy begins there.
+    // Each with whether a sub-session begins there.
     let mut waiting = vec![(body, true)];
     while let Some((tail, begins)) = waiting.pop() {
         let mut choice = |choice: &'t Choice| {

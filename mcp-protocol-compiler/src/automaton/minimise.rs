@@ -232,9 +232,9 @@ mod tests {
         }
     }
 
-    /// A deterministic automaton with few messages and few of all else, so that many states behave alike: channels
-    /// step by step, the `*` beside them, forks, and states of copies; levels at states and at actions. In each automaton some of
-    /// this varies and the rest does not, so that what varies is all that can tell two states apart.
+    /// A deterministic automaton with few messages and few of all else, so that many states behave alike: channels step
+    /// by step, the `*` beside them, forks, and states of sub-sessions; levels at states and at actions. In each
+    /// automaton some of this varies and the rest does not, so that what varies is all that can tell two states apart.
     fn random(random: &mut Random) -> Raw {
         let count = 1 + random.below(12);
         let aspects = [random.below(10), random.below(10)];
@@ -245,12 +245,12 @@ mod tests {
                 let edges = if fork { Vec::new() } else { edges(random, count, aspects) };
                 let parts = if fork { 1 + random.below(2) } else { 0 };
                 // As a branch of a choice a `*` stands in a channel that goes on; else it is what is left of one.
-                let only_copies = edges.iter().all(|edge| edge.spawn) && varies(random, 0);
+                let only_sub_sessions = edges.iter().all(|edge| edge.spawn) && varies(random, 0);
                 RawState {
                     kind: match edges.as_slice() {
                         [] if fork => StateKind::Fork,
                         [] => StateKind::End,
-                        _ if only_copies => StateKind::Replicated,
+                        _ if only_sub_sessions => StateKind::Replicated,
                         _ => StateKind::Linear,
                     },
                     own: edges.len(),
@@ -284,7 +284,7 @@ mod tests {
                 message,
                 target: random.below(count),
                 spawn: random.below(5) == 0,
-                copy: None,
+                sub_session: None,
                 origin: if aspects.contains(&8) && random.below(3) == 0 {
                     Origin::Refusal
                 } else {

@@ -65,19 +65,19 @@ pub struct Automaton {
     /// All states in order of appearance, the start first; states of `*` bodies have [`State::body`] set.
     pub states: Vec<State>,
     /// The session types of `*` bodies that are longer than a request and its reply.
-    pub copies: Vec<CopyType>,
+    pub sub_sessions: Vec<SubSessionType>,
 }
 
-/// The session type of the copies of a `*` body that is longer than a request and its reply.
+/// The session type of the sub-sessions of a `*` body that is longer than a request and its reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CopyType {
+pub struct SubSessionType {
     /// The name of the definition that is the body.
     pub name: String,
     /// The definition.
     pub span: Span,
     /// Documentation of the definition.
     pub documentation: Vec<String>,
-    /// The states in which copies start, one for each first action; the other states follow from these.
+    /// The states in which sub-sessions start, one for each first action; the other states follow from these.
     pub starts: Vec<StateIndex>,
 }
 
@@ -105,7 +105,7 @@ pub struct State {
     pub end: Option<Span>,
     /// Whether `End` can be reached from here along this channel.
     pub reaches_end: bool,
-    /// Which ways copies rest while the session is here.
+    /// Which ways sub-sessions rest while the session is here.
     pub only: Only,
     /// How bad it is for this role to send what is refused here.
     pub outward: Level,

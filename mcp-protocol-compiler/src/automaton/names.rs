@@ -30,7 +30,7 @@ pub(super) fn name(raw: &Raw, resolution: &Resolution) -> Vec<StateNames> {
             }
         }
     }
-    // What programs see of copies has names that nothing else in the role has.
+    // What programs see of sub-sessions has names that nothing else in the role has.
     let seen = super::sub_sessions::named(raw, &resolution.declarations);
     let mut names = Vec::with_capacity(raw.states.len());
     // A definition's name goes to its state before any made-up name can take it.

@@ -29,7 +29,7 @@ pub(super) enum Head<'a> {
 #[derive(Default)]
 pub(super) struct ChoiceHead<'a> {
     pub(super) actions: Vec<ActionNode<'a>>,
-    /// The bodies of `*` branches: copies may start as long as the choice stands.
+    /// The bodies of `*` branches: sub-sessions may start as long as the choice stands.
     pub(super) replicated: Vec<(NodeId, Span)>,
     /// A bare `End` under `⊕`.
     pub(super) may_close: bool,
@@ -295,7 +295,7 @@ impl<'a> Heads<'a> {
                 }
                 Node::Replicated(body, span) => {
                     into.replicated.push((*body, *span));
-                    // Its copies start with either side's action, so it fits under either operator.
+                    // Its sub-sessions start with either side's action, so it fits under either operator.
                     if let Some(level) = level.and_then(|level| into.levels.get_mut(level)) {
                         level.both = true;
                     }

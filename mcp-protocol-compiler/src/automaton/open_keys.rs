@@ -1,10 +1,10 @@
-//! Steps of copies that may stand alone: `open key`.
+//! Steps of sub-sessions that may stand alone: `open key`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateKind};
 
-use super::raw::{RawEdge, RawState, end_of_copies};
+use super::raw::{RawEdge, RawState, end_of_sub_sessions};
 use crate::declarations::Declarations;
 use crate::hash::Set;
 use crate::source::Span;
@@ -17,7 +17,7 @@ pub(super) fn is_open(declarations: &Declarations, message: MessageIndex) -> boo
         .any(|carried| declarations.keys.get(usize::from(carried.key.0)).is_some_and(|key| key.table.open))
 }
 
-/// Whether an edge opens a copy in which nothing comes but, if it is a request, its reply.
+/// Whether an edge opens a sub-session in which nothing comes but, if it is a request, its reply.
 pub(super) fn stands_alone(states: &[RawState], declarations: &Declarations, edge: &RawEdge) -> bool {
     let ends = |state: usize| states.get(state).is_some_and(|place| place.kind == StateKind::End);
     let replies = |state: usize| {
@@ -31,7 +31,7 @@ pub(super) fn stands_alone(states: &[RawState], declarations: &Declarations, edg
     edge.spawn && (ends(edge.target) || replies(edge.target))
 }
 
-/// Adds, wherever copies can be opened, an edge for each of their steps that may stand alone.
+/// Adds, wherever sub-sessions can be opened, an edge for each of their steps that may stand alone.
 pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
     if !declarations.keys.iter().any(|key| key.table.open) {
         return;
@@ -43,7 +43,7 @@ pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
         .collect();
     let mut steps: BTreeMap<usize, Vec<RawEdge>> = BTreeMap::new();
     let mut targets: BTreeMap<(Direction, MessageIndex), usize> = BTreeMap::new();
-    let mut over = end_of_copies(states);
+    let mut over = end_of_sub_sessions(states);
     for state in 0..states.len() {
         let starts: Vec<usize> = states.get(state).map_or_else(Vec::new, |place| {
             place.edges.iter().filter(|edge| edge.spawn).map(|edge| edge.target).collect()
@@ -79,7 +79,7 @@ pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
     }
 }
 
-/// The later steps of the copies that start in a state, as far as their key is open, in order of appearance.
+/// The later steps of the sub-sessions that start in a state, as far as their key is open, in order of appearance.
 fn open_steps(
     states: &[RawState],
     declarations: &Declarations,
@@ -135,7 +135,7 @@ fn push(
     edges: Vec<RawEdge>,
     span: Span,
 ) -> usize {
-    states.push(RawState::of_copy(kind, request, edges, span));
+    states.push(RawState::of_sub_session(kind, request, edges, span));
     states.len() - 1
 }
 
@@ -145,7 +145,7 @@ fn edge(direction: Direction, message: MessageIndex, target: usize, spawn: bool,
         message,
         target,
         spawn,
-        copy: None,
+        sub_session: None,
         origin: Origin::Written,
         cancels: None,
         span,

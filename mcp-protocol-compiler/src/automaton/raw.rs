@@ -47,7 +47,7 @@ pub(super) struct RawState {
     pub(super) peer_may_close: bool,
     /// Where the bare `End` branch stands.
     pub(super) end: Option<Span>,
-    /// Which ways copies rest here.
+    /// Which ways sub-sessions rest here.
     pub(super) only: Only,
     pub(super) outward: Option<Level>,
     pub(super) inward: Option<Level>,
@@ -83,8 +83,8 @@ impl RawState {
         }
     }
 
-    /// A state of copies that the text has no place for: the end of one, or the wait for a reply in one.
-    pub(super) fn of_copy(
+    /// A state of sub-sessions that the text has no place for: the end of one, or the wait for a reply in one.
+    pub(super) fn of_sub_session(
         kind: StateKind,
         request: Option<MessageIndex>,
         edges: Vec<RawEdge>,
@@ -108,8 +108,8 @@ impl RawState {
     }
 }
 
-/// Where copies end by themselves, with nothing beside them, if any does.
-pub(super) fn end_of_copies(states: &[RawState]) -> Option<usize> {
+/// Where sub-sessions end by themselves, with nothing beside them, if any does.
+pub(super) fn end_of_sub_sessions(states: &[RawState]) -> Option<usize> {
     states.iter().position(|state| state.in_body() && state.kind == StateKind::End && state.edges.is_empty())
 }
 
@@ -119,8 +119,8 @@ pub(super) struct RawEdge {
     pub(super) message: MessageIndex,
     pub(super) target: usize,
     pub(super) spawn: bool,
-    /// The definition that is the body of the copy that is opened.
-    pub(super) copy: Option<usize>,
+    /// The definition that is the body of the sub-session that is opened.
+    pub(super) sub_session: Option<usize>,
     pub(super) origin: Origin,
     /// The request that a cancel edge withdraws.
     pub(super) cancels: Option<MessageIndex>,
@@ -139,7 +139,7 @@ pub(super) fn sign(direction: Direction) -> char {
     }
 }
 
-/// The edges of a state that open no copy.
+/// The edges of a state that open no sub-session.
 pub(super) fn steps(states: &[RawState], state: usize) -> impl Iterator<Item = &RawEdge> + Clone {
     states.get(state).into_iter().flat_map(|place| place.edges.iter().filter(|edge| !edge.spawn))
 }

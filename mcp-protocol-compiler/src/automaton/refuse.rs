@@ -8,7 +8,7 @@ use super::cancel;
 use super::finding::{Finding, FindingKind};
 use super::minimise::classes;
 use super::open::{OpenSet, OpenSets};
-use super::raw::{Raw, RawEdge, RawState, Step, end_of_copies};
+use super::raw::{Raw, RawEdge, RawState, Step, end_of_sub_sessions};
 use crate::declarations::Declarations;
 use crate::diagnostic::limit::LIMIT_OF_ALL;
 use crate::hash::Map;
@@ -23,7 +23,7 @@ struct RefusalKey {
     state: usize,
     /// The request that nothing has followed yet, and the state that sent it: its refusal leads back there.
     last: Option<(Step, usize)>,
-    /// The request that opened the copy: its refusal ends the copy.
+    /// The request that opened the sub-session: its refusal ends the sub-session.
     opener: Option<Step>,
     /// Requests that something came after, which a refusal would undo.
     lost: OpenSet,
@@ -38,8 +38,8 @@ impl RefusalKey {
 /// Which steps leave a state as it is, so that a request stays the last one.
 ///
 /// A step to another state may lead to the same one once refusals are implied: the one state has a refusal written that
-/// the other has implied. Whether that is so shows when all refusals are there. Steps are taken to be such loops as long
-/// as nothing but refusals tells their ends apart, and those that turn out to be none are remembered.
+/// the other has implied. Whether that is so shows when all refusals are there. Steps are taken to be such loops as
+/// long as nothing but refusals tells their ends apart, and those that turn out to be none are remembered.
 #[derive(Default)]
 struct Loops {
     /// The class of each state, refusals left out of account; nothing where no refusal is written.
@@ -85,7 +85,7 @@ struct Refuser<'a> {
     /// The key of each state, and the first edge that led to it with the state that has it.
     reached: Vec<(RefusalKey, Option<(usize, &'a RawEdge)>)>,
     reported: BTreeSet<(MessageIndex, Span)>,
-    /// The state of a copy that is over.
+    /// The state of a sub-session that is over.
     over: Option<usize>,
 }
 
@@ -270,7 +270,7 @@ impl<'a> Refuser<'a> {
             message: refusal,
             target,
             spawn: false,
-            copy: None,
+            sub_session: None,
             origin: Origin::Refusal,
             cancels: None,
             span: reply,
@@ -293,16 +293,16 @@ impl<'a> Refuser<'a> {
         None
     }
 
-    /// The state of a copy that is over; one for all.
+    /// The state of a sub-session that is over; one for all.
     fn over(&mut self) -> usize {
         if let Some(over) = self.over {
             return over;
         }
-        let over = match end_of_copies(&self.raw.states) {
+        let over = match end_of_sub_sessions(&self.raw.states) {
             Some(state) => self.state(RefusalKey::start(state), None),
             // A body that never ends by itself still ends when its request is refused.
             None => {
-                let end = RawState::of_copy(StateKind::End, None, Vec::new(), Span::default());
+                let end = RawState::of_sub_session(StateKind::End, None, Vec::new(), Span::default());
                 self.states.push(end);
                 self.reached.push((RefusalKey::start(usize::MAX), None));
                 self.states.len() - 1

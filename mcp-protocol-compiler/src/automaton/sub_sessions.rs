@@ -1,4 +1,5 @@
-//! Copies with a life of their own: whether every later step of a `*` body finds its copy, and what they are called.
+//! Sub-sessions with a life of their own: whether every later step of a `*` body finds its sub-session, and what they
+//! are called.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,7 +8,7 @@ use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex, St
 use super::correlation::{self, StepAt};
 use super::finding::{Finding, FindingKind};
 use super::raw::{self, Owner, Raw, RawEdge, RawState, Step};
-use super::{CopyType, open_keys};
+use super::{SubSessionType, open_keys};
 use crate::declarations::{Declarations, Resolution};
 use crate::reach::reachable;
 use crate::source::Span;
@@ -29,8 +30,8 @@ pub(super) fn no_steps(states: &[RawState], declarations: &Declarations, finding
     }
 }
 
-/// Reports later steps that nothing ties to their copy, or that could be taken for another one's, bodies that could
-/// end in silence, and refusals that have their meaning already.
+/// Reports later steps that nothing ties to their sub-session, or that could be taken for another one's, bodies that
+/// could end in silence, and refusals that have their meaning already.
 ///
 /// All of this is judged by what can come before and after a step, so that an unfolded loop gets the verdict of the
 /// folded one. What asks whether a step leads back to where it is waits for the minimal automaton: [`confused`].
@@ -44,7 +45,7 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, findings:
     let mut held = None;
     let mut opened = None;
     let mut seen: BTreeSet<Span> = BTreeSet::new();
-    // The untied steps of each copy, for one key mends all of them.
+    // The untied steps of each sub-session, for one key mends all of them.
     let mut untied: Vec<Untied> = Vec::new();
     for (state, place) in states.iter().enumerate().filter(|(_, place)| place.in_body()) {
         if (place.may_close || place.peer_may_close) && seen.insert(place.span) {
@@ -111,7 +112,7 @@ struct Untied {
     steps: Vec<(Span, Step)>,
 }
 
-/// The first edge that opens a copy in which each state is.
+/// The first edge that opens a sub-session in which each state is.
 fn opened_by(states: &[RawState]) -> HashMap<usize, &RawEdge> {
     let mut opened: HashMap<usize, &RawEdge> = HashMap::new();
     for spawn in starts(states) {
@@ -123,7 +124,7 @@ fn opened_by(states: &[RawState]) -> HashMap<usize, &RawEdge> {
     opened
 }
 
-/// The edges that open copies, by what they say.
+/// The edges that open sub-sessions, by what they say.
 fn openers(states: &[RawState]) -> BTreeMap<(Direction, MessageIndex), Vec<&RawEdge>> {
     let mut openers: BTreeMap<_, Vec<&RawEdge>> = BTreeMap::new();
     // A body that runs in many states has its edges in each of them.
@@ -136,9 +137,9 @@ fn openers(states: &[RawState]) -> BTreeMap<(Direction, MessageIndex), Vec<&RawE
     openers
 }
 
-/// Reports steps that a copy may take before their sender can know of the copy, and that move it: they may be
-/// meant for a copy before it, or stand alone. The states are those of the minimal automaton, refusals included, so that a
-/// step moves exactly if it leads to another state.
+/// Reports steps that a sub-session may take before their sender can know of the sub-session, and that move it: they
+/// may be meant for a sub-session before it, or stand alone. The states are those of the minimal automaton, refusals
+/// included, so that a step moves exactly if it leads to another state.
 pub(super) fn confused(raw: &Raw, declarations: &Declarations, findings: &mut Vec<Finding>) {
     if declarations.keys.is_empty() {
         return;
@@ -171,8 +172,8 @@ pub(super) fn confused(raw: &Raw, declarations: &Declarations, findings: &mut Ve
     }
 }
 
-/// What one side may still be sending in a copy of any kind when the other has ended it, by a step or by cancelling the
-/// request that opened it. `by` is the way of what ends the copy.
+/// What one side may still be sending in a sub-session of any kind when the other has ended it, by a step or by
+/// cancelling the request that opened it. `by` is the way of what ends the sub-session.
 fn late(
     states: &[RawState],
     openers: &BTreeMap<(Direction, MessageIndex), Vec<&RawEdge>>,
@@ -214,7 +215,7 @@ fn walk(
     reached.into_iter().collect()
 }
 
-/// The states of copies in which the request that opened them has no reply yet.
+/// The states of sub-sessions in which the request that opened them has no reply yet.
 fn unanswered(states: &[RawState], declarations: &Declarations) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     // A body that runs in many states has its edges in each of them.
@@ -238,8 +239,8 @@ fn unanswered(states: &[RawState], declarations: &Declarations) -> BTreeSet<usiz
     found
 }
 
-/// Whether a copy may be over by a message of the other side while a message is on its way to a state: what goes on
-/// with the copy here would open one there. The refusal of what opened it ends it as long as it has no reply.
+/// Whether a sub-session may be over by a message of the other side while a message is on its way to a state: what goes
+/// on with the sub-session here would open one there. The refusal of what opened it ends it as long as it has no reply.
 fn may_be_over(states: &[RawState], place: &RawState, direction: Direction, unanswered: bool) -> bool {
     let mut others = place.edges.iter().filter(|edge| edge.direction != direction);
     unanswered || others.any(|edge| is_end(states, edge.target))
@@ -258,7 +259,7 @@ fn life(raw: &Raw, declarations: &Declarations, start: usize) -> Option<BTreeSet
     edges.any(|edge| !edge.spawn && own(edge.message)).then_some(states)
 }
 
-/// Whether each state is one of a copy with a life of its own, and so has a name that programs see.
+/// Whether each state is one of a sub-session with a life of its own, and so has a name that programs see.
 pub(super) fn named(raw: &Raw, declarations: &Declarations) -> Vec<bool> {
     let mut named = vec![false; raw.states.len()];
     let starts: BTreeSet<usize> = starts(&raw.states).map(|edge| edge.target).collect();
@@ -270,20 +271,20 @@ pub(super) fn named(raw: &Raw, declarations: &Declarations) -> Vec<bool> {
     named
 }
 
-/// The edges that open copies, in each state that has them.
+/// The edges that open sub-sessions, in each state that has them.
 fn starts(states: &[RawState]) -> impl Iterator<Item = &RawEdge> {
     states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn))
 }
 
-/// The session types of copies, in order of appearance. A body without a name has none.
-pub(super) fn types(raw: &Raw, resolution: &Resolution) -> Vec<CopyType> {
-    let mut found: Vec<CopyType> = Vec::new();
+/// The session types of sub-sessions, in order of appearance. A body without a name has none.
+pub(super) fn types(raw: &Raw, resolution: &Resolution) -> Vec<SubSessionType> {
+    let mut found: Vec<SubSessionType> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     // A body that runs in many states is one edge in each of them.
     let mut seen: BTreeSet<(usize, usize)> = BTreeSet::new();
     for edge in starts(&raw.states) {
         let Some(definition) = edge
-            .copy
+            .sub_session
             .filter(|index| seen.insert((*index, edge.target)))
             .and_then(|index| resolution.definitions.get(index))
         else {
@@ -301,7 +302,7 @@ pub(super) fn types(raw: &Raw, resolution: &Resolution) -> Vec<CopyType> {
             continue;
         }
         places.insert(&definition.name.text, found.len());
-        found.push(CopyType {
+        found.push(SubSessionType {
             name: definition.name.text.clone(),
             span: definition.span,
             documentation: definition.documentation.clone(),

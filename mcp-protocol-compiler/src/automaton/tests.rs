@@ -191,14 +191,14 @@ Stopping = ?Bye . End
 ";
 
 #[test]
-fn copies_start_as_long_as_their_choice_stands() {
+fn sub_sessions_start_as_long_as_their_choice_stands() {
     let text = client(SERVING);
     assert!(
         text.starts_with("Serving\n  !Stop → Stopping\n  !Ask * [AwaitingAnswer]\n  ?Log * [End]\n"),
         "{text}"
     );
     let stopping = text.split("\nStopping\n").nth(1).unwrap();
-    assert!(!stopping.contains("!Ask"), "no new copies after `Stop`: {text}");
+    assert!(!stopping.contains("!Ask"), "no new instances after `Stop`: {text}");
     // What was on its way when `Stop` was said still arrives.
     assert!(stopping.contains("?Log * [End] (closure)"), "{text}");
 }
@@ -229,7 +229,7 @@ fn an_end_is_called_end_however_it_is_reached() {
     }
 }
 
-/// Copies rest in the direction of what leads to the mark, in the text of the definition and not beyond it.
+/// Sub-sessions rest in the direction of what leads to the mark, in the text of the definition and not beyond it.
 #[test]
 fn only_puts_to_rest_what_has_had_its_last_word() {
     let text = "notification Open \"open\" (_)\nnotification Change \"change\" (_)\nkey uri = Open.uri | Change.uri\n\
@@ -293,7 +293,7 @@ fn what_the_language_does_not_allow() {
         ("body is nothing", "C = (!N . End, *End)"),
         ("misspelt message", "C = !Cancelld . End"),
         ("branch of the loop", "C = rec x . ( !M . x ) ⊕ !N . End"),
-        ("long copy", "C = *( !A . ?R . !M . End )"),
+        ("long instance", "C = *( !A . ?R . !M . End )"),
         ("star branch like another", "C = *( !M . End ) ⊕ !M . !N . End"),
         ("star branch beside its like", "C = (*( !M . End ) ⊕ !N . End, *( !M . End ))"),
         ("body without end", "C = *( !A . ?R )"),
@@ -321,7 +321,7 @@ fn an_undefined_channel_hides_nothing_and_adds_nothing() {
 }
 
 #[test]
-fn what_ties_the_steps_of_a_copy() {
+fn what_ties_the_steps_of_a_sub_session() {
     let declarations = "request A \"a\" (_) -> R (_)\nrequest B \"b\" (_) -> S\nnotification M \"m\" (_)\n\
                         notification N \"n\" (_)\nnotification P \"p\" (_) reports t of u\n\
                         notification Q \"q\" (_) cancels id\nclient C\n";
@@ -339,15 +339,15 @@ fn what_ties_the_steps_of_a_copy() {
         ("tied by another key", "key k = A.x  key l = M.x  C = *D  D = !A . ?R . ?M . End"),
         ("goes on and opens", "key k = A.x | M.x  C = *D  D = ?M . rec w . ?M . w"),
         ("stops in silence", "key k = A.x | M.x  C = *D  D = !A . ?R . rec w . ( ?M . w & End )"),
-        ("reports in a copy", "key k = A.x | P.x  C = *D  D = !A . ?R . ?P . End"),
-        ("cancel in a copy", "key k = A.x | M.x  C = *D  D = !A . ?R . !Q . End"),
+        ("reports in an instance", "key k = A.x | P.x  C = *D  D = !A . ?R . ?P . End"),
+        ("cancel in an instance", "key k = A.x | M.x  C = *D  D = !A . ?R . !Q . End"),
         ("report in a channel", "C = !A . rec w . ( ?P . w & ?R . End )"),
         (
             "refusal of the opener",
             "key k = A.x | M.x  C = *D  D = !A . ( ?R . ?M . End & ?AError . ?M . End )",
         ),
         (
-            "stands alone wherever copies open",
+            "stands alone wherever instances open",
             "open key k = A.x | M.x | B.x  C = (E, *D)  E = !N . End  D = !A . ?R . rec w . ( ?M . w & !B . ?S . End )",
         ),
         (
@@ -384,6 +384,6 @@ fn what_ties_the_steps_of_a_copy() {
             Some(protocol) => describe(&protocol.client.unwrap(), &protocol.declarations) + &findings(&text),
             None => findings(&text),
         };
-        insta::assert_snapshot!(format!("copies_{}", name.replace(' ', "_")), shown);
+        insta::assert_snapshot!(format!("sub_sessions_{}", name.replace(' ', "_")), shown);
     }
 }

@@ -167,12 +167,12 @@ impl Words<'_> {
             FindingKind::ReportAsStep(step) => exchanges::report_is_no_step(at, &action(step)),
 
             FindingKind::OnlyWithChannels { name, opened } => only::channels(at, name, *opened),
-            FindingKind::OnlyInSubSession(name) => only::in_a_copy(at, name),
+            FindingKind::OnlyInSubSession(name) => only::in_a_sub_session(at, name),
             FindingKind::OnlyBesideChannel(name) => only::beside_another(at, name),
             FindingKind::OnlyStopsNothing { name, no_bodies } => only::stops_nothing(at, name, *no_bodies),
 
             FindingKind::RefusalEndsSubSession { refusal, request } => {
-                refusals::ends_the_copy(at, &action(refusal), self.name(*request))
+                refusals::ends_the_sub_session(at, &action(refusal), self.name(*request))
             }
             FindingKind::WouldUndo { request, refusal, undone, undone_at } => refusals::would_undo(
                 &action(request),

@@ -177,7 +177,8 @@ impl<'a> GateWalk<'a> {
         })
     }
 
-    /// The steps that no session takes though it comes to their places: where, what is said, and whether it is an error.
+    /// The steps that no session takes though it comes to their places: where, what is said, and whether it is an
+    /// error.
     fn closed(&self) -> Vec<(Span, Diagnostic, bool)> {
         let mut taken: BTreeSet<(bool, MessageIndex)> = BTreeSet::new();
         let mut open: BTreeSet<(usize, usize)> = BTreeSet::new();

@@ -41,7 +41,7 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
         clashes.handle(role);
         clashes.handler(role);
         clashes.choices(role);
-        clashes.copies(role);
+        clashes.sub_sessions(role);
         clashes.answers(role);
     }
     clashes.context();
@@ -124,7 +124,9 @@ impl<'a> Clashes<'a> {
 
     /// The methods of each state.
     fn methods(&mut self, role: &'a Role<'_>) {
-        for state in role.states.iter().chain(role.copies.iter().flat_map(|copy| &copy.states)) {
+        for state in
+            role.states.iter().chain(role.sub_sessions.iter().flat_map(|sub_session| &sub_session.states))
+        {
             let mut methods = NameTable::new();
             for method in &state.methods {
                 let own = matches!(
@@ -262,12 +264,12 @@ impl<'a> Clashes<'a> {
         }
     }
 
-    /// The session types of copies stand in the module of their role, with the choices of all its states.
-    fn copies(&mut self, role: &'a Role<'_>) {
+    /// The session types of sub-sessions stand in the module of their role, with the choices of all its states.
+    fn sub_sessions(&mut self, role: &'a Role<'_>) {
         let mut items = NameTable::new();
-        for copy in role.copies.iter().filter_map(|copy| copy.copy) {
-            let name = copy.name.as_str();
-            let named = Named { span: copy.span, thing: Thing::Copies(name) };
+        for sub_session in role.sub_sessions.iter().filter_map(|sub_session| sub_session.sub_session) {
+            let name = sub_session.name.as_str();
+            let named = Named { span: sub_session.span, thing: Thing::SubSessions(name) };
             if PRELUDE.contains(&name) || ROLE_ITEMS.contains(&name) || MODULE_ITEMS.contains(&name) {
                 let message = format!("{} have the name of an item that is there already", named.thing);
                 self.report(name, message, &named, None);
@@ -280,7 +282,7 @@ impl<'a> Clashes<'a> {
         if items.is_empty() {
             return;
         }
-        for state in std::iter::once(role).chain(&role.copies).flat_map(|owner| &owner.states) {
+        for state in std::iter::once(role).chain(&role.sub_sessions).flat_map(|owner| &owner.states) {
             for method in &state.methods {
                 if let What::Next(next) = &method.what {
                     let named = Named { span: state.state.span, thing: Thing::Choice(&state.state.name) };

@@ -1,8 +1,9 @@
 //! What is drawn, whatever the notation.
 //!
 //! Only what moves a channel is an arrow; arrows between the same two boxes are one arrow with several labels. What
-//! leaves a state as it is, replicated channels and loops, is a list in the state's box. The body of a `*` stands in the
-//! line that opens it where it is one message and its replies; a longer one is a sub-session with a frame of its own.
+//! leaves a state as it is, replicated channels and loops, is a list in the state's box. The body of a `*` stands in
+//! the line that opens it where it is one message and its replies; a longer one is a sub-session with a frame of its
+//! own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt::Write as _;

@@ -193,7 +193,7 @@ static PAGES: [Page; 89] = pages! {
     findings::refusals::NOTHING_CANCELS, "S0308", "`cancellable` without a notification that cancels";
     findings::replies::NOT_ACCEPTED, "S0309", "a reply that may arrive is not accepted";
     findings::exchanges::NO_STEP, "S0310", "a cancel or progress as a step";
-    findings::refusals::ENDS_THE_COPY, "S0311", "a branch for the refusal of the message that opens a sub-session";
+    findings::refusals::ENDS_THE_SUB_SESSION, "S0311", "a branch for the refusal of the message that opens a sub-session";
     findings::channels::OVERLAP, "S0401", "channels side by side that share a message";
     findings::channels::BODY_STARTS_WITH_REPLY, "S0402", "a `*` body that starts with a reply";
     findings::channels::BODY_MAY_BE_EMPTY, "S0403", "an instance that may do nothing";
@@ -211,5 +211,5 @@ static PAGES: [Page; 89] = pages! {
     checks::names::NOT_A_NAME, "S0602", "a name that is not possible in Rust";
     generate::typed_api::UNDECLARED, "S0603", "a message without a declaration";
     generate::typed_api::NOT_A_TYPE, "S0604", "a payload that is not a Rust type";
-    generate::typed_api::LONG_COPY, "S0902", "a sub-session without a name";
+    generate::typed_api::LONG_SUB_SESSION, "S0902", "a sub-session without a name";
 };

@@ -12,10 +12,10 @@ pub const BODY_MAY_BE_EMPTY: Code = Code("S0403");
 /// Channels in the body of a `*`.
 pub const CHANNELS_IN_BODY: Code = Code("S0404");
 
-/// A later step of a copy that nothing ties to it.
+/// A later step of a sub-session that nothing ties to it.
 pub const UNTIED_STEP: Code = Code("S0406");
 
-/// A later step of a copy that could be meant for something before it.
+/// A later step of a sub-session that could be meant for something before it.
 pub const COULD_BE_ANOTHER: Code = Code("S0407");
 
 /// Two channels that run side by side and share messages in one direction.
@@ -61,7 +61,7 @@ pub fn body_starts_with_reply(span: Span, action: &str, request: Option<&str>) -
     Diagnostic::error(
         BODY_STARTS_WITH_REPLY,
         span,
-        format!("a copy of this `*` would start with the reply `{action}`"),
+        format!("an instance of this `*` would start with the reply `{action}`"),
     )
     .label("no request is open yet")
     .changes(
@@ -78,34 +78,34 @@ pub fn body_starts_with_reply(span: Span, action: &str, request: Option<&str>) -
 
 /// `*( !A . S ⊕ End )`, `*End`
 pub fn body_may_be_empty(span: Span) -> Diagnostic {
-    Diagnostic::error(BODY_MAY_BE_EMPTY, span, "a copy of this `*` may do nothing at all")
+    Diagnostic::error(BODY_MAY_BE_EMPTY, span, "an instance of this `*` may do nothing at all")
         .label("this `End` has no event")
-        .with_note("`*` already says any number of copies, none included")
+        .with_note("`*` already says any number of instances, none included")
         .changes("leave the bare `End` out", [Change::DeleteBranch(span)])
 }
 
 /// `*( (A, B) )`
 pub fn channels_in_body(span: Span) -> Diagnostic {
     Diagnostic::error(CHANNELS_IN_BODY, span, "the body of a `*` starts channels of its own")
-        .label("a copy is one channel")
+        .label("an instance is one channel")
         .changes("give each channel a `*` of its own: `( *( … ), *( … ) )`", [Change::Distribute(span)])
         .otherwise("let what follows here be one channel, or give each channel a `*` of its own: `( *( … ), *( … ) )`")
 }
 
 /// `*( !A . rec w . ( ?B . w & !C . End ) )` where something could end without a word.
 pub fn body_may_stop(span: Span) -> Diagnostic {
-    Diagnostic::error(BODY_MAY_BE_EMPTY, span, "a copy of this `*` may stop without a message")
+    Diagnostic::error(BODY_MAY_BE_EMPTY, span, "an instance of this `*` may stop without a message")
         .label("one of the branches here is a bare `End`")
-        .with_note("the sides tell that a copy is over by its last message")
+        .with_note("the sides tell that an instance is over by its last message")
         .changes("leave the bare `End` branch out", [Change::DeleteEnd(span)])
         .otherwise("give the bare `End` branch a message of its own")
 }
 
 /// `*( !A . ?reply . ?B . End )` where B carries no key that A or its reply carries, too.
 ///
-/// `first` is the message that opens the copy, and where.
+/// `first` is the message that opens the sub-session, and where.
 ///
-/// `others` are further steps of the copy that nothing ties, for one key has to be declared with all of them.
+/// `others` are further steps of the sub-session that nothing ties, for one key has to be declared with all of them.
 pub fn untied_step(
     (span, action): (Span, &str),
     others: &[(Span, String)],
@@ -119,13 +119,13 @@ pub fn untied_step(
             names.push(other);
         }
     }
-    let mut found = Diagnostic::error(UNTIED_STEP, span, format!("nothing ties `{action}` to its copy"))
-        .label("which of the running copies is it for?");
+    let mut found = Diagnostic::error(UNTIED_STEP, span, format!("nothing ties `{action}` to its instance"))
+        .label("which of the running instances is it for?");
     for (other, action) in others {
         found = found.also(*other, format!("the same of `{action}`"));
     }
     if let Some((opener, place)) = first {
-        found = found.also(place, format!("`{opener}` opens the copy"));
+        found = found.also(place, format!("`{opener}` opens the instance"));
     }
     found = found.with_note(
         "a reply is tied by its id; any other later step of a `*` by a key that an earlier step carries, too",
@@ -163,17 +163,17 @@ pub fn untied_step(
 pub fn step_opens_too(span: Span, action: &str, first: Span, key: Option<&str>) -> Diagnostic {
     let name = action.trim_start_matches(['!', '?']);
     let found =
-        Diagnostic::error(UNTIED_STEP, span, format!("`{action}` goes on with a copy, and opens one"))
-            .label("goes on with a copy here")
-            .also(first, "opens a copy here");
+        Diagnostic::error(UNTIED_STEP, span, format!("`{action}` goes on with an instance, and opens one"))
+            .label("goes on with an instance here")
+            .also(first, "opens an instance here");
     match key {
         Some(key) => found.changes(
-            format!("if it may come where no copy runs, say `open key {key} = …`"),
+            format!("if it may come where no instance runs, say `open key {key} = …`"),
             [Change::OpenKey(key.to_owned())],
         ),
         None => found
             .with_note(
-                "the peer may just have ended the copy here, and would take it for the start of another",
+                "the peer may just have ended the instance here, and would take it for the start of another",
             )
             .changes(
                 format!(
@@ -186,14 +186,16 @@ pub fn step_opens_too(span: Span, action: &str, first: Span, key: Option<&str>) 
     }
 }
 
-/// `*( !Open . ?Begun . … )`: a `?Begun` under way when the copy is cancelled, and opened again.
+/// `*( !Open . ?Begun . … )`: a `?Begun` under way when the sub-session is cancelled, and opened again.
 pub fn could_be_another(span: Span, action: &str, open: bool) -> Diagnostic {
     let before = match open {
-        true => "it may be meant to stand alone, for its sender may not know of the copy yet",
-        false => "it may be late for a copy before this one, for its sender may not know of this copy yet",
+        true => "it may be meant to stand alone, for its sender may not know of the instance yet",
+        false => {
+            "it may be late for an instance before this one, for its sender may not know of this instance yet"
+        }
     };
-    Diagnostic::error(COULD_BE_ANOTHER, span, format!("`{action}` could be taken for this copy's by mistake"))
+    Diagnostic::error(COULD_BE_ANOTHER, span, format!("`{action}` could be taken for this instance's by mistake"))
         .label(before)
-        .with_note("a key finds the copy that holds its value now; whoever sends the step may think of what was there before")
-        .help("let the other side answer first: open the copy with a request and await its reply, or let the step lead back to where it is")
+        .with_note("a key finds the instance that holds its value now; whoever sends the step may think of what was there before")
+        .help("let the other side answer first: open the instance with a request and await its reply, or let the step lead back to where it is")
 }

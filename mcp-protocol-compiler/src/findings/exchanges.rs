@@ -12,7 +12,7 @@ pub fn cancel_is_no_step(span: Span, action: &str) -> Diagnostic {
         .label("comes whenever that request runs")
         .with_note("a cancel may cross whatever is under way, so it cannot have a place among the steps")
         .changes(
-            "leave it out, and say `cancellable` behind the request: its calls can be cancelled then, and a copy that it \
+            "leave it out, and say `cancellable` behind the request: its calls can be cancelled then, and an instance that it \
              opened is over",
             [Change::LeaveOut(span)],
         )

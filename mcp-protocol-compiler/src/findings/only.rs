@@ -1,9 +1,10 @@
-//! `Name only = S`: where copies rest.
+//! `Name only = S`: where sub-sessions rest.
 
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 
-/// `only` where copies do not rest: in a copy, beside another linear channel, where copies are opened.
+/// `only` where sub-sessions do not rest: in a sub-session, beside another linear channel, where sub-sessions are
+/// opened.
 pub const MISPLACED: Code = Code("S0408");
 /// `only` where there is nothing that could go on.
 pub const STOPS_NOTHING: Code = Code("S0409");
@@ -12,9 +13,9 @@ pub const STOPS_NOTHING: Code = Code("S0409");
 pub fn channels(span: Span, name: &str, opened: Option<Span>) -> Diagnostic {
     let found = match opened {
         Some(opened) => {
-            Diagnostic::error(MISPLACED, span, format!("`{name}` is marked `only`, and opens copies"))
-                .label("no copy takes a step here")
-                .also(opened, "copies are opened here")
+            Diagnostic::error(MISPLACED, span, format!("`{name}` is marked `only`, and opens instances"))
+                .label("no instance takes a step here")
+                .also(opened, "instances are opened here")
         }
         None => Diagnostic::error(MISPLACED, span, format!("`{name}` is marked `only`, and starts channels"))
             .label("several channels start in this definition"),
@@ -26,9 +27,9 @@ pub fn channels(span: Span, name: &str, opened: Option<Span>) -> Diagnostic {
 }
 
 /// `*S` with `S only = …`.
-pub fn in_a_copy(span: Span, name: &str) -> Diagnostic {
+pub fn in_a_sub_session(span: Span, name: &str) -> Diagnostic {
     Diagnostic::error(MISPLACED, span, format!("`{name}` is marked `only`, and is part of a `*`"))
-        .label("a copy has no copies of its own")
+        .label("an instance has no instances of its own")
         .suggest(
             "delete `only` here: it stands behind the name of a linear channel's definition, in whose states sub-sessions \
              are suspended",
@@ -39,18 +40,18 @@ pub fn in_a_copy(span: Span, name: &str) -> Diagnostic {
 /// `(A, B)` with `A only = …`.
 pub fn beside_another(span: Span, name: &str) -> Diagnostic {
     Diagnostic::error(MISPLACED, span, format!("`{name}` is marked `only`, and runs beside another channel"))
-        .label("copies belong to all channels of the session")
+        .label("instances belong to all channels of the session")
         .with_note(
             "which of several linear channels says its last word first may depend on what is on its way",
         )
         .suggest("delete `only`, or have no other linear channel run at that time", [Edit::delete(span)])
 }
 
-/// Nothing is stopped: there are no copies at all, or no message leads here.
-pub fn stops_nothing(span: Span, name: &str, no_copies: bool) -> Diagnostic {
+/// Nothing is stopped: there are no sub-sessions at all, or no message leads here.
+pub fn stops_nothing(span: Span, name: &str, no_sub_sessions: bool) -> Diagnostic {
     Diagnostic::warning(STOPS_NOTHING, span, format!("`only` stops nothing in `{name}`"))
-        .label(match no_copies {
-            true => "this role has no copies",
+        .label(match no_sub_sessions {
+            true => "this role has no instances",
             false => "no message leads here",
         })
         .suggest("delete `only`", [Edit::delete(span)])

@@ -35,7 +35,7 @@ impl Barrier {
     fn inside(self) -> &'static str {
         match self {
             Barrier::Parallel => "inside a channel",
-            Barrier::Replicated => "inside a copy",
+            Barrier::Replicated => "inside an instance",
         }
     }
 
@@ -45,7 +45,7 @@ impl Barrier {
                 "`( , )` runs its channels at once, so none of them can start the whole again"
             }
             Barrier::Replicated => {
-                "`*` runs any number of copies at once, so none of them can start what is around it again"
+                "`*` runs any number of instances at once, so none of them can start what is around it again"
             }
         }
     }
@@ -53,8 +53,8 @@ impl Barrier {
 
 /// A variable used on the other side of `( , )` or `*`.
 ///
-/// `chooser` is the operator that could stand for the comma. `ends` are the places where a copy could end instead of
-/// going on as the variable; none if that would leave a copy without a message.
+/// `chooser` is the operator that could stand for the comma. `ends` are the places where a sub-session could end
+/// instead of going on as the variable; none if that would leave a sub-session without a message.
 pub fn across(
     name: &Name,
     bound: Span,
@@ -90,7 +90,7 @@ pub fn across(
             [Edit::delete(Span { end: name.span.start, ..at })],
         ),
         Barrier::Replicated => {
-            diagnostic.suggest("`*` repeats by itself: end the copy in `End`", ends.iter().map(|end| Edit::replace(*end, "End")))
+            diagnostic.suggest("`*` repeats by itself: end the instance in `End`", ends.iter().map(|end| Edit::replace(*end, "End")))
         }
     }
 }

@@ -10,14 +10,14 @@ pub const STATES_COULD_PART: Code = Code("S0307");
 /// `cancellable` with no notification that cancels.
 pub const NOTHING_CANCELS: Code = Code("S0308");
 
-/// A refusal of the request that opens a copy, written as a branch.
-pub const ENDS_THE_COPY: Code = Code("S0311");
+/// A refusal of the request that opens a sub-session, written as a branch.
+pub const ENDS_THE_SUB_SESSION: Code = Code("S0311");
 
 /// `*( !M . ( ?MResult . … & ?MError . … ) )`
-pub fn ends_the_copy(span: Span, action: &str, request: &str) -> Diagnostic {
-    Diagnostic::error(ENDS_THE_COPY, span, format!("`{action}` ends the copy, and cannot lead anywhere"))
-        .label(format!("`{request}` opens the copy: if it is refused, there is none"))
-        .with_note("the role that opened the copy gets the error in any case")
+pub fn ends_the_sub_session(span: Span, action: &str, request: &str) -> Diagnostic {
+    Diagnostic::error(ENDS_THE_SUB_SESSION, span, format!("`{action}` ends the instance, and cannot lead anywhere"))
+        .label(format!("`{request}` opens the instance: if it is refused, there is none"))
+        .with_note("the role that opened the instance gets the error in any case")
         .with_note(format!(
             "where refusals are a matter of course, `{request}` may have a reply that says so, `-> Yes | No if refused`"
         ))

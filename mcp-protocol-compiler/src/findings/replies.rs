@@ -181,7 +181,7 @@ pub fn open_already(
             Some(_) => format!("comes again without `{reply}`"),
             None => format!("the loop comes back here without `{reply}`"),
         })
-        .with_note(format!("several at once are copies: `*( {action} . {reply} . End )`"))
+        .with_note(format!("several at once are instances: `*( {action} . {reply} . End )`"))
         .changes(
             match next.filter(|_| other.is_none()) {
                 Some(next) => format!("write `{action} . {reply} . {next}`"),

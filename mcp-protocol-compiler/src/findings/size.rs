@@ -30,7 +30,7 @@ pub fn too_many_gates(path: Span) -> Diagnostic {
 pub fn too_many_keys(name: Span) -> Diagnostic {
     Diagnostic::error(TOO_MANY, name, "more than 65,535 keys")
         .label("there is no number left for this one")
-        .help("let copies share a key, or split the protocol in two")
+        .help("let instances share a key, or split the protocol in two")
 }
 
 /// Groups whose members are too many when they are written out.

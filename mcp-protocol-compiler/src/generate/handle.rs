@@ -9,7 +9,7 @@ use super::docs::{attributes, described, link, links, method_link};
 use super::names::ident;
 use super::plan::{Next, Opening, Replicated, Role, What, notify_name, open_names, pages_name, role_module};
 use super::types::Scope;
-use crate::automaton::CopyType;
+use crate::automaton::SubSessionType;
 
 impl Generator<'_> {
     /// Whether the role can do anything at any time.
@@ -24,9 +24,10 @@ impl Generator<'_> {
         let calls = self.call_aliases(role);
         let handle = self.has_handle(role).then(|| self.handle(role));
         let incoming = (!role.inputs.is_empty()).then(|| self.incoming(role));
-        let copies: TokenStream = role.copies.iter().map(|copy| self.copy(role, copy)).collect();
+        let sub_sessions: TokenStream =
+            role.sub_sessions.iter().map(|sub_session| self.sub_session(role, sub_session)).collect();
         let choices: TokenStream = std::iter::once(role)
-            .chain(&role.copies)
+            .chain(&role.sub_sessions)
             .flat_map(|owner| owner.states.iter().map(move |state| (owner, state)))
             .flat_map(|(owner, state)| {
                 state.methods.iter().filter_map(move |method| match &method.what {
@@ -36,7 +37,7 @@ impl Generator<'_> {
             })
             .collect();
         let answers = self.answers(role);
-        let items = quote!(#calls #copies #handle #incoming #answers #choices);
+        let items = quote!(#calls #sub_sessions #handle #incoming #answers #choices);
         if items.is_empty() {
             return TokenStream::new();
         }
@@ -162,14 +163,15 @@ impl Generator<'_> {
     fn handle_opening(&self, role: &Role<'_>, message: MessageIndex, opening: &Opening) -> TokenStream {
         let (parameter, value) = self.argument(message, Scope::Nested);
         let constant = self.constant(message);
-        let (copy, start) = (ident(role.copy_name(opening)), ident(role.state_name(opening.start)));
+        let (sub_session, start) =
+            (ident(role.sub_session_name(opening)), ident(role.state_name(opening.start)));
         let error = &self.error;
         let names = open_names(&self.plan, message, opening);
         let (documentation, name) = (see(role, &names.0, Scope::Nested), ident(&names.0));
         let open = quote! {
             #documentation
-            pub async fn #name(&self, #parameter) -> Result<#copy<super::#start>, super::#error> {
-                self.handle.open(messages::#constant, #value).await.map(#copy::at)
+            pub async fn #name(&self, #parameter) -> Result<#sub_session<super::#start>, super::#error> {
+                self.handle.open(messages::#constant, #value).await.map(#sub_session::at)
             }
         };
         let (Some(name), Some((reply, target))) = (names.1, opening.answer) else { return open };
@@ -177,10 +179,10 @@ impl Generator<'_> {
         let (name, target) = (ident(&name), ident(role.state_name(target)));
         let alias = self.call_alias(message);
         let (output, method) = match self.is_empty(reply) {
-            true => (quote!(#copy<super::#target>), quote!(open_exchange_empty)),
+            true => (quote!(#sub_session<super::#target>), quote!(open_exchange_empty)),
             false => {
                 let payload = self.payload(reply, Scope::Nested);
-                (quote!((#payload, #copy<super::#target>)), quote!(open_exchange))
+                (quote!((#payload, #sub_session<super::#target>)), quote!(open_exchange))
             }
         };
         quote! {
@@ -193,8 +195,8 @@ impl Generator<'_> {
     }
 
     /// The type of a sub-session.
-    fn copy(&self, role: &Role<'_>, copy: &Role<'_>) -> TokenStream {
-        let Some(written) = copy.copy else { return TokenStream::new() };
+    fn sub_session(&self, role: &Role<'_>, sub_session: &Role<'_>) -> TokenStream {
+        let Some(written) = sub_session.sub_session else { return TokenStream::new() };
         let name = ident(&written.name);
         let place = self.docs.place(written.span);
         let mut own = vec![
@@ -217,7 +219,7 @@ impl Generator<'_> {
         let (module, side) = (ident(role_module(role.automaton.side)), super::role::side(role));
         let known = self.is_known_by_id(role, written).then(|| quote!(known by request_id;));
         let constants = super::tables::states(role.automaton);
-        let states = copy.states.iter().map(|state| {
+        let states = sub_session.states.iter().map(|state| {
             let (marker, constant) = (ident(&state.state.name), constants.get(state.index.0 as usize));
             quote!(state super::#marker = super::tables::#module::#constant;)
         });
@@ -237,11 +239,11 @@ impl Generator<'_> {
         }
     }
 
-    /// Whether the id of what opens a copy is a key, so that programs have to write it.
-    fn is_known_by_id(&self, role: &Role<'_>, copy: &CopyType) -> bool {
+    /// Whether the id of what opens a sub-session is a key, so that programs have to write it.
+    fn is_known_by_id(&self, role: &Role<'_>, sub_session: &SubSessionType) -> bool {
         let edges = role.automaton.states.iter().flat_map(|state| &state.edges);
         let mut openers = edges.filter(
-            |edge| matches!(edge.action, machine::Action::Spawn(start) if copy.starts.contains(&start)),
+            |edge| matches!(edge.action, machine::Action::Spawn(start) if sub_session.starts.contains(&start)),
         );
         openers.any(|edge| {
             let carried = self.plan.message(edge.message).map_or(&[][..], |message| &message.table.keys);
@@ -270,7 +272,7 @@ impl Generator<'_> {
             let documentation = attributes(&[format!(
                 "{}; the {} {}.",
                 capital(&described(plan, *message)),
-                if role.copy.is_some() { "sub-session" } else { "session" },
+                if role.sub_session.is_some() { "sub-session" } else { "session" },
                 match role.is_over(*target) {
                     true => "is over".to_owned(),
                     false => {

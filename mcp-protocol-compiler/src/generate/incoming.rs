@@ -28,8 +28,8 @@ impl Generator<'_> {
                 let result = self.answer(role, input.message, &input.replies, Scope::Nested);
                 quote!(typed::Responder<#result>)
             });
-            let copy = input.opening.as_ref().map(|opening| self.incoming_copy(role, opening));
-            let fields: Vec<&TokenStream> = payload.iter().chain(&responder).chain(&copy).collect();
+            let sub_session = input.opening.as_ref().map(|opening| self.incoming_sub_session(role, opening));
+            let fields: Vec<&TokenStream> = payload.iter().chain(&responder).chain(&sub_session).collect();
             let fields = (!fields.is_empty()).then(|| quote!((#(#fields),*)));
             let kind = match (&input.opening, input.replies.is_empty()) {
                 (Some(_), _) => quote!(opening),
@@ -60,9 +60,10 @@ impl Generator<'_> {
     }
 
     /// The type of the sub-session that an input opens.
-    fn incoming_copy(&self, role: &Role<'_>, opening: &Opening) -> TokenStream {
-        let (copy, marker) = (ident(role.copy_name(opening)), ident(role.state_name(opening.start)));
-        quote!(#copy<super::#marker>)
+    fn incoming_sub_session(&self, role: &Role<'_>, opening: &Opening) -> TokenStream {
+        let (sub_session, marker) =
+            (ident(role.sub_session_name(opening)), ident(role.state_name(opening.start)));
+        quote!(#sub_session<super::#marker>)
     }
 
     fn input_documentation(&self, input: &Replicated<'_>) -> TokenStream {
@@ -121,17 +122,17 @@ impl Generator<'_> {
             };
             let method = self.plan.message(input.message).map_or("", |message| &message.table.method);
             if let Some(opening) = &input.opening {
-                let copy = self.incoming_copy(role, opening);
+                let sub_session = self.incoming_sub_session(role, opening);
                 return quote! {
                     #documentation
                     fn #name(
                         &self,
                         context: Context,
                         #parameter #comma
-                        copy: #copy,
+                        sub_session: #sub_session,
                     ) -> impl Future<Output = ()> + Send {
                         let _ = #unused;
-                        copy.session.decline(typed::RpcError::method_not_found(#method));
+                        sub_session.session.decline(typed::RpcError::method_not_found(#method));
                         typed::Unhandled::declined()
                     }
                 };
@@ -159,10 +160,10 @@ impl Generator<'_> {
             /// Answers what the peer asks at any time.
             ///
             /// Implement the methods as `async fn`. A request that is not implemented is answered with
-            /// *method not found*; if this side has announced a capability for it, that is reported when `serve` begins.
-            /// A notification that is not implemented is ignored. Each message is worked on in
-            /// a task of its own: requests side by side, notifications one after another. A handler that panics
-            /// fails its own message only: a request is answered with an error, and the session lives on.
+            /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
+            /// begins. A notification that is not implemented is ignored. Each message is worked on in a task of its
+            /// own: requests side by side, notifications one after another. A handler that panics fails its own message
+            /// only: a request is answered with an error, and the session lives on.
             pub trait Handler: Send + Sync + 'static {
                 #(#methods)*
             }

@@ -46,7 +46,8 @@ pub use pretty::pretty;
 /// ```
 /// # use std::{io, path::Path};
 /// # use mcp_protocol_compiler::{compile, generate};
-/// # let text = "protocol Counter\nnotification Add \"add\" (_)\nclient Teller\nserver Till = dual Teller\nTeller = !Add . End\n";
+/// # let text = "protocol Counter\nnotification Add \"add\" (_)\nclient Teller\nserver Till = dual Teller\nTeller =
+/// !Add . End\n";
 /// # let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(text.as_bytes().to_vec()) };
 /// let compilation = compile(Path::new("counter.session"), &mut read)?;
 /// let protocol = compilation.protocol.as_ref().expect("no errors");
@@ -74,7 +75,8 @@ pub fn import(runtime: &TokenStream) -> TokenStream {
 /// ```
 /// # use std::{io, path::Path};
 /// # use mcp_protocol_compiler::{compile, generate};
-/// # let text = "protocol Counter\nnotification Add \"add\" (_)\nclient Teller\nserver Till = dual Teller\nTeller = !Add . End\n";
+/// # let text = "protocol Counter\nnotification Add \"add\" (_)\nclient Teller\nserver Till = dual Teller\nTeller =
+/// !Add . End\n";
 /// # let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(text.as_bytes().to_vec()) };
 /// let compilation = compile(Path::new("counter.session"), &mut read)?;
 /// let protocol = compilation.protocol.as_ref().expect("no errors");
@@ -100,7 +102,8 @@ enum Form {
 /// ```
 /// # use std::{io, path::Path};
 /// # use mcp_protocol_compiler::{compile, generate};
-/// # let text = "protocol Counter\nnotification Add \"add\" (_)\nclient Teller\nserver Till = dual Teller\nTeller = !Add . End\n";
+/// # let text = "protocol Counter\nnotification Add \"add\" (_)\nclient Teller\nserver Till = dual Teller\nTeller =
+/// !Add . End\n";
 /// # let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(text.as_bytes().to_vec()) };
 /// let compilation = compile(Path::new("counter.session"), &mut read)?;
 /// let protocol = compilation.protocol.as_ref().expect("no errors");
@@ -138,14 +141,15 @@ fn protocol(compiled: &Compiled, docs: &docs::Docs<'_>) -> TokenStream {
     docs::attributes(&docs::after(&declarations.documentation, [own]))
 }
 
-/// All of the generated code as text, for a file that is read and checked in. Nothing in it moves with an edit elsewhere:
-/// it has no line numbers, and no indices. With a feature, everything but the tables and the names of the messages is
-/// compiled only if the crate of the file has this feature on.
+/// All of the generated code as text, for a file that is read and checked in. Nothing in it moves with an edit
+/// elsewhere: it has no line numbers, and no indices. With a feature, everything but the tables and the names of the
+/// messages is compiled only if the crate of the file has this feature on.
 ///
 /// ```
 /// # use std::{io, path::Path};
 /// # use mcp_protocol_compiler::{compile, generate};
-/// # let text = "protocol Counter\nnotification Add \"add\" (_)\nclient Teller\nserver Till = dual Teller\nTeller = !Add . End\n";
+/// # let text = "protocol Counter\nnotification Add \"add\" (_)\nclient Teller\nserver Till = dual Teller\nTeller =
+/// !Add . End\n";
 /// # let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(text.as_bytes().to_vec()) };
 /// let compilation = compile(Path::new("counter.session"), &mut read)?;
 /// let protocol = compilation.protocol.as_ref().expect("no errors");
@@ -182,7 +186,8 @@ pub fn expand(compiled: &Compiled, sources: &SourceMap, feature: Option<&str>) -
 /// ```
 /// # use std::{io, path::Path};
 /// # use mcp_protocol_compiler::{compile, generate};
-/// # let text = "protocol Counter\nnotification Add \"add\" (_)\nclient Teller\nserver Till = dual Teller\nTeller = !Add . End\n";
+/// # let text = "protocol Counter\nnotification Add \"add\" (_)\nclient Teller\nserver Till = dual Teller\nTeller =
+/// !Add . End\n";
 /// # let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(text.as_bytes().to_vec()) };
 /// let compilation = compile(Path::new("counter.session"), &mut read)?;
 /// let protocol = compilation.protocol.as_ref().expect("no errors");

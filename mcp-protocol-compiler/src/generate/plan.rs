@@ -12,7 +12,7 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, Side
 use self::methods::Planner;
 use self::sub_sessions::lives;
 use super::names::snake;
-use crate::automaton::{Automaton, CopyType, State};
+use crate::automaton::{Automaton, State, SubSessionType};
 use crate::compiled::Compiled;
 use crate::declarations::{Declarations, Message};
 use crate::source::Span;
@@ -42,12 +42,12 @@ pub(crate) struct Marker<'a> {
     pub(crate) places: Vec<Place<'a>>,
 }
 
-/// A state of one role, and the copies that can be in it, if it is theirs.
+/// A state of one role, and the sub-sessions that can be in it, if it is theirs.
 #[derive(Debug)]
 pub(crate) struct Place<'a> {
     pub(crate) automaton: &'a Automaton,
     pub(crate) state: &'a State,
-    pub(crate) copies: Vec<&'a CopyType>,
+    pub(crate) sub_sessions: Vec<&'a SubSessionType>,
 }
 
 /// One role.
@@ -64,10 +64,10 @@ pub(crate) struct Role<'a> {
     pub(crate) inputs: Vec<Replicated<'a>>,
     /// Requests whose replies are an enum.
     pub(crate) answers: Vec<Answers>,
-    /// The session types of its copies, as roles of their own: what has states and steps is planned in one way.
-    pub(crate) copies: Vec<Role<'a>>,
-    /// For the session type of copies, which that is.
-    pub(crate) copy: Option<&'a CopyType>,
+    /// The session types of its sub-sessions, as roles of their own: what has states and steps is planned in one way.
+    pub(crate) sub_sessions: Vec<Role<'a>>,
+    /// For the session type of sub-sessions, which that is.
+    pub(crate) sub_session: Option<&'a SubSessionType>,
 }
 
 /// The states that have a method of one name, and the words for them, which each of the methods repeats.
@@ -77,11 +77,11 @@ struct Holders<'a> {
     words: OnceCell<String>,
 }
 
-/// How a copy with a session type of its own starts.
+/// How a sub-session with a session type of its own starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Opening {
-    /// Its type, among the copies of the automaton.
-    pub(crate) copy: usize,
+    /// Its type, among the sub-sessions of the automaton.
+    pub(crate) sub_session: usize,
     /// The state after the first message.
     pub(crate) start: StateIndex,
     /// The reply to the first message, where that comes next, and the state after it.
@@ -146,9 +146,9 @@ pub(crate) enum What {
     Pages(Exchange),
     /// A replicated notification.
     Notify { message: MessageIndex },
-    /// The first message of a copy; the copy is in its start state then.
+    /// The first message of a sub-session; the sub-session is in its start state then.
     Open { message: MessageIndex, opening: Opening },
-    /// The first request of a copy together with its reply.
+    /// The first request of a sub-session together with its reply.
     OpenExchange { request: MessageIndex, reply: MessageIndex, target: StateIndex, opening: Opening },
     /// The value becomes one for each linear channel.
     Split { parts: Vec<StateIndex> },
@@ -211,11 +211,11 @@ impl<'a> Plan<'a> {
         for automaton in &automata {
             let mut lives = lives(automaton);
             for (index, state) in automaton.states.iter().enumerate() {
-                let copies = lives.remove(&index).unwrap_or_default();
-                if state.body && copies.is_empty() {
+                let sub_sessions = lives.remove(&index).unwrap_or_default();
+                if state.body && sub_sessions.is_empty() {
                     continue;
                 }
-                let place = Place { automaton, state, copies };
+                let place = Place { automaton, state, sub_sessions };
                 let next = markers.len();
                 let known = *numbers.entry(state.name.as_str()).or_insert(next);
                 match markers.get_mut(known) {
@@ -297,26 +297,28 @@ impl<'a> Role<'a> {
             let table = &message.table;
             !table.answered && table.cancels.is_none() && table.reports.is_none()
         });
-        let copies = planner.copies();
-        let with_states = std::iter::once(&states).chain(copies.iter().map(|copy: &Role<'_>| &copy.states));
+        let sub_sessions = planner.sub_sessions();
+        let with_states = std::iter::once(&states)
+            .chain(sub_sessions.iter().map(|sub_session: &Role<'_>| &sub_session.states));
         let answers = answers(with_states.flatten(), &outputs, &inputs);
         let methods = by_name(&states);
-        Role { automaton, states, methods, outputs, inputs, answers, copies, copy: None }
+        Role { automaton, states, methods, outputs, inputs, answers, sub_sessions, sub_session: None }
     }
 
     /// The name of the session type.
     pub(crate) fn session_name(&self) -> &'a str {
-        self.copy.map_or(&self.automaton.name, |copy| &copy.name)
+        self.sub_session.map_or(&self.automaton.name, |sub_session| &sub_session.name)
     }
 
-    /// The type of a copy.
-    pub(crate) fn copy_name(&self, opening: &Opening) -> &'a str {
-        self.automaton.copies.get(opening.copy).map_or("", |copy| &copy.name)
+    /// The type of a sub-session.
+    pub(crate) fn sub_session_name(&self, opening: &Opening) -> &'a str {
+        self.automaton.sub_sessions.get(opening.sub_session).map_or("", |sub_session| &sub_session.name)
     }
 
-    /// Whether nothing is left of a copy there: no value stands for it any more.
+    /// Whether nothing is left of a sub-session there: no value stands for it any more.
     pub(crate) fn is_over(&self, index: StateIndex) -> bool {
-        self.copy.is_some() && state(self.automaton, index).is_none_or(|state| state.kind == StateKind::End)
+        self.sub_session.is_some()
+            && state(self.automaton, index).is_none_or(|state| state.kind == StateKind::End)
     }
 
     /// The name of a state.

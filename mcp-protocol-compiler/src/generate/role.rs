@@ -16,8 +16,8 @@ impl Generator<'_> {
         let mut code = self.session(role);
         code.extend(self.every_state(role));
         code.extend(role.states.iter().map(|state| self.steps(role, state)));
-        for copy in &role.copies {
-            code.extend(copy.states.iter().map(|state| self.steps(copy, state)));
+        for sub_session in &role.sub_sessions {
+            code.extend(sub_session.states.iter().map(|state| self.steps(sub_session, state)));
         }
         code.extend(self.role_module(role));
         code
@@ -123,10 +123,10 @@ pub(super) fn side(role: &Role<'_>) -> Ident {
 }
 
 impl Role<'_> {
-    /// The session type, as it is written in the generated module: a copy's stands in the module of its role.
+    /// The session type, as it is written in the generated module: a sub-session's stands in the module of its role.
     pub(super) fn path(&self) -> TokenStream {
         let name = ident(self.session_name());
-        match self.copy {
+        match self.sub_session {
             None => quote!(#name),
             Some(_) => {
                 let module = ident(role_module(self.automaton.side));

@@ -52,7 +52,7 @@ impl Generator<'_> {
                 .filter(|other| other.state.span == state.span)
                 .filter(|other| definition || other.automaton.side == automaton.side);
             let roles = if state.body {
-                here.flat_map(copies_in).collect::<Vec<_>>().join(" and ")
+                here.flat_map(sub_sessions_in).collect::<Vec<_>>().join(" and ")
             } else {
                 links(here.map(|other| other.automaton.name.as_str()), Scope::Top)
             };
@@ -66,7 +66,7 @@ impl Generator<'_> {
             }
             let rest = match state.only {
                 Only::NONE => "",
-                _ => ", in which copies rest",
+                _ => ", in which sub-sessions are suspended",
             };
             own.push(format!("A state of {roles}{aliases}{rest}; {place}:"));
             // Only a definition's text says all of a state; the text of another is one action of it.
@@ -140,8 +140,8 @@ impl Generator<'_> {
     }
 }
 
-/// Links to the session types of the copies that can be in a state.
-fn copies_in(place: &Place<'_>) -> impl Iterator<Item = String> {
+/// Links to the session types of the sub-sessions that can be in a state.
+fn sub_sessions_in(place: &Place<'_>) -> impl Iterator<Item = String> {
     let module = role_module(place.automaton.side);
-    place.copies.iter().map(move |copy| format!("[`{module}::{}`]", ident(&copy.name)))
+    place.sub_sessions.iter().map(move |sub_session| format!("[`{module}::{}`]", ident(&sub_session.name)))
 }

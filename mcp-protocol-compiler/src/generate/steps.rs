@@ -238,7 +238,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The first message of a copy.
+    /// The first message of a sub-session.
     pub(super) fn open(
         &self,
         role: &Role<'_>,
@@ -248,11 +248,11 @@ impl Generator<'_> {
     ) -> TokenStream {
         let (parameter, value) = self.argument(message, Scope::Top);
         let constant = self.constant(message);
-        let (copy, next) = self.copy_in(role, opening, opening.start);
+        let (sub_session, next) = self.sub_session_in(role, opening, opening.start);
         let error = &self.error;
         quote! {
             pub async fn #name(&self, #parameter) -> Result<#next, #error> {
-                self.session.open(messages::#constant, #value).await.map(#copy::at)
+                self.session.open(messages::#constant, #value).await.map(#sub_session::at)
             }
         }
     }
@@ -267,7 +267,7 @@ impl Generator<'_> {
     ) -> TokenStream {
         let (parameter, value) = self.argument(request, Scope::Top);
         let constant = self.constant(request);
-        let next = self.copy_in(role, opening, target).1;
+        let next = self.sub_session_in(role, opening, target).1;
         let (module, alias) = (ident(role_module(role.automaton.side)), self.call_alias(request));
         let (output, method) = match self.is_empty(reply) {
             true => (next, quote!(open_exchange_empty)),
@@ -283,11 +283,16 @@ impl Generator<'_> {
         }
     }
 
-    /// A copy in a state: its type's path, and that with the marker.
-    fn copy_in(&self, role: &Role<'_>, opening: &Opening, target: StateIndex) -> (TokenStream, TokenStream) {
+    /// A sub-session in a state: its type's path, and that with the marker.
+    fn sub_session_in(
+        &self,
+        role: &Role<'_>,
+        opening: &Opening,
+        target: StateIndex,
+    ) -> (TokenStream, TokenStream) {
         let module = ident(role_module(role.automaton.side));
-        let (copy, marker) = (ident(role.copy_name(opening)), ident(role.state_name(target)));
-        (quote!(#module::#copy), quote!(#module::#copy<#marker>))
+        let (sub_session, marker) = (ident(role.sub_session_name(opening)), ident(role.state_name(target)));
+        (quote!(#module::#sub_session), quote!(#module::#sub_session<#marker>))
     }
 
     /// The session in another state: its name, and its name with the marker.
@@ -298,7 +303,7 @@ impl Generator<'_> {
         (session, full)
     }
 
-    /// What a step gives that brings nothing but the session. A copy that is over is nothing.
+    /// What a step gives that brings nothing but the session. A sub-session that is over is nothing.
     fn alone(&self, role: &Role<'_>, target: StateIndex) -> TokenStream {
         match role.is_over(target) {
             true => quote!(()),

@@ -13,8 +13,8 @@ use crate::findings::declarations::NO_CURSOR;
 pub(crate) const UNDECLARED: Code = Code("S0603");
 /// A payload that is no Rust type.
 pub(crate) const NOT_A_TYPE: Code = Code("S0604");
-/// A copy of a `*` body with a life of its own.
-pub(crate) const LONG_COPY: Code = Code("S0902");
+/// A sub-session of a `*` body with a life of its own.
+pub(crate) const LONG_SUB_SESSION: Code = Code("S0902");
 
 /// Finds what keeps code from being generated.
 pub(crate) fn check(compiled: &Compiled) -> Vec<Diagnostic> {
@@ -49,21 +49,26 @@ pub(crate) fn check(compiled: &Compiled) -> Vec<Diagnostic> {
         for edge in automaton.states.iter().flat_map(|state| &state.edges) {
             let Action::Spawn(target) = edge.action else { continue };
             let reported = found.iter().any(|known: &Diagnostic| {
-                known.code == LONG_COPY && known.labels.iter().any(|label| label.span == edge.span)
+                known.code == LONG_SUB_SESSION && known.labels.iter().any(|label| label.span == edge.span)
             });
-            let opened = automaton.copies.iter().any(|copy| copy.starts.contains(&target));
+            let opened =
+                automaton.sub_sessions.iter().any(|sub_session| sub_session.starts.contains(&target));
             if body(automaton, declarations, target) == Body::Longer && !opened && !reported {
                 let name = declarations
                     .messages
                     .get(usize::from(edge.message.0))
                     .map_or("", |message| &message.table.name);
                 found.push(
-                    Diagnostic::error(LONG_COPY, edge.span, "a copy with a life of its own needs a name")
-                        .label(format!("what `{name}` opens is more than a request and its reply"))
-                        .help(format!(
-                            "make it a definition: `Name = {}{name} . …`, and write `*Name` here",
-                            sign(edge)
-                        )),
+                    Diagnostic::error(
+                        LONG_SUB_SESSION,
+                        edge.span,
+                        "an instance with a life of its own needs a name",
+                    )
+                    .label(format!("what `{name}` opens is more than a request and its reply"))
+                    .help(format!(
+                        "make it a definition: `Name = {}{name} . …`, and write `*Name` here",
+                        sign(edge)
+                    )),
                 );
             }
         }

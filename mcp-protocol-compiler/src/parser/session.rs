@@ -370,7 +370,7 @@ impl Parser<'_> {
             }
             Tail::Replicated(..) => {
                 Diagnostic::error(NOTHING_FOLLOWS, span, "something follows a replicated channel")
-                    .with_note("`*` takes what is directly behind it, and its copies never end as a whole")
+                    .with_note("`*` takes what is directly behind it, and its instances never end as a whole")
                     .help("write `*( … . … )` to copy all of it, `(*A, B)` for both side by side")
             }
             Tail::Dual { .. } => Diagnostic::error(NOTHING_FOLLOWS, span, "something follows a definition")

@@ -1,4 +1,4 @@
-//! What a sequence ends in: names, loops, parentheses and copies.
+//! What a sequence ends in: names, loops, parentheses and sub-sessions.
 //!
 //! What calls itself for what is inside keeps little on the stack: findings are made by functions of their own.
 
@@ -147,7 +147,7 @@ impl Parser<'_> {
         }
         let all = star.to(self.previous());
         let finding =
-            Diagnostic::error(REPLICATED_SEQUENCE, all, "`*` of `*`").label("copies of copies are copies");
+            Diagnostic::error(REPLICATED_SEQUENCE, all, "`*` of `*`").label("one `*` says the same");
         self.report_at(index, finding.suggest("write one `*`", [Edit::replace(all, "*")]));
     }
 

@@ -1,15 +1,15 @@
 //! Closing the diamond: messages that change nothing may arrive late.
 //!
 //! A late message belongs to the channel whose choice was left, also when that channel has come to its end: ends that
-//! several channels share are told apart first ([`super::ends`]). A late message that opens a sub-session opens the body
-//! that it opened before the choice was left.
+//! several channels share are told apart first ([`super::ends`]). A late message that opens a sub-session opens the
+//! body that it opened before the choice was left.
 //!
-//! Where a message of either direction returns to the same pair of places, and a message of the other direction
-//! leads from there to another pair, the first may still be on its way when the second is sent: both roles get it as
-//! a self-loop at the other pair, too. That is repeated until nothing changes. Channels at `End` are closed like any
-//! other, for a session lives on while it is not closed; a copy that is over is not, for its id or its key swallows
-//! what is late for it. What is already there under that name is left alone; if it does not fit, [`super::races`] says
-//! so.
+//! Where a message of either direction returns to the same pair of places, and a message of the other direction leads
+//! from there to another pair, the first may still be on its way when the second is sent: both roles get it as a
+//! self-loop at the other pair, too. That is repeated until nothing changes. Channels at `End` are closed like any
+//! other, for a session lives on while it is not closed; a sub-session that is over is not, for its id or its key
+//! swallows what is late for it. What is already there under that name is left alone; if it does not fit,
+//! [`super::races`] says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

@@ -1,9 +1,10 @@
 //! `compatible`: the client is a subtype of the server's dual.
 //!
-//! A copy of a `*` body that is over for one is over for the other. Closing is treated like sending: the client may close less than the server expects and accepts more, so a role
-//! may close only where the other says so. Being silent is judged on linear messages only. The client keeps one
-//! output where the server waits for one and can do nothing else, which is where it has no linear output but loops
-//! back to the same state, and may not close. Closing instead is fine, where the client may.
+//! A sub-session of a `*` body that is over for one is over for the other. Closing is treated like sending: the client
+//! may close less than the server expects and accepts more, so a role may close only where the other says so. Being
+//! silent is judged on linear messages only. The client keeps one output where the server waits for one and can do
+//! nothing else, which is where it has no linear output but loops back to the same state, and may not close. Closing
+//! instead is fine, where the client may.
 
 use mcp_protocol_machine::protocol::{Side, StateKind};
 
@@ -62,8 +63,8 @@ pub(super) fn search(
     Ok(undecided.map_or(Searched::Related, Searched::Undecided))
 }
 
-/// Compares the rights to close; whether one of the roles has one. What a part of a configuration does not decide goes to
-/// `undecided`.
+/// Compares the rights to close; whether one of the roles has one. What a part of a configuration does not decide goes
+/// to `undecided`.
 fn rights(
     walk: &Walk<'_, '_>,
     index: PairIndex,
@@ -100,7 +101,8 @@ fn silence(from_client: &[Move], from_server: &[Move]) -> Option<Disagreement> {
     (!awaited.is_empty() && !client_sends && !server_moves).then_some(Disagreement::Silent(awaited))
 }
 
-/// A copy that is over for the server is over for the client: it cannot be closed, so it would wait indefinitely.
+/// A sub-session that is over for the server is over for the client: it cannot be closed, so it would wait
+/// indefinitely.
 fn left_over(walk: &Walk<'_, '_>, index: PairIndex, from_client: &[Move], best: &mut Option<Disagreement>) {
     let Some(pair) = walk.pair(index) else { return };
     let ends = |state: &State| state.kind == StateKind::End;

@@ -164,7 +164,7 @@ fn fault(
 ) -> Option<Fault> {
     let (client, server) = (walk.client, walk.server);
     let (sent, answered) = (from_client.event(), from_server.event());
-    // A copy that the one message ends swallows the other, which would have changed nothing.
+    // A sub-session that the one message ends swallows the other, which would have changed nothing.
     let over = |after: &(Locations, Locations)| client.is_over(&after.0) && server.is_over(&after.1);
     if over(after_client) && from_server.is_loop() || over(after_server) && from_client.is_loop() {
         return None;
@@ -181,16 +181,16 @@ fn fault(
     let Some(server_sends) = server.find(&after_client.1, answered) else {
         return Some(Fault::Lags(Side::Server));
     };
-    let same_copy = |one: &Move, other: &Move| match (one.arrow.action, other.arrow.action) {
+    let same_sub_session = |one: &Move, other: &Move| match (one.arrow.action, other.arrow.action) {
         (Action::Spawn(one), Action::Spawn(other)) => one == other,
         (Action::Step(_), Action::Step(_)) => true,
         _ => false,
     };
     let agree = client.step(&after_client.0, &client_accepts) == client.step(&after_server.0, &client_sends)
         && server.step(&after_client.1, &server_sends) == server.step(&after_server.1, &server_accepts)
-        && same_copy(&from_client.client, &client_sends)
-        && same_copy(&from_client.server, &server_accepts)
-        && same_copy(&from_server.client, &client_accepts)
-        && same_copy(&from_server.server, &server_sends);
+        && same_sub_session(&from_client.client, &client_sends)
+        && same_sub_session(&from_client.server, &server_accepts)
+        && same_sub_session(&from_server.client, &client_accepts)
+        && same_sub_session(&from_server.server, &server_sends);
     (!agree).then_some(Fault::Parts)
 }

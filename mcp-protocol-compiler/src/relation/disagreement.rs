@@ -17,9 +17,9 @@ pub(super) enum Disagreement {
     MayNotClose(Side),
     /// A role says that the other may close, which it may not.
     NeverCloses(Side),
-    /// A role may go on with copies where the other has them rest.
+    /// A role may go on with sub-sessions where the other has them rest.
     GoesOn(Side),
-    /// A role lets the other go on with copies, which rest there.
+    /// A role lets the other go on with sub-sessions, which rest there.
     NeverGoesOn(Side),
     /// The server waits for one of these, and the client sends none.
     Silent(Vec<Move>),

@@ -197,7 +197,7 @@ impl<'a> Machine<'a> {
         self.arrive(&[], StateIndex(0))
     }
 
-    /// Where a copy of a `*` body starts.
+    /// Where a sub-session of a `*` body starts.
     pub(super) fn body(&self, state: StateIndex) -> Locations {
         self.arrive(&[], state)
     }
@@ -230,7 +230,8 @@ impl<'a> Machine<'a> {
         moves
     }
 
-    /// Whether a copy is over there. What comes for it later is swallowed by its id or its key and finds no state.
+    /// Whether a sub-session is over there. What comes for it later is swallowed by its id or its key and finds no
+    /// state.
     pub(super) fn is_over(&self, locations: &[StateIndex]) -> bool {
         let mut states = locations.iter().filter_map(|state| self.automaton().states.get(position(*state)));
         !locations.is_empty() && states.all(|state| state.body && state.kind == StateKind::End)

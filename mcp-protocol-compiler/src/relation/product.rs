@@ -28,7 +28,7 @@ pub(super) enum Extent {
     Whole,
     /// One group of channels beside others.
     Part,
-    /// One copy of a `*` body.
+    /// One sub-session of a `*` body.
     Body,
 }
 
@@ -262,7 +262,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         way
     }
 
-    /// Both roles take the same event: two linear moves or two that open a copy.
+    /// Both roles take the same event: two linear moves or two that open a sub-session.
     pub(super) fn follow(&mut self, from: PairIndex, client: &Move, server: &Move) -> Result<(), TooMany> {
         let Some(pair) = self.pair(from) else { return Ok(()) };
         let parent = Some((from, client.arrow.event));

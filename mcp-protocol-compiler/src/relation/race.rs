@@ -406,7 +406,7 @@ fn accept(
             format!("let `{late_action}` come behind `{step}`, too, and lead back there")
         }
         (Action::Spawn(_), _) => format!(
-            "let copies start behind `{step}`, too: `{}` beside what goes on there",
+            "let instances start behind `{step}`, too: `{}` beside what goes on there",
             words::replicated(messages, late.event(), author)
         ),
     };

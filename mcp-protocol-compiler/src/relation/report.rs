@@ -97,12 +97,12 @@ fn sentence(roles: &Roles<'_, '_>) -> String {
             format!("{} lets {} close, which it never does", words::role(who.other()), words::role(*who))
         }
         Disagreement::GoesOn(who) => format!(
-            "{} may go on with copies, which {} does not expect",
+            "{} may go on with instances, which {} does not expect",
             words::role(*who),
             words::role(who.other())
         ),
         Disagreement::NeverGoesOn(who) => format!(
-            "{} lets {} go on with copies, which it does not do",
+            "{} lets {} go on with instances, which it does not do",
             words::role(who.other()),
             words::role(*who)
         ),
@@ -172,7 +172,7 @@ fn explain(roles: &Roles<'_, '_>, code: Code, message: String, wanted: Wanted) -
             let rests = goes_on.other();
             let whose = |side: Side| if side == *who { "its own" } else { "the other side's" };
             Diagnostic::error(code, roles.span(goes_on), message)
-                .label(format!("{} copies go on here, {}", whose(goes_on), roles.place(goes_on)))
+                .label(format!("{} instances go on here, {}", whose(goes_on), roles.place(goes_on)))
                 .also(roles.span(rests), format!("they rest here, {}", roles.place(rests)))
                 .suggest(
                     format!(

@@ -239,10 +239,10 @@ fn with(machine: &Machine<'_>, place: StateIndex, step: &Move) -> Automaton {
         span: step.arrow.span,
         level: None,
     };
-    let copies = state.edges.iter().filter(|edge| matches!(edge.action, Action::Spawn(_))).cloned();
+    let sub_sessions = state.edges.iter().filter(|edge| matches!(edge.action, Action::Spawn(_))).cloned();
     let before = State {
         kind: StateKind::Linear,
-        edges: copies.chain([edge]).collect(),
+        edges: sub_sessions.chain([edge]).collect(),
         parts: Vec::new(),
         may_close: false,
         peer_may_close: false,

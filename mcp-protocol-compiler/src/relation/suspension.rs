@@ -1,6 +1,6 @@
-//! Copies that rest: who goes on with them in a configuration, and whether the other expects it.
+//! Sub-sessions that rest: who goes on with them in a configuration, and whether the other expects it.
 //!
-//! That copies may go on is like a loop of each role that every state has, unless it is marked `only`. So it is
+//! That sub-sessions may go on is like a loop of each role that every state has, unless it is marked `only`. So it is
 //! compared like an output of the one and an input of the other, and it needs the diamond like any loop: what one role
 //! sends must not put to rest what the other may just have said.
 
@@ -17,19 +17,19 @@ use super::{roles, words};
 use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;
 
-/// Whether a machine says that `who` goes on with copies in a configuration.
+/// Whether a machine says that `who` goes on with sub-sessions in a configuration.
 fn goes_on(machine: &Machine<'_>, locations: &[StateIndex], who: Side) -> bool {
     let direction = if who == machine.side() { Direction::Send } else { Direction::Receive };
     let mut states = locations.iter().filter_map(|&location| machine.state(location));
     !states.any(|state| state.only.rests(direction))
 }
 
-/// Whether copies rest in some state of a machine.
+/// Whether sub-sessions rest in some state of a machine.
 pub(super) fn may_rest(machine: &Machine<'_>) -> bool {
     machine.automaton().states.iter().any(|state| state.only != Only::NONE)
 }
 
-/// Compares who goes on with copies in a pair.
+/// Compares who goes on with sub-sessions in a pair.
 pub(super) fn compare(
     walk: &Walk<'_, '_>,
     index: PairIndex,
@@ -54,7 +54,7 @@ pub(super) fn compare(
     }
 }
 
-/// Every message that puts copies to rest while a step of one may be on its way to its sender, the nearest first.
+/// Every message that puts sub-sessions to rest while a step of one may be on its way to its sender, the nearest first.
 pub(super) fn races(walk: &Walk<'_, '_>, messages: &[Message], most: usize) -> Vec<Diagnostic> {
     let mut told: HashSet<Event> = HashSet::new();
     let mut found = Vec::new();
@@ -76,8 +76,8 @@ pub(super) fn races(walk: &Walk<'_, '_>, messages: &[Message], most: usize) -> V
     found
 }
 
-/// Whether the receiver of a message may have gone on with a copy that rests for its sender from then on, or that its
-/// own machine has put to rest when its program does not know yet.
+/// Whether the receiver of a message may have gone on with a sub-session that rests for its sender from then on, or
+/// that its own machine has put to rest when its program does not know yet.
 fn race(walk: &Walk<'_, '_>, index: PairIndex, both: &Shared, messages: &[Message]) -> Option<Diagnostic> {
     let pair = walk.pair(index)?;
     let sender = both.event().sender;
@@ -106,15 +106,15 @@ fn race(walk: &Walk<'_, '_>, index: PairIndex, both: &Shared, messages: &[Messag
         RACE,
         step.arrow.span,
         format!(
-            "`{name}` and copies race: {}, {one} may send `{name}` while {other} goes on with a copy",
+            "`{name}` and instances race: {}, {one} may send `{name}` while {other} goes on with an instance",
             words::way(messages, &way)
         ),
     )
-    .label(format!("leads to {behind}, where copies rest"))
-    .also(roles::span(machine, from), format!("{other} goes on with copies here, {before}"));
+    .label(format!("leads to {behind}, where instances are suspended"))
+    .also(roles::span(machine, from), format!("{other} goes on with instances here, {before}"));
     found.notes.extend(words::seen_from(&way).map(str::to_owned));
     Some(found.suggest(
-        format!("{}, so that copies rest there already", words::mark_only(machine, from)),
+        format!("{}, so that instances are suspended there already", words::mark_only(machine, from)),
         words::only_edit(machine, from),
     ))
 }

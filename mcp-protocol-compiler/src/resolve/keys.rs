@@ -1,4 +1,4 @@
-//! Keys: by which values later steps of a copy find it.
+//! Keys: by which values later steps of a sub-session find it.
 
 use mcp_protocol_machine::protocol as machine;
 

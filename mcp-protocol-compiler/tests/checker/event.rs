@@ -1,7 +1,7 @@
 //! What is seen on the wire.
 //!
 //! In: what a party sends. Out: an [`Event`], which shows itself as JSON-RPC, and how a checker is asked about it.
-//! Refuses to say which copy a message belongs to: an observer has to find out.
+//! Refuses to say which sub-session a message belongs to: an observer has to find out.
 
 use mcp_protocol_machine::protocol::{
     Condition, Direction, GateIndex, KeyIndex, Kind, MessageIndex, Protocol, Side,

@@ -42,7 +42,7 @@ pub(crate) struct Counts {
     pub(crate) advised: u64,
     pub(crate) estranged: u64,
     pub(crate) lost: u64,
-    pub(crate) most_copies: usize,
+    pub(crate) most_sub_sessions: usize,
     pub(crate) endings: u64,
     pub(crate) mistaken: u64,
     pub(crate) wrong: BTreeMap<String, u64>,
@@ -207,7 +207,7 @@ pub(crate) fn judge(
     for _ in 0..sessions {
         let steps = 10 + random.below(most_steps);
         let talk = talk(random, [&roles[0].reading, &roles[1].reading], &source.protocol, steps);
-        counts.most_copies = counts.most_copies.max(talk.copies);
+        counts.most_sub_sessions = counts.most_sub_sessions.max(talk.sub_sessions);
         for (seat, who) in [(Seat::Client, 0), (Seat::Middle, 1), (Seat::Server, 1)] {
             let (role, seen) = (&roles[who], talk.seen(seat));
             role.conforming(
@@ -332,14 +332,14 @@ fn the_checker_is_sound_prompt_and_transparent() {
         return;
     }
     assert!(
-        counts.most_copies >= 2 && counts.advised > 100 && counts.late > 300 && counts.endings > 100,
+        counts.most_sub_sessions >= 2 && counts.advised > 100 && counts.late > 300 && counts.endings > 100,
         "{counts:?}"
     );
     assert!(counts.alone > 20, "hardly anything stood alone: {counts:?}");
     assert!(counts.mistaken > 500, "{counts:?}");
     for kind in [
         "NotPermitted",
-        "CopiesRest",
+        "Suspended",
         "DuplicateId",
         "UnknownId",
         "SecondReply",

@@ -26,13 +26,13 @@ pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) ->
             let other = place + 1 + random.below(run.len() - place - 1);
             run.swap(place, other);
         }
-        // Something comes again: a duplicate id, a second reply, a late message of a copy.
+        // Something comes again: a duplicate id, a second reply, a late message of a sub-session.
         3 | 4 => {
             if let Some(again) = earlier(random) {
                 run.insert(place, again);
             }
         }
-        // A message of the copies again, with an id of its own.
+        // A message of the sub-sessions again, with an id of its own.
         5 => {
             if let Some(mut again) = earlier(random) {
                 if kind(&again) == Kind::Request {

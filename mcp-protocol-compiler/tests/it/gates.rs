@@ -44,7 +44,7 @@ fn a_gate_that_opens_on_some_way_is_fine() {
     // The announcement runs beside the message that needs it.
     gated("Guest = (Greeting, Tipping)\nGreeting = !Hello . ?Welcome . End\nTipping = rec x . !Tip . x", &[]);
     gated("Guest = (*( !Hello . ?Welcome . End ), *( !Wine . ?Bottle . End ))", &[]);
-    // Copies may be opened from the start, and their gate opens later.
+    // Sub-sessions may be opened from the start, and their gate opens later.
     gated("Guest = (Greeting, *( !Wine . ?Bottle . End ))\nGreeting = !Hello . ?Welcome . End", &[]);
 }
 

@@ -195,10 +195,10 @@ fn tables_hold_every_edge_in_order() {
     }
 }
 
-/// Copies with a life of their own, tied by keys.
-const COPIES: &str = include_str!("../generate/copies.session");
+/// Sub-sessions with a life of their own, tied by keys.
+const SUB_SESSIONS: &str = include_str!("../generate/sub_sessions.session");
 
 #[test]
-fn copies() {
-    insta::assert_snapshot!(expanded(COPIES));
+fn sub_sessions() {
+    insta::assert_snapshot!(expanded(SUB_SESSIONS));
 }

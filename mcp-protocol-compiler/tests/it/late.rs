@@ -166,7 +166,7 @@ fn an_opening_that_comes_late_opens_the_body_of_the_choice_that_was_left() {
     }
 }
 
-/// `Publish` alone waits in the state in which a copy waits that has left `?Spelling`.
+/// `Publish` alone waits in the state in which a sub-session waits that has left `?Spelling`.
 #[test]
 fn a_request_that_stands_alone_holds_no_key_whatever_is_late_in_its_state() {
     let text = "request Draft \"draft\" (_) -> Drafted\n\

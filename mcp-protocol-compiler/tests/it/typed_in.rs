@@ -193,7 +193,7 @@ const EDITS: &[Edit] = &[
     edit("refusal-undoes-in-the-dual", "S0309", "write `?reply . …`", &[("?Bill", "?reply")], &["S0306"]),
     edit("not-dual-later", "S0501", "remove this `!News`", &[("!News . !News", "!News")], &[]),
     edit(
-        "loop-against-copies",
+        "loop-against-instances",
         "S0502",
         "write `*( ?Order . !Bill . End )` in `Shop`",
         &[("rec on . ?Order . !Bill . on", "*( ?Order . !Bill . End )")],

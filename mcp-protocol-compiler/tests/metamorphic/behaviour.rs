@@ -27,8 +27,8 @@ use crate::random::Random;
 use crate::reading::Reading;
 use crate::tree::Files;
 
-/// What is found in how a text is written: a definition that nothing uses any more, messages that only such a definition
-/// has, and parentheses that a reader may miss.
+/// What is found in how a text is written: a definition that nothing uses any more, messages that only such a
+/// definition has, and parentheses that a reader may miss.
 const OF_WRITING: &[Code] =
     &[declarations::UNUSED_DEFINITION, unused::UNUSED_MESSAGE, recursion::BRANCH_OF_LOOP];
 
@@ -159,7 +159,7 @@ fn judgement(event: &Event, checker: &mut Checker, protocol: &Protocol) -> Strin
                 other => format!("{other:?}"),
             };
             let advice = step.advice.map(|advice| (advice.strictness(), advice.rule().map(str::to_owned)));
-            format!("{kind} {:?} {advice:?}", step.copy)
+            format!("{kind} {:?} {advice:?}", step.sub_session)
         }
         Err(violation) => {
             let kind = format!("{:?}", violation.kind);

@@ -49,7 +49,7 @@ fn the_id_of_the_opening_request_is_never_mistaken_for_one_before_it() {
         Watched = !Watch . ?Begun . ?Watching . rec on . ?News . on\n";
     accepted(&format!("{declarations}key k = id of Watch | Begun.k | News.k\nC = *Watched\n"));
     refused(&format!("{declarations}key k = Watch.k | Begun.k | News.k\nC = *Watched\n"), "S0407");
-    // Another message may bring any value into a copy, also one that was or will be the id of a request.
+    // Another message may bring any value into a sub-session, also one that was or will be the id of a request.
     let other = "notification Also \"also\" (_)\nAlsoWatched = !Also . ?Begun . ?News . End\n";
     refused(
         &format!(
@@ -63,21 +63,21 @@ fn the_id_of_the_opening_request_is_never_mistaken_for_one_before_it() {
     let turned = "notification Leave \"leave\"\nC = *Watched ⊕ !Leave . Left\n\
         Left = *( ?Watch . !Watching . !Begun . !News . End )\n";
     refused(&format!("{declarations}{key}\n{turned}"), "S0407");
-    // A second key may have the value of a copy before.
+    // A second key may have the value of a sub-session before.
     let second = "key k = id of Watch | Begun.k | News.k\nkey j = Watch.j | Begun.j\nC = *Watched\n";
     refused(&format!("{declarations}{second}"), "S0407");
 }
 
 #[test]
-fn what_is_late_for_one_kind_of_copy_may_be_taken_for_another_kind() {
+fn what_is_late_for_one_kind_of_sub_session_may_be_taken_for_another_kind() {
     let declarations = "notification A \"a\" (_)\nnotification B \"b\" (_)\nnotification N \"n\" (_)\n\
         notification M \"m\" (_)\nnotification Stop \"stop\" (_)\n\
-        key k = A.k | B.k | N.k | M.k | Stop.k\nclient C\nserver S = dual C\nC = *Copy\n";
+        key k = A.k | B.k | N.k | M.k | Stop.k\nclient C\nserver S = dual C\nC = *Instance\n";
     accepted(&format!(
-        "{declarations}Copy = !A . ( rec x . ( ?N . x ⊕ !Stop . End ) ) ⊕ !B . ?M . ?N . End\n"
+        "{declarations}Instance = !A . ( rec x . ( ?N . x ⊕ !Stop . End ) ) ⊕ !B . ?M . ?N . End\n"
     ));
     refused(
-        &format!("{declarations}Copy = !A . ( rec x . ( ?N . x ⊕ !Stop . End ) ) ⊕ !B . ?N . ?M . End\n"),
+        &format!("{declarations}Instance = !A . ( rec x . ( ?N . x ⊕ !Stop . End ) ) ⊕ !B . ?N . ?M . End\n"),
         "S0407",
     );
 }
@@ -95,12 +95,12 @@ fn a_step_between_a_written_and_an_implied_refusal_leads_back() {
 #[test]
 fn what_ties_a_step_may_differ_from_way_to_way() {
     let declarations = "notification A \"a\" (_)\nnotification B \"b\" (_)\nnotification N \"n\" (_)\n\
-        key j = A.j | N.j\nkey k = B.k | N.k\nclient C\nC = *Copy\n";
-    accepted(&format!("{declarations}Copy = !A . ?N . End ⊕ !B . ?N . End\n"));
-    accepted(&format!("{declarations}Copy = !A . Rest ⊕ !B . Rest\nRest = ?N . End\n"));
+        key j = A.j | N.j\nkey k = B.k | N.k\nclient C\nC = *Instance\n";
+    accepted(&format!("{declarations}Instance = !A . ?N . End ⊕ !B . ?N . End\n"));
+    accepted(&format!("{declarations}Instance = !A . Rest ⊕ !B . Rest\nRest = ?N . End\n"));
     let loose = declarations.replace("key j = A.j | N.j\n", "");
-    refused(&format!("{loose}Copy = !A . ?N . End ⊕ !B . ?N . End\n"), "S0406");
-    refused(&format!("{loose}Copy = !A . Rest ⊕ !B . Rest\nRest = ?N . End\n"), "S0406");
+    refused(&format!("{loose}Instance = !A . ?N . End ⊕ !B . ?N . End\n"), "S0406");
+    refused(&format!("{loose}Instance = !A . Rest ⊕ !B . Rest\nRest = ?N . End\n"), "S0406");
 }
 
 #[test]

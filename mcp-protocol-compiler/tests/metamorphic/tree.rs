@@ -19,13 +19,14 @@ pub(crate) type Files = BTreeMap<PathBuf, File>;
 pub(crate) struct Scope {
     /// The recursion variables that may be used here.
     pub(crate) bound: Vec<String>,
-    /// In a definition in whose states copies are suspended, which depends on the text.
+    /// In a definition in whose states sub-sessions are suspended, which depends on the text.
     pub(crate) only: bool,
-    /// The first action here opens a copy.
+    /// The first action here opens a sub-session.
     pub(crate) replicated: bool,
     /// The choice here is a branch of another one, whose state it belongs to.
     pub(crate) nested: bool,
-    /// The state here is what a name with levels stands for: they belong to the place, and not to one that behaves alike.
+    /// The state here is what a name with levels stands for: they belong to the place, and not to one that behaves
+    /// alike.
     pub(crate) leveled: bool,
     /// The file.
     pub(crate) file: PathBuf,

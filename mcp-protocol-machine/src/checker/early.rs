@@ -7,11 +7,11 @@ use crate::protocol::{Action, Direction, Kind, MessageIndex, Origin, Role, State
 use super::Checker;
 
 impl Checker {
-    /// Whether a request or notification comes too early: no linear channel accepts it now, but one does not move before
-    /// the receiver of the message has taken a step, and accepts it in a state that lies behind such a step.
+    /// Whether a request or notification comes too early: no linear channel accepts it now, but one does not move
+    /// before the receiver of the message has taken a step, and accepts it in a state that lies behind such a step.
     ///
     /// An endpoint can keep such a message and judge it when it has taken that step. What cancels or reports belongs to
-    /// a request and is never early, nor is what belongs to a running copy.
+    /// a request and is never early, nor is what belongs to a running sub-session.
     pub fn is_early(&self, direction: Direction, message: MessageIndex) -> bool {
         let (Some(role), Some(table)) = (self.role(), self.protocol.message(message)) else { return false };
         let is_tied = table.cancels.is_some() || table.reports.is_some();
@@ -19,7 +19,7 @@ impl Checker {
             || is_tied
             || !matches!(table.kind, Kind::Request | Kind::Notification)
             || self.find(direction, message).is_some()
-            || self.copies.later(direction, message).is_some()
+            || self.sub_sessions.later(direction, message).is_some()
             // It was accepted here while it could be late, and is not any more.
             || self.states().iter().filter_map(|state| role.state(*state)).any(|state| state.edge(direction, message).is_some())
         {

@@ -28,9 +28,9 @@ pub(super) struct Found {
 /// Where a request or a notification belongs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Judged {
-    /// To the linear channels, or it opens a copy beside them.
+    /// To the linear channels, or it opens a sub-session beside them.
     Found(Found),
-    /// To a copy that a key ties together.
+    /// To a sub-session that a key ties together.
     Later(Later),
 }
 
@@ -45,7 +45,7 @@ impl Checker {
         self.find_where(direction, message, |number| number == channel)
     }
 
-    /// Whether running copies take no step in a direction, because of the state that the session is in.
+    /// Whether running sub-sessions take no step in a direction, because of the state that the session is in.
     pub(super) fn rests(&self, direction: Direction) -> bool {
         let mut states = self.states().iter().filter_map(|state| self.state(*state));
         states.any(|state| state.only.rests(direction))
@@ -135,16 +135,16 @@ impl Checker {
         let found = self.find(direction, message).filter(|found| found.origin != Origin::Cancel);
         let otherwise = match found.map(|found| found.action) {
             Some(Action::Step(_)) => None,
-            // What goes on with a copy carries a key; most messages carry none, and no table is asked for them.
+            // What goes on with a sub-session carries a key; most messages carry none, and no table is asked for them.
             Some(Action::Spawn(_)) if table.keys.is_empty() => None,
-            Some(Action::Spawn(start)) if self.copies.starts(start).is_some() => Some(Otherwise::Opens),
+            Some(Action::Spawn(start)) if self.sub_sessions.starts(start).is_some() => Some(Otherwise::Opens),
             Some(Action::Spawn(_)) => Some(Otherwise::Alone),
             None => Some(Otherwise::Refused),
         };
-        // Where copies rest, nothing is one of their steps, be it late or not.
+        // Where sub-sessions rest, nothing is one of their steps, be it late or not.
         let rests = otherwise.is_some() && self.rests(direction);
-        if rests && found.is_none() && self.copies.later(direction, message).is_some() {
-            return Err(self.violation(direction, message, id, ViolationKind::CopiesRest));
+        if rests && found.is_none() && self.sub_sessions.later(direction, message).is_some() {
+            return Err(self.violation(direction, message, id, ViolationKind::Suspended));
         }
         if let Some(otherwise) = otherwise.filter(|_| !rests)
             && let Some(later) = self.judge_later(direction, message, id, ties, otherwise, applies)

@@ -2,14 +2,14 @@
 //! heard of.
 //!
 //! There is one rule for the states of channels and for sub-sessions that are over: each step that makes messages
-//! impermissible excuses them until its receipt is proven, by a reply or by a message that is a step only behind it. Later
-//! they are violations.
+//! impermissible excuses them until its receipt is proven, by a reply or by a message that is a step only behind it.
+//! Later they are violations.
 
 use crate::endings::Ended;
 use crate::fence::Fence;
 use crate::id::RequestId;
 use crate::protocol::{Action, Direction, MessageIndex, Origin};
-use crate::sub_sessions::Copies;
+use crate::sub_sessions::SubSessions;
 use crate::trail::Evidence;
 
 use super::channels::Channels;
@@ -34,15 +34,15 @@ impl Checker {
         }
     }
 
-    /// The linear channels, the copies, and the evidence about them.
-    pub(super) fn with_evidence(&mut self) -> (&mut Channels, &mut Copies, Evidence<'_>) {
+    /// The linear channels, the sub-sessions, and the evidence about them.
+    pub(super) fn with_evidence(&mut self) -> (&mut Channels, &mut SubSessions, Evidence<'_>) {
         let evidence = Evidence {
             role: self.protocol.role(self.side),
             sent: self.sent.receipts(),
             received: self.received.receipts(),
             ordered: self.ordered,
         };
-        (&mut self.channels, &mut self.copies, evidence)
+        (&mut self.channels, &mut self.sub_sessions, evidence)
     }
 
     /// Whether the step in a direction that has this fence is known to be received.
@@ -68,7 +68,7 @@ impl Checker {
 
     /// Whether a value in a direction that nothing is known of may be one that was forgotten while it could be late.
     pub(super) fn may_be_forgotten(&self, direction: Direction) -> bool {
-        let lost = |by| self.copies.forgotten(by).is_some_and(|fence| !self.is_past(by, fence));
+        let lost = |by| self.sub_sessions.forgotten(by).is_some_and(|fence| !self.is_past(by, fence));
         lost(direction.flip()) || !self.ordered && lost(direction)
     }
 
@@ -89,7 +89,7 @@ impl Checker {
         }
         if let Action::Spawn(start) = found.action
             && !request
-            && self.copies.starts(start).is_some()
+            && self.sub_sessions.starts(start).is_some()
         {
             return None;
         }
@@ -101,9 +101,9 @@ impl Checker {
         Late { state: ended.from, crossed: Some(ended.message), over: true }
     }
 
-    /// Whether a message may have been sent by who knew a copy and not yet that the other side has ended it: it goes
-    /// on from the state that the end found the copy in by what it says itself, and by the answers to its requests.
-    /// These may come another way than what ended the copy, and sooner.
+    /// Whether a message may have been sent by who knew a sub-session and not yet that the other side has ended it: it
+    /// goes on from the state that the end found the sub-session in by what it says itself, and by the answers to its
+    /// requests. These may come another way than what ended the sub-session, and sooner.
     fn under_way(&self, ended: &Ended, direction: Direction, message: MessageIndex) -> bool {
         let mut seen = vec![ended.from];
         let mut next = 0;

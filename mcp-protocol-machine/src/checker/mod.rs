@@ -11,7 +11,7 @@
 //! - `channels.rs`: the linear channels and their states.
 //! - `judge.rs`: whether a message may come.
 //! - `early.rs`: messages that come before a step that they wait for.
-//! - `keyed.rs`: copies that a key ties together.
+//! - `keyed.rs`: sub-sessions that a key ties together.
 //! - `late.rs`: what comes late, and until when.
 //! - `notification.rs`, `reply.rs`: what belongs to a running exchange.
 //! - `questions.rs`: what can be asked without moving.
@@ -32,11 +32,11 @@ pub(crate) mod tests;
 use crate::capability::Capabilities;
 use crate::exchange::{Exchange, Exchanges, Place};
 use crate::fence::Receipts;
-use crate::id::{CopyNumber, Limits, RequestId, Token};
+use crate::id::{Limits, RequestId, SubSessionNumber, Token};
 use crate::protocol::{
     Action, Condition, Direction, Kind, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind,
 };
-use crate::sub_sessions::{Copies, Layout, Ties};
+use crate::sub_sessions::{Layout, SubSessions, Ties};
 use crate::tables::{ProtocolRef, TableError, examine};
 use crate::trail::{Left, Trail};
 use crate::violation::Violation;
@@ -53,9 +53,10 @@ pub struct Checker {
     sent: Exchanges,
     /// The exchanges that its peer opened.
     received: Exchanges,
-    /// The copies that a key ties together.
-    copies: Copies,
-    /// The requests of the followed role that the end of the last copy has left without a reply, until they are taken.
+    /// The sub-sessions that a key ties together.
+    sub_sessions: SubSessions,
+    /// The requests of the followed role that the end of the last sub-session has left without a reply, until they are
+    /// taken.
     left: Vec<RequestId>,
     client: Capabilities,
     server: Capabilities,
@@ -102,8 +103,8 @@ pub struct Step {
     pub kind: StepKind,
     /// The message; for a reply to nothing that runs, nothing.
     pub message: Option<MessageIndex>,
-    /// The copy that it belongs to, of those that a key ties together: one that was opened, moved or ended.
-    pub copy: Option<CopyNumber>,
+    /// The sub-session that it belongs to, of those that a key ties together: one that was opened, moved or ended.
+    pub sub_session: Option<SubSessionNumber>,
     /// Accepted, but the protocol advises against it here: of kind [`Discouraged`](crate::ViolationKind::Discouraged).
     pub advice: Option<Violation>,
 }
@@ -118,13 +119,13 @@ pub enum StepKind {
         /// Where it is.
         to: StateIndex,
     },
-    /// A new copy of a `*` body was opened, and may be over at once.
+    /// A new sub-session of a `*` body was opened, and may be over at once.
     Spawned {
-        /// The state that the new copy is in.
+        /// The state that the new sub-session is in.
         state: StateIndex,
     },
-    /// A running copy went on.
-    Copy {
+    /// A running sub-session went on.
+    SubSession {
         /// Whether it is over now.
         ended: bool,
     },
@@ -159,7 +160,7 @@ impl StepKind {
 
 impl Step {
     const fn plain(kind: StepKind, message: MessageIndex) -> Step {
-        Step { kind, message: Some(message), copy: None, advice: None }
+        Step { kind, message: Some(message), sub_session: None, advice: None }
     }
 }
 
@@ -202,7 +203,7 @@ impl Checker {
             channels: Channels::new(state, trail.clone()),
             sent: Exchanges::default(),
             received: Exchanges::default(),
-            copies: Copies::new(layout),
+            sub_sessions: SubSessions::new(layout),
             left: Vec::new(),
             client: Capabilities::none(),
             server: Capabilities::none(),
@@ -284,7 +285,7 @@ impl Checker {
         let found = match found {
             Judged::Found(found) => found,
             Judged::Later(later) => {
-                if let keyed::Later::Copy { .. } = later {
+                if let keyed::Later::SubSession { .. } = later {
                     self.take_token(direction, message, id, token.as_ref())?;
                 }
                 return Ok(self.step_later(later, direction, message, Some((id, token)), ties));
@@ -293,7 +294,9 @@ impl Checker {
         let limits = self.limits;
         if let Some(late) = self.lateness(&found, true) {
             let opened = match found.action {
-                Action::Spawn(start) => self.copies.open_late(start, direction, message, ties.keys, &limits),
+                Action::Spawn(start) => {
+                    self.sub_sessions.open_late(start, direction, message, ties.keys, &limits)
+                }
                 Action::Step(_) => None,
             };
             self.asked_mut(direction).refuse_opening(id, token.as_ref(), opened, &limits);
@@ -302,7 +305,7 @@ impl Checker {
         }
         self.take_token(direction, message, id, token.as_ref())?;
         let advice = self.advice(direction, message, found.state, Some(id));
-        let mut copy = None;
+        let mut sub_session = None;
         let kind = match found.action {
             Action::Step(to) => {
                 let place = Place::Linear(found.channel);
@@ -313,9 +316,9 @@ impl Checker {
                 self.said(&found, direction, message);
                 let ended = self.is_end(state);
                 let opener = || Some(id.clone());
-                let (_, copies, evidence) = self.with_evidence();
-                copy = copies.start(state, direction, opener(), ties.keys, &evidence);
-                let place = copy.map_or(Place::Copy(state), Place::Keyed);
+                let (_, sub_sessions, evidence) = self.with_evidence();
+                sub_session = sub_sessions.start(state, direction, opener(), ties.keys, &evidence);
+                let place = sub_session.map_or(Place::SubSession(state), Place::Keyed);
                 let asked = self.asked_mut(direction);
                 asked.open_exchange(id, message, place, token, &limits);
                 if ended {
@@ -324,7 +327,7 @@ impl Checker {
                 StepKind::Spawned { state }
             }
         };
-        Ok(Step { kind, message: Some(message), copy, advice })
+        Ok(Step { kind, message: Some(message), sub_session, advice })
     }
 
     /// Reports a request or a notification with a method that no message has. The id of a request is remembered, as
@@ -336,7 +339,7 @@ impl Checker {
         method: &str,
     ) -> Result<Step, Violation> {
         if self.closed {
-            return Ok(Step { kind: StepKind::Closed, message: None, copy: None, advice: None });
+            return Ok(Step { kind: StepKind::Closed, message: None, sub_session: None, advice: None });
         }
         let violation = self.unknown_violation(direction, id, method);
         if let Some(id) = id {
@@ -356,7 +359,7 @@ impl Checker {
         id: Option<&RequestId>,
     ) -> Result<Step, Violation> {
         if self.closed {
-            return Ok(Step { kind: StepKind::Closed, message: None, copy: None, advice: None });
+            return Ok(Step { kind: StepKind::Closed, message: None, sub_session: None, advice: None });
         }
         let violation = self.fits_none_violation(direction, message, id);
         if let (Some(id), Some(Kind::Request)) = (id, violation.got.kind) {
@@ -375,8 +378,8 @@ impl Checker {
         }
     }
 
-    /// Accepts messages of the peer that need these capabilities although they were not announced. What the followed role
-    /// sends needs them as before.
+    /// Accepts messages of the peer that need these capabilities although they were not announced. What the followed
+    /// role sends needs them as before.
     pub fn tolerate(&mut self, capabilities: Capabilities) {
         self.tolerated = capabilities;
     }
@@ -394,10 +397,10 @@ impl Checker {
     }
 
     /// The session was begun once more, with a peer that knows nothing of what was before, and its linear channels are
-    /// in the states that they are in. Of what runs, the linear requests of the followed role go on, and those
-    /// that `goes_on` names and of which nothing was heard yet: they are sent once more, or fail. Everything else is as
-    /// in a new session: no ids, no tokens, no copies, nothing that could come late. Gives the requests of the followed
-    /// role whose replies will not come.
+    /// in the states that they are in. Of what runs, the linear requests of the followed role go on, and those that
+    /// `goes_on` names and of which nothing was heard yet: they are sent once more, or fail. Everything else is as in a
+    /// new session: no ids, no tokens, no sub-sessions, nothing that could come late. Gives the requests of the
+    /// followed role whose replies will not come.
     ///
     /// `None` if the peer waits for a reply in a linear channel: no beginning leads there, and nothing has changed.
     pub fn renew(&mut self, goes_on: impl Fn(&RequestId) -> bool) -> Option<Vec<RequestId>> {
@@ -405,18 +408,20 @@ impl Checker {
             return None;
         }
         self.received = Exchanges::default();
-        let (copies, limits) = (&self.copies, self.limits);
+        let (sub_sessions, limits) = (&self.sub_sessions, self.limits);
         let kept = |id: &RequestId, exchange: &Exchange| match exchange.place {
             Place::Linear(_) => true,
-            Place::Copy(_) => !exchange.answered && goes_on(id),
-            Place::Keyed(copy) => {
-                !exchange.answered && goes_on(id) && copies.is_as_opened(copy, Direction::Send, id)
+            Place::SubSession(_) => !exchange.answered && goes_on(id),
+            Place::Keyed(sub_session) => {
+                !exchange.answered
+                    && goes_on(id)
+                    && sub_sessions.is_as_opened(sub_session, Direction::Send, id)
             }
         };
         let lost = self.sent.renew(kept, &limits);
         self.channels.renew();
         let sent = &self.sent;
-        self.copies.renew(|running| {
+        self.sub_sessions.renew(|running| {
             let opener = running.opener.as_ref();
             opener.is_some_and(|(asker, id)| *asker == Direction::Send && sent.running_under(id).is_some())
         });
@@ -439,11 +444,16 @@ impl Checker {
         }
     }
 
-    /// Opens the copy of a notification, if a key ties together what follows.
-    fn open_copy(&mut self, found: Found, direction: Direction, ties: Ties<'_>) -> Option<CopyNumber> {
+    /// Opens the sub-session of a notification, if a key ties together what follows.
+    fn open_sub_session(
+        &mut self,
+        found: Found,
+        direction: Direction,
+        ties: Ties<'_>,
+    ) -> Option<SubSessionNumber> {
         let Action::Spawn(state) = found.action else { return None };
-        let (_, copies, evidence) = self.with_evidence();
-        copies.start(state, direction, None, ties.keys, &evidence)
+        let (_, sub_sessions, evidence) = self.with_evidence();
+        sub_sessions.start(state, direction, None, ties.keys, &evidence)
     }
 
     /// Moves a linear channel. A request is booked before.

@@ -1,7 +1,7 @@
 //! Notifications: those that the state decides about, and those that belong to a running exchange.
 
 use crate::exchange::{Place, Standing, TokenStanding};
-use crate::id::{CopyNumber, RequestId, Token};
+use crate::id::{RequestId, SubSessionNumber, Token};
 use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Origin};
 use crate::sub_sessions::Ties;
 use crate::violation::{Violation, ViolationKind};
@@ -67,9 +67,9 @@ impl Checker {
                     return Ok(Step::plain(StepKind::Late(late), message));
                 }
                 let advice = self.advice(direction, message, found.state, None);
-                let copy = self.open_copy(found, direction, ties);
+                let sub_session = self.open_sub_session(found, direction, ties);
                 let kind = self.take(found, direction, message);
-                Ok(Step { kind, message: Some(message), copy, advice })
+                Ok(Step { kind, message: Some(message), sub_session, advice })
             }
         }
     }
@@ -86,8 +86,8 @@ impl Checker {
         let (request, place) = match self.asked(direction).standing(id) {
             Standing::Running(request, place) => (request, place),
             Standing::Completed | Standing::Past(_) if self.keyed_under(direction, id).is_some() => {
-                // It has its reply, but the copy that it opened goes on: the cancel ends it in whatever state it is,
-                // also where its id was misused since then.
+                // It has its reply, but the sub-session that it opened goes on: the cancel ends it in whatever state it
+                // is, also where its id was misused since then.
                 match self.asked(direction).running_under(id) {
                     Some(exchange) => (exchange.message, exchange.place),
                     None => return Ok(Step::plain(StepKind::Swallowed, message)),
@@ -107,22 +107,27 @@ impl Checker {
         }
         let limits = self.limits;
         match place {
-            Place::Copy(state) => {
+            Place::SubSession(state) => {
                 self.judge_gates(direction, message, applies)?;
                 let advice = self.advice(direction, message, state, Some(id));
                 self.asked_mut(direction).cancel(id, &limits);
-                Ok(Step { kind: StepKind::Copy { ended: true }, message: Some(message), copy: None, advice })
+                Ok(Step {
+                    kind: StepKind::SubSession { ended: true },
+                    message: Some(message),
+                    sub_session: None,
+                    advice,
+                })
             }
-            Place::Keyed(copy) => {
-                if self.keyed_under(direction, id) != Some(copy) {
-                    return self.cancellation_within(copy, direction, message, id, applies);
+            Place::Keyed(sub_session) => {
+                if self.keyed_under(direction, id) != Some(sub_session) {
+                    return self.cancellation_within(sub_session, direction, message, id, applies);
                 }
                 self.judge_gates(direction, message, applies)?;
-                let state = self.copy_state(copy);
+                let state = self.sub_session_state(sub_session);
                 let advice = state.and_then(|state| self.advice(direction, message, state, Some(id)));
-                self.close_copy(copy, self.copy_step(direction, message, None));
-                let kind = StepKind::Copy { ended: true };
-                Ok(Step { kind, message: Some(message), copy: Some(copy), advice })
+                self.close_sub_session(sub_session, self.sub_session_step(direction, message, None));
+                let kind = StepKind::SubSession { ended: true };
+                Ok(Step { kind, message: Some(message), sub_session: Some(sub_session), advice })
             }
             Place::Linear(channel) => {
                 let found = self.find_in(channel, direction, message);
@@ -133,21 +138,21 @@ impl Checker {
                 let advice = self.advice(direction, message, found.state, Some(id));
                 self.asked_mut(direction).cancel(id, &limits);
                 let kind = self.step(found, to, direction, message, None);
-                Ok(Step { kind, message: Some(message), copy: None, advice })
+                Ok(Step { kind, message: Some(message), sub_session: None, advice })
             }
         }
     }
 
-    /// A later request of a copy is cancelled: by an edge, as in a linear channel.
+    /// A later request of a sub-session is cancelled: by an edge, as in a linear channel.
     fn cancellation_within(
         &mut self,
-        copy: CopyNumber,
+        sub_session: SubSessionNumber,
         direction: Direction,
         message: MessageIndex,
         id: &RequestId,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
-        let from = self.copy_state(copy);
+        let from = self.sub_session_state(sub_session);
         let edge = from.and_then(|state| self.state(state)).and_then(|table| table.edge(direction, message));
         let (Some(from), Some(Action::Step(to))) = (from, edge.map(|edge| edge.action)) else {
             return Err(self.violation(direction, message, Some(id), ViolationKind::NotPermitted));
@@ -156,22 +161,27 @@ impl Checker {
         let advice = self.advice(direction, message, from, Some(id));
         let limits = self.limits;
         self.asked_mut(direction).cancel(id, &limits);
-        self.copies.answered(copy, direction, id);
+        self.sub_sessions.answered(sub_session, direction, id);
         let ended = self.is_end(to);
-        let step = self.copy_step(direction, message, None);
+        let step = self.sub_session_step(direction, message, None);
         if ended {
-            self.end_copy(copy, step);
+            self.end_sub_session(sub_session, step);
         } else {
-            self.advance_copy(copy, to, step, &[]);
+            self.advance_sub_session(sub_session, to, step, &[]);
         }
-        Ok(Step { kind: StepKind::Copy { ended }, message: Some(message), copy: Some(copy), advice })
+        Ok(Step {
+            kind: StepKind::SubSession { ended },
+            message: Some(message),
+            sub_session: Some(sub_session),
+            advice,
+        })
     }
 
-    /// The copy that a request opened, of those that a key ties together.
-    fn keyed_under(&self, direction: Direction, id: &RequestId) -> Option<CopyNumber> {
-        let Place::Keyed(copy) = self.asked(direction).running_under(id)?.place else { return None };
-        let opener = self.copies.get(copy)?.opener.as_ref()?;
-        (opener.0 == direction && opener.1 == *id).then_some(copy)
+    /// The sub-session that a request opened, of those that a key ties together.
+    fn keyed_under(&self, direction: Direction, id: &RequestId) -> Option<SubSessionNumber> {
+        let Place::Keyed(sub_session) = self.asked(direction).running_under(id)?.place else { return None };
+        let opener = self.sub_sessions.get(sub_session)?.opener.as_ref()?;
+        (opener.0 == direction && opener.1 == *id).then_some(sub_session)
     }
 
     /// A notification about a running request of the other side.
@@ -202,11 +212,11 @@ impl Checker {
                 };
                 let advice = self.advice(direction, message, found.state, None);
                 let kind = self.take(found, direction, message);
-                Ok(Step { kind, message: Some(message), copy: None, advice })
+                Ok(Step { kind, message: Some(message), sub_session: None, advice })
             }
-            // The state of a copy with a life of its own does not mind reports on the request that opened it.
+            // The state of a sub-session with a life of its own does not mind reports on the request that opened it.
             Place::Keyed(_) => reported,
-            Place::Copy(state) => {
+            Place::SubSession(state) => {
                 let edge = self.state(state).and_then(|table| table.edge(direction, message)).copied();
                 let (Some(edge), Some(holder)) = (edge, holder.cloned()) else { return reported };
                 let advice = self.advice(direction, message, state, None);
@@ -216,7 +226,12 @@ impl Checker {
                 } else {
                     self.asked_mut(asker).advance(&holder, edge.action.target());
                 }
-                Ok(Step { kind: StepKind::Copy { ended }, message: Some(message), copy: None, advice })
+                Ok(Step {
+                    kind: StepKind::SubSession { ended },
+                    message: Some(message),
+                    sub_session: None,
+                    advice,
+                })
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::capability::Capabilities;
 use crate::exchange::{Place, Standing};
-use crate::id::{CopyNumber, RequestId, Token};
+use crate::id::{RequestId, SubSessionNumber, Token};
 use crate::protocol::{
     Action, Condition, Direction, Edge, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
 };
@@ -40,8 +40,8 @@ impl Checker {
         if !self.allows(direction, message, self.open(direction), self.open(direction.flip())) {
             let kind = if self.is_tied(direction, message) {
                 ViolationKind::NothingRunning
-            } else if self.rests(direction) && self.copies.later(direction, message).is_some() {
-                ViolationKind::CopiesRest
+            } else if self.rests(direction) && self.sub_sessions.later(direction, message).is_some() {
+                ViolationKind::Suspended
             } else {
                 ViolationKind::NotPermitted
             };
@@ -96,12 +96,12 @@ impl Checker {
         self.gates(direction, message, &Capabilities::unknown(), &applies).is_ok()
     }
 
-    /// Whether a running copy may take a step now, as far as the states of the linear channels say; what the copy itself
-    /// says is not asked.
-    pub fn copies_go_on(&self, direction: Direction, message: MessageIndex) -> Result<(), Violation> {
+    /// Whether a running sub-session may take a step now, as far as the states of the linear channels say; what the
+    /// sub-session itself says is not asked.
+    pub fn sub_sessions_go_on(&self, direction: Direction, message: MessageIndex) -> Result<(), Violation> {
         let alone = self.find(direction, message).is_some();
-        if !alone && self.rests(direction) && self.copies.later(direction, message).is_some() {
-            return Err(self.violation(direction, message, None, ViolationKind::CopiesRest));
+        if !alone && self.rests(direction) && self.sub_sessions.later(direction, message).is_some() {
+            return Err(self.violation(direction, message, None, ViolationKind::Suspended));
         }
         Ok(())
     }
@@ -111,10 +111,11 @@ impl Checker {
         self.find(direction, message).is_some_and(|found| matches!(found.action, Action::Spawn(_)))
     }
 
-    /// Whether a message that is permitted now opens a copy that a key ties together, with later steps of its own.
-    pub fn opens_copy(&self, direction: Direction, message: MessageIndex) -> bool {
+    /// Whether a message that is permitted now opens a sub-session that a key ties together, with later steps of its
+    /// own.
+    pub fn opens_sub_session(&self, direction: Direction, message: MessageIndex) -> bool {
         self.find(direction, message).is_some_and(|found| match found.action {
-            Action::Spawn(state) => self.copies.starts(state).is_some(),
+            Action::Spawn(state) => self.sub_sessions.starts(state).is_some(),
             Action::Step(_) => false,
         })
     }
@@ -147,13 +148,20 @@ impl Checker {
 
     /// Whether a linear channel, or a sub-session, has a message as a step of its own here, not only as one that may be
     /// late.
-    pub fn has_step(&self, copy: Option<CopyNumber>, direction: Direction, message: MessageIndex) -> bool {
+    pub fn has_step(
+        &self,
+        sub_session: Option<SubSessionNumber>,
+        direction: Direction,
+        message: MessageIndex,
+    ) -> bool {
         let written = |state: &StateIndex| {
             let edge = self.state(*state).and_then(|table| table.edge(direction, message));
             edge.is_some_and(|edge| edge.origin != Origin::Closure)
         };
-        match copy {
-            Some(copy) => self.copies.get(copy).is_some_and(|running| written(&running.state)),
+        match sub_session {
+            Some(sub_session) => {
+                self.sub_sessions.get(sub_session).is_some_and(|running| written(&running.state))
+            }
             None => self.states().iter().any(written),
         }
     }
@@ -170,11 +178,11 @@ impl Checker {
         let Some(table) = self.protocol.message(message) else { return false };
         match table.kind {
             Kind::Request => {
-                self.find(direction, message).is_some() || self.some_copy_accepts(direction, message)
+                self.find(direction, message).is_some() || self.some_sub_session_accepts(direction, message)
             }
             Kind::Notification => {
                 self.find(direction, message).is_some()
-                    || self.some_copy_accepts(direction, message)
+                    || self.some_sub_session_accepts(direction, message)
                     || (table.cancels.is_some() && self.may_cancel(direction, message, own))
                     || (table.reports.is_some() && self.asked(direction.flip()).any_token())
             }
@@ -183,13 +191,13 @@ impl Checker {
                 let mut places = others.filter(|(awaiting, _)| *awaiting == request).map(|(_, place)| place);
                 places.any(|place| match place {
                     Place::Linear(channel) => self.find_in(channel, direction, message).is_some(),
-                    Place::Keyed(copy) => self.copies.get(copy).is_some_and(|running| {
+                    Place::Keyed(sub_session) => self.sub_sessions.get(sub_session).is_some_and(|running| {
                         // Which of its requests it is does not matter: its opener's refusal needs no edge.
                         let opener = refusal && self.opens(running, direction.flip(), request);
                         let state = self.state(running.state);
                         opener || state.is_some_and(|state| state.edge(direction, message).is_some())
                     }),
-                    Place::Copy(state) => {
+                    Place::SubSession(state) => {
                         refusal
                             || self.state(state).is_some_and(|state| state.edge(direction, message).is_some())
                     }
@@ -198,7 +206,7 @@ impl Checker {
         }
     }
 
-    /// Whether a copy was opened by such a request.
+    /// Whether a sub-session was opened by such a request.
     fn opens(&self, running: &Running, asker: Direction, request: MessageIndex) -> bool {
         running.opener.as_ref().is_some_and(|(by, id)| {
             *by == asker
@@ -217,7 +225,7 @@ impl Checker {
         own.any(|(request, place)| {
             cancellable(request)
                 && match place {
-                    Place::Copy(_) | Place::Keyed(_) => true,
+                    Place::SubSession(_) | Place::Keyed(_) => true,
                     Place::Linear(channel) => self
                         .find_in(channel, direction, message)
                         .is_some_and(|found| matches!(found.action, Action::Step(_))),

@@ -62,7 +62,7 @@ impl Checker {
         judge: impl FnOnce(&mut Checker, Heard<'_>) -> Result<Step, Violation>,
     ) -> Result<Step, Violation> {
         if self.closed {
-            return Ok(Step { kind: StepKind::Closed, message, copy: None, advice: None });
+            return Ok(Step { kind: StepKind::Closed, message, sub_session: None, advice: None });
         }
         let asker = heard.direction.flip();
         let proof = self.asked(asker).proof(heard.id);
@@ -99,14 +99,14 @@ impl Checker {
                 let advice = self.advice(direction, message, found.state, Some(id));
                 self.asked_mut(asker).finish(id);
                 let kind = self.take(found, direction, message);
-                Ok(Step { kind, message: Some(message), copy: None, advice })
+                Ok(Step { kind, message: Some(message), sub_session: None, advice })
             }
-            Place::Keyed(copy) => self.reply_keyed(copy, direction, id, message, ties),
-            Place::Copy(state) => {
+            Place::Keyed(sub_session) => self.reply_keyed(sub_session, direction, id, message, ties),
+            Place::SubSession(state) => {
                 let advice = self.advice(direction, message, state, Some(id));
                 let edge = self.state(state).and_then(|table| table.edge(direction, message)).copied();
                 let ended = match edge {
-                    // A refusal ends the copy whatever came between, so it needs no edge.
+                    // A refusal ends the sub-session whatever came between, so it needs no edge.
                     _ if refusal => true,
                     Some(edge) if self.is_end(edge.action.target()) => true,
                     Some(edge) => {
@@ -118,7 +118,12 @@ impl Checker {
                 if ended {
                     self.asked_mut(asker).finish(id);
                 }
-                Ok(Step { kind: StepKind::Copy { ended }, message: Some(message), copy: None, advice })
+                Ok(Step {
+                    kind: StepKind::SubSession { ended },
+                    message: Some(message),
+                    sub_session: None,
+                    advice,
+                })
             }
         }
     }
@@ -130,7 +135,7 @@ impl Checker {
     }
 
     /// The same for a reply that carries keys, which are those of the request that [`retired`](Self::retired) names:
-    /// its sender did not know yet that the copy is over, and may send more under these values.
+    /// its sender did not know yet that the sub-session is over, and may send more under these values.
     pub fn stray_reply_tied(
         &mut self,
         direction: Direction,
@@ -141,7 +146,7 @@ impl Checker {
     }
 
     /// The request that a late reply in this direction belongs to, where that reply may carry keys: the request would
-    /// have opened a copy, and was cancelled.
+    /// have opened a sub-session, and was cancelled.
     pub fn retired(&self, direction: Direction, id: &RequestId) -> Option<MessageIndex> {
         self.asked(direction.flip()).opened(id).map(|opened| opened.request)
     }
@@ -155,17 +160,17 @@ impl Checker {
                 let opened = asked.opened(id);
                 asked.swallow(id);
                 if let Some(opened) = opened {
-                    self.copies.retire(opened.channel, opened.ended, ties.keys, &limits);
+                    self.sub_sessions.retire(opened.channel, opened.ended, ties.keys, &limits);
                     let kind =
                         message.and_then(|message| self.protocol.message(message)).map(|table| table.kind);
                     // The followed role answers what it finds late with an error.
                     let refused = kind
                         .map_or(direction == Direction::Send, |kind| matches!(kind, Kind::Refusal { .. }));
                     if refused {
-                        self.copies.settle(opened, self.fence(direction, None));
+                        self.sub_sessions.settle(opened, self.fence(direction, None));
                     }
                 }
-                Ok(Step { kind: StepKind::Swallowed, message, copy: None, advice: None })
+                Ok(Step { kind: StepKind::Swallowed, message, sub_session: None, advice: None })
             }
             Standing::Completed => Err(self.stray_violation(direction, id, ViolationKind::SecondReply)),
             // A running request has replies of its own, and the caller did not name one.

@@ -55,7 +55,7 @@ impl Checker {
             && !role.states.iter().flat_map(|state| state.edges.iter()).any(alike)
     }
 
-    /// A message of the protocol that a running copy does not accept.
+    /// A message of the protocol that a running sub-session does not accept.
     #[cold]
     pub(super) fn violation_in(
         &self,
@@ -256,7 +256,7 @@ impl Checker {
         }
         if !matches!(
             kind,
-            ViolationKind::NotPermitted | ViolationKind::CopiesRest | ViolationKind::NotNegotiated { .. }
+            ViolationKind::NotPermitted | ViolationKind::Suspended | ViolationKind::NotNegotiated { .. }
         ) {
             return None;
         }

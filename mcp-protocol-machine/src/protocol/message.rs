@@ -26,7 +26,7 @@ pub struct Message {
     pub cancels: Option<Path>,
     /// This notification belongs to the running request that carries the same token.
     pub reports: Option<Reports>,
-    /// The values in this message that tell which running copy it belongs to.
+    /// The values in this message that tell which running sub-session it belongs to.
     pub keys: List<MessageKey>,
     /// How bad it is to send this message where it is refused, if the declaration says so.
     pub level: Option<Level>,
@@ -121,7 +121,7 @@ pub struct Gate {
     pub path: Path,
 }
 
-/// A value by which later messages of a copy find it: `key uri = Subscribe.uri | Updated.uri`.
+/// A value by which later messages of a sub-session find it: `key uri = Subscribe.uri | Updated.uri`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Key {

@@ -32,7 +32,7 @@ impl Role {
     }
 }
 
-/// One state: the place of one linear channel, or of one running copy of a `*` body, together with what runs
+/// One state: the place of one linear channel, or of one running sub-session of a `*` body, together with what runs
 /// beside it from here on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -51,7 +51,7 @@ pub struct State {
     pub peer_may_close: bool,
     /// Whether `End` can be reached from here along this channel.
     pub reaches_end: bool,
-    /// Which ways running copies take no steps while the session is here: `only`.
+    /// Which ways running sub-sessions take no steps while the session is here: `only`.
     pub only: Only,
     /// How bad it is for this role to send what is refused here.
     pub outward: Level,
@@ -76,21 +76,21 @@ impl State {
     }
 }
 
-/// Which ways running copies rest in a state: they take no step there. What belongs to a running request is no step of
-/// a copy: its reply, a report on it, its cancellation.
+/// Which ways running sub-sessions rest in a state: they take no step there. What belongs to a running request is no
+/// step of a sub-session: its reply, a report on it, its cancellation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Only {
-    /// This role sends nothing in copies.
+    /// This role sends nothing in sub-sessions.
     pub outward: bool,
-    /// The peer sends nothing in copies.
+    /// The peer sends nothing in sub-sessions.
     pub inward: bool,
 }
 
 impl Only {
-    /// Copies go on both ways.
+    /// Sub-sessions go on both ways.
     pub const NONE: Only = Only { outward: false, inward: false };
 
-    /// Whether copies take no step in a direction.
+    /// Whether sub-sessions take no step in a direction.
     pub const fn rests(self, direction: Direction) -> bool {
         match direction {
             Direction::Send => self.outward,
@@ -131,7 +131,7 @@ pub struct Advice {
 pub enum StateKind {
     /// A linear channel that goes on.
     Linear,
-    /// A linear channel, or a copy, with nothing left.
+    /// A linear channel, or a sub-session, with nothing left.
     End,
     /// The last linear channel turned into replicated ones: there is no linear channel here any more.
     Replicated,
@@ -159,13 +159,13 @@ pub struct Edge {
 pub enum Action {
     /// The channel goes on in that state.
     Step(StateIndex),
-    /// The channel stays; a new copy of a `*` body starts and has already taken this first action: it is in the
+    /// The channel stays; a new sub-session of a `*` body starts and has already taken this first action: it is in the
     /// state named here.
     Spawn(StateIndex),
 }
 
 impl Action {
-    /// The state the edge leads to, of the channel or of the new copy.
+    /// The state the edge leads to, of the channel or of the new sub-session.
     pub const fn target(self) -> StateIndex {
         match self {
             Action::Step(state) | Action::Spawn(state) => state,

@@ -37,7 +37,7 @@ impl Details {
                 }
                 self.instead(formatter)
             }
-            ViolationKind::CopiesRest => {
+            ViolationKind::Suspended => {
                 write!(
                     formatter,
                     "{got} would go on with what was opened before, which rests in {states}: the {sender} "

@@ -33,7 +33,7 @@ pub enum WhyNot {
         /// The one of the type.
         wanted: Text,
     },
-    /// It is the other role, or a copy where a session is wanted, or the other way round.
+    /// It is the other role, or a sub-session where a session is wanted, or the other way round.
     Role {
         /// What it is.
         is: Text,
@@ -157,13 +157,13 @@ impl CheckedSession {
         if side != S::SIDE {
             return Some(WhyNot::Role { is: name(role), wanted: name(wanted.role(S::SIDE)) });
         }
-        if part.state() != S::STATE || part.seat.copy.is_some() != S::COPY {
+        if part.state() != S::STATE || part.seat.sub_session.is_some() != S::SUB_SESSION {
             let state = |state| role.and_then(|role| role.state(state)).map(|state| state.name.clone());
             let (is, wanted) = (state(part.state()), state(S::STATE));
             return Some(WhyNot::State { is: is.unwrap_or_default(), wanted: wanted.unwrap_or_default() });
         }
         let takes = |input: &_| !matches!(part.seat.judge(Wanted::Any, input), Verdict::Skip);
-        if let Some(message) = self.link.with(|engine| engine.first_linear(part.seat.copy, takes)) {
+        if let Some(message) = self.link.with(|engine| engine.first_linear(part.seat.sub_session, takes)) {
             return Some(WhyNot::Pending { message: self.name_of(message) });
         }
         let key = self.seat.as_ref()?.key;

@@ -78,7 +78,7 @@ pub enum Event {
         /// The request of the peer.
         id: RequestId,
     },
-    /// The peer has opened a copy that has steps of its own.
+    /// The peer has opened a sub-session that has steps of its own.
     Opened {
         /// The message that opened it.
         message: MessageIndex,
@@ -86,7 +86,7 @@ pub enum Event {
         id: Option<RequestId>,
         /// What it carries.
         params: Payload,
-        /// The session that stands for the copy.
+        /// The session that stands for the sub-session.
         session: CheckedSession,
     },
     /// A message came that the session accepts, but what the peer announces in it is not what this side can work
@@ -135,9 +135,9 @@ impl fmt::Debug for Payload {
 impl CheckedSession {
     /// Waits for what comes next, and moves the session with it. Nothing is lost when the future is dropped.
     ///
-    /// Things come in the order in which the peer sent them. What crossed a step of this side is late: it is dropped and
-    /// reported ([`Report::Late`](crate::Report::Late)). Requests and notifications beside the linear channels come only while no other part of the program takes them: not while a typed
-    /// `incoming` of the same session is held.
+    /// Things come in the order in which the peer sent them. What crossed a step of this side is late: it is dropped
+    /// and reported ([`Report::Late`](crate::Report::Late)). Requests and notifications beside the linear channels come
+    /// only while no other part of the program takes them: not while a typed `incoming` of the same session is held.
     ///
     /// # Errors
     /// Once the session is over: [`Error::Closed`] if this side has closed it, or why it has ended.
@@ -272,14 +272,14 @@ impl CheckedSession {
 
     /// A replicated input.
     fn arrived(&mut self, arrived: Arrived, key: MailboxId) -> Event {
-        let Arrived { message, id, copy, payload, epoch, .. } = arrived;
+        let Arrived { message, id, sub_session, payload, epoch, .. } = arrived;
         let params = self.payload(message, payload);
-        if let Some((copy, state)) = copy {
+        if let Some((sub_session, state)) = sub_session {
             let open = id.iter().map(|id| (message, id.clone())).collect();
-            let session = CheckedSession::of(Session::of_copy(
+            let session = CheckedSession::of(Session::of_sub_session(
                 self.link.within(epoch),
                 self.within.clone(),
-                copy,
+                sub_session,
                 state,
                 open,
             ));

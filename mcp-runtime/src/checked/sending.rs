@@ -18,7 +18,7 @@ use crate::clock::now;
 use crate::error::{Error, Mismatch, Overdue};
 use crate::jsonrpc::{RpcError, write};
 use crate::session::{Caller, Engine, Moved, id_at};
-use crate::typed::{Call, Patient, Uncancellable, Wanted, copies, permits, room};
+use crate::typed::{Call, Patient, Uncancellable, Wanted, permits, room, sub_sessions};
 
 /// Where a message goes.
 enum Way {
@@ -45,7 +45,7 @@ impl CheckedSession {
                 .await
                 .map(|id| RequestId::Number(id.unwrap_or_default()));
         }
-        if self.opens_copy(message) {
+        if self.opens_sub_session(message) {
             return Err(self.opens(message));
         }
         let Some(key) = self.seat.as_ref().map(|seat| seat.key) else { return Err(self.not_here(message)) };
@@ -81,7 +81,7 @@ impl CheckedSession {
             }
             return reply;
         }
-        if self.opens_copy(message) {
+        if self.opens_sub_session(message) {
             return Err(self.opens(message));
         }
         let link = self.link.clone();
@@ -129,7 +129,7 @@ impl CheckedSession {
             if let Way::Linear(place) = self.way(message)? {
                 return self.put(place, message, written, &mut Patient::default()).await.map(drop);
             }
-            if self.opens_copy(message) {
+            if self.opens_sub_session(message) {
                 return Err(self.opens(message));
             }
         }
@@ -181,8 +181,8 @@ impl CheckedSession {
         Some(self.asked.swap_remove(place).1)
     }
 
-    /// Sends the first message of a copy that has steps of its own. What the peer sends for it comes to the session
-    /// that is given, which stands for the copy alone.
+    /// Sends the first message of a sub-session that has steps of its own. What the peer sends for it comes to the
+    /// session that is given, which stands for the sub-session alone.
     pub async fn open<'m, P: Serialize + ?Sized>(
         &mut self,
         message: impl Into<Name<'m>>,
@@ -194,10 +194,10 @@ impl CheckedSession {
             found => found?,
         };
         self.way(message)?;
-        if !self.opens_copy(message) {
+        if !self.opens_sub_session(message) {
             return Err(Error::OpensNothing { message: self.name_of(message) });
         }
-        copies::open_written(self.link.clone(), self.within.clone(), message, &written)
+        sub_sessions::open_written(self.link.clone(), self.within.clone(), message, &written)
             .await
             .map(CheckedSession::of)
     }
@@ -272,9 +272,9 @@ impl CheckedSession {
         self.protocol().message(message).map(|message| message.name.clone()).unwrap_or_default()
     }
 
-    /// Whether a message opens a copy that has steps of its own.
-    fn opens_copy(&self, message: MessageIndex) -> bool {
-        self.link.with(|engine| engine.checker().opens_copy(Direction::Send, message))
+    /// Whether a message opens a sub-session that has steps of its own.
+    fn opens_sub_session(&self, message: MessageIndex) -> bool {
+        self.link.with(|engine| engine.checker().opens_sub_session(Direction::Send, message))
     }
 
     /// Where a message goes from the states of this value.

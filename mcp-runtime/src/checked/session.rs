@@ -17,10 +17,10 @@ use crate::typed::{Closing, Session, StateKind, checker_at, permits, permitted};
 /// Dropping it abandons the session, like dropping a typed one. Requests that were taken with
 /// [`next`](Self::next) and not answered are then answered with an error, if the session goes on without it.
 pub struct CheckedSession {
-    /// One for each linear channel, or the one that stands for a copy.
+    /// One for each linear channel, or the one that stands for a sub-session.
     pub(super) parts: Vec<Session>,
     pub(super) link: Link,
-    /// What the engine keeps for this value; nothing for a copy.
+    /// What the engine keeps for this value; nothing for a sub-session.
     pub(super) seat: Option<MailboxGuard>,
     /// What it is restricted to, which each of the parts is, too: they judge what they send themselves.
     pub(super) within: Option<Arc<Capabilities>>,
@@ -58,7 +58,7 @@ impl CheckedSession {
     pub(crate) fn of(session: Session) -> CheckedSession {
         let link = session.seat.link.clone();
         let within = session.seat.within.clone();
-        let seat = session.seat.copy.is_none().then(|| {
+        let seat = session.seat.sub_session.is_none().then(|| {
             let key = link.with(|engine| {
                 let key = engine.mailbox_opened();
                 // What the value has taken before is this one's to answer, and to learn of if it is cancelled.
@@ -75,8 +75,8 @@ impl CheckedSession {
         self.link.protocol()
     }
 
-    /// The state of each linear channel that the value stands for, or that of the copy. The wire may be ahead of it
-    /// by inputs that [`next`](Self::next) has not taken yet.
+    /// The state of each linear channel that the value stands for, or that of the sub-session. The wire may be ahead of
+    /// it by inputs that [`next`](Self::next) has not taken yet.
     pub fn states(&self) -> Vec<StateIndex> {
         self.parts.iter().map(Session::state).collect()
     }
@@ -104,8 +104,8 @@ impl CheckedSession {
     }
 
     /// From here on, refuses to send what needs other capabilities than these. There is no way back: of two sets, what
-    /// both hold remains. It stays with whatever is made of the session: with the typed value, its handles and handlers, and
-    /// with copies, whichever side opens them.
+    /// both hold remains. It stays with whatever is made of the session: with the typed value, its handles and
+    /// handlers, and with sub-sessions, whichever side opens them.
     pub fn restrict(&mut self, capabilities: &Capabilities) {
         self.within = Some(Arc::new(self.capabilities().meet(capabilities)));
         for part in &mut self.parts {
@@ -118,7 +118,7 @@ impl CheckedSession {
     /// is awaited. Where this side may not close, the session is given back.
     pub fn close(mut self) -> Result<Closing, CheckedSession> {
         let may = checker_at(&self.link, &self.states()).is_none_or(|checker| checker.quiescent());
-        if !may || self.parts.first().is_none_or(|part| part.seat.copy.is_some()) {
+        if !may || self.parts.first().is_none_or(|part| part.seat.sub_session.is_some()) {
             return Err(self);
         }
         let closing = Closing::new(self.link.clone());

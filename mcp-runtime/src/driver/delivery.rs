@@ -80,8 +80,8 @@ impl<'a> Delivery<'a> {
         Delivery { extension: Some(extension), ..self }
     }
 
-    /// Says in which epoch it arrived. It is dropped if that is not the present one. No reconnection happens between the
-    /// comparison and the taking.
+    /// Says in which epoch it arrived. It is dropped if that is not the present one. No reconnection happens between
+    /// the comparison and the taking.
     #[must_use]
     pub fn in_epoch(self, epoch: Epoch) -> Delivery<'a> {
         Delivery { epoch: Some(epoch), ..self }

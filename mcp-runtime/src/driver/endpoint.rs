@@ -32,9 +32,9 @@ pub trait Endpoint: Send + Sync + 'static {
     /// Whether the session is over as far as the transport is concerned.
     ///
     /// On `Pending` the waker is kept, and woken when the session was finished or abandoned, and when
-    /// [`next_deadline`](Self::next_deadline) became sooner than it was. [`Finish::Complete`] is returned again by every
-    /// later call, unless the session is abandoned meanwhile; the waker is kept with it too, so that the transport hears
-    /// of that. [`Finish::Abandoned`] is final.
+    /// [`next_deadline`](Self::next_deadline) became sooner than it was. [`Finish::Complete`] is returned again by
+    /// every later call, unless the session is abandoned meanwhile; the waker is kept with it too, so that the
+    /// transport hears of that. [`Finish::Abandoned`] is final.
     fn poll_finish(&self, context: &mut Context<'_>) -> Poll<Finish>;
 
     /// When [`tick`](Self::tick) wants to be called, if time matters to the session at all.
@@ -71,8 +71,9 @@ pub enum TransportEvent<'a> {
     },
     /// Something that does not end the session.
     Noticed(Report),
-    /// The peer has lost the session, and the transport has reconnected. A new epoch begins. Of the running requests only
-    /// those go on that the transport sends again; [`OutletNotice::NotAwaited`](super::OutletNotice::NotAwaited) names the others.
+    /// The peer has lost the session, and the transport has reconnected. A new epoch begins. Of the running requests
+    /// only those go on that the transport sends again; [`OutletNotice::NotAwaited`](super::OutletNotice::NotAwaited)
+    /// names the others.
     Reconnected {
         /// The first request of the handshake; empty if it has none.
         request: &'a [u8],

@@ -8,8 +8,8 @@ use crate::epoch::Epoch;
 
 /// Takes the messages of one session, each as soon as it is said.
 ///
-/// A message that is handed over is the transport's to deliver, and what the outlet holds back counts as unwritten. It is
-/// called while the session is locked and must not call it back. Tasks are woken with `wake`, once the session is
+/// A message that is handed over is the transport's to deliver, and what the outlet holds back counts as unwritten. It
+/// is called while the session is locked and must not call it back. Tasks are woken with `wake`, once the session is
 /// unlocked.
 pub trait Outlet: Send + fmt::Debug {
     /// Takes one message.
@@ -23,8 +23,8 @@ pub trait Outlet: Send + fmt::Debug {
     /// [`TransportEvent::Wrote`](super::TransportEvent::Wrote).
     fn waiting(&self) -> usize;
 
-    /// Whether each message finds its way by itself, as over HTTP. Where the input of such a transport has ended, the peer
-    /// still reads what it has asked for.
+    /// Whether each message finds its way by itself, as over HTTP. Where the input of such a transport has ended, the
+    /// peer still reads what it has asked for.
     fn routes(&self) -> bool;
 }
 
@@ -50,8 +50,8 @@ pub enum OutletNotice {
     Accepted(RequestTag),
     /// A request that came in with this tag has been answered, or never will be.
     Settled(RequestTag),
-    /// No task waits for the reply to this request of this side any more: the reply has come, the request was cancelled,
-    /// or it has failed.
+    /// No task waits for the reply to this request of this side any more: the reply has come, the request was
+    /// cancelled, or it has failed.
     NotAwaited(i64),
     /// The session is over: no task waits for any reply any more.
     NoneAwaited,
@@ -101,8 +101,8 @@ pub enum MessageKind {
 pub enum Place {
     /// Beside the linear channels.
     Beside,
-    /// Within something that began before: in a copy that goes on, or about a request. It means nothing in any other
-    /// session.
+    /// Within something that began before: in a sub-session that goes on, or about a request. It means nothing in any
+    /// other session.
     Within,
     /// A step of a linear channel, and the only one that its state has.
     OnlyStep,

@@ -39,8 +39,8 @@ pub enum Outcome {
     Closed,
     /// The future of the transport was dropped before its end, perhaps with the tokio runtime that it ran on.
     Dropped,
-    /// The end took longer than [`Options::close_timeout`](crate::Options::close_timeout), here in full, and the transport
-    /// was dropped.
+    /// The end took longer than [`Options::close_timeout`](crate::Options::close_timeout), here in full, and the
+    /// transport was dropped.
     TimedOut(Duration),
     /// A stream failed; the first error.
     Failed(Arc<io::Error>),

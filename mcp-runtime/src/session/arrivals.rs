@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex, StateIndex};
-use mcp_protocol_machine::{CopyNumber, RequestId, StepKind, Token};
+use mcp_protocol_machine::{RequestId, StepKind, SubSessionNumber, Token};
 
 use super::context::Caller;
 use super::engine::Engine;
@@ -32,8 +32,8 @@ pub(crate) struct Arrived {
     pub(crate) id: Option<RequestId>,
     /// The token that reports about it carry.
     pub(crate) token: Option<Token>,
-    /// The copy that it opens, and the state that this is in, if a value is to stand for it.
-    pub(crate) copy: Option<(CopyNumber, StateIndex)>,
+    /// The sub-session that it opens, and the state that this is in, if a value is to stand for it.
+    pub(crate) sub_session: Option<(SubSessionNumber, StateIndex)>,
     pub(crate) payload: Option<Box<str>>,
     /// What it holds of the budgets for input, until it has been worked on.
     pub(crate) permit: Permit,
@@ -49,7 +49,7 @@ pub(crate) struct Arrived {
 impl Arrived {
     /// Whether somebody would have to answer, or to go on with what it opens.
     pub(super) fn is_asked(&self) -> bool {
-        self.id.is_some() || self.copy.is_some()
+        self.id.is_some() || self.sub_session.is_some()
     }
 }
 
@@ -86,7 +86,8 @@ impl LinearInput {
 pub(crate) enum Body {
     Payload(Option<Box<str>>),
     Refusal(RpcError),
-    /// The reply that came cannot be accepted. Whatever it says, the state behind it is the same, or the session is over.
+    /// The reply that came cannot be accepted. Whatever it says, the state behind it is the same, or the session is
+    /// over.
     Rejected(Error),
 }
 
@@ -308,8 +309,8 @@ impl Engine {
             // The session lives: the checker has the request running. Should it not, there is nobody to answer.
             let _ = self.reply_error(caller, id, error);
         }
-        if let Some((copy, _)) = arrived.copy {
-            self.leave_copy(caller, copy);
+        if let Some((sub_session, _)) = arrived.sub_session {
+            self.leave_sub_session(caller, sub_session);
         }
         let message = self.name(arrived.message);
         self.report(Report::Dropped { message, cause });

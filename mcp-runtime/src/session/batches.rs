@@ -1,8 +1,8 @@
 //! Several messages on one line.
 //!
-//! In: a list of messages of the peer, where the protocol permits batches. Out: each message judged by itself, in order, as if it
-//! had come on a line of its own, and one line with the list of all the replies once the last of them is there, as
-//! JSON-RPC has it. A list that asks for nothing, of notifications or of replies, is not answered.
+//! In: a list of messages of the peer, where the protocol permits batches. Out: each message judged by itself, in
+//! order, as if it had come on a line of its own, and one line with the list of all the replies once the last of them
+//! is there, as JSON-RPC has it. A list that asks for nothing, of notifications or of replies, is not answered.
 //!
 //! Refuses a request that is a step of a linear channel, such as the handshake's: its reply is a step, too, and a
 //! step has its place in the order of the session, while a reply in a batch waits for those beside it. The session
@@ -68,8 +68,8 @@ impl Batches {
         }
     }
 
-    /// Whether a result of that many bytes may wait in its batch with what waits already. If none may, it is refused: one
-    /// that is asked for on its own needs not wait.
+    /// Whether a result of that many bytes may wait in its batch with what waits already. If none may, it is refused:
+    /// one that is asked for on its own needs not wait.
     pub(super) fn has_room(&self, to: ReplyTo, bytes: usize, most: usize) -> bool {
         to.batch.is_none() || self.bytes.saturating_add(bytes) <= most
     }

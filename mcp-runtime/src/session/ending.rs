@@ -32,7 +32,7 @@ impl Engine {
         if !self.is_served() {
             self.drop_untaken_of(Arrived::is_asked);
         }
-        let of_values = self.owed.iter().filter(|(_, owed)| owed.linear || owed.copy.is_some());
+        let of_values = self.owed.iter().filter(|(_, owed)| owed.linear || owed.sub_session.is_some());
         let unattended: Vec<RequestId> = of_values.map(|(id, _)| id.clone()).collect();
         for id in unattended {
             self.forget_owed(Some(&id));
@@ -45,7 +45,7 @@ impl Engine {
         self.trace_end(false);
         self.fail_calls();
         self.linear.clear();
-        self.end_copies(false);
+        self.end_sub_sessions(false);
         self.wake_everyone();
     }
 
@@ -158,7 +158,7 @@ impl Engine {
             self.drop_untaken_of(|arrived| !kept || arrived.is_asked());
             self.linear.clear();
         }
-        self.end_copies(ended);
+        self.end_sub_sessions(ended);
         self.leave_batches(!ended);
         for (_, mut owed) in self.owed.drain() {
             owed.waiting.wake(&mut self.effects);
@@ -208,7 +208,7 @@ impl Engine {
             // The peer may have asked and closed at once, as `echo … | server` does: it gets its answers.
             self.lifecycle.peer_closed();
             self.trace_end(false);
-            self.end_copies(true);
+            self.end_sub_sessions(true);
             self.fail_calls();
             self.wake_everyone();
         } else {
@@ -218,8 +218,8 @@ impl Engine {
 
     /// Nothing more can be written.
     pub(crate) fn output_failed(&mut self, error: io::Error) {
-        // A session that was closed before may have its last lines here still. They are never taken, so nothing waits for
-        // them.
+        // A session that was closed before may have its last lines here still. They are never taken, so nothing waits
+        // for them.
         self.outbox.discard(&mut self.effects);
         self.output_waiting.wake(&mut self.effects);
         self.closing_waiting.wake(&mut self.effects);

@@ -12,8 +12,8 @@ use mcp_protocol_machine::protocol::{
     Direction, Gate, GateIndex, Message, MessageIndex, Protocol, Role, Side, State, Text,
 };
 use mcp_protocol_machine::{
-    Awaiting, Capabilities, Checker, CopyNumber, Expected, IdTable, Limits, ProtocolRef, RequestId, Step,
-    TableError, Token, Violation, ViolationKind,
+    Awaiting, Capabilities, Checker, Expected, IdTable, Limits, ProtocolRef, RequestId, Step,
+    SubSessionNumber, TableError, Token, Violation, ViolationKind,
 };
 
 use super::alternatives::applies;
@@ -21,7 +21,6 @@ use super::arrivals::{Arrived, LinearInput};
 use super::batches::{Batches, ReplyTo};
 use super::calls::Calls;
 use super::context::{Accepted, Caller, Inbound};
-use super::copies::CopySeats;
 use super::early::EarlyMessages;
 use super::lifecycle::Lifecycle;
 use super::mailboxes::{MailboxId, Mailboxes};
@@ -29,6 +28,7 @@ use super::names::{Names, announced};
 use super::order::Order;
 use super::outbox::Outbox;
 use super::rate::Bucket;
+use super::sub_sessions::SubSessionSeats;
 use super::timers::Timers;
 use super::trace::Trace;
 use super::unhandled::Unhandled;
@@ -87,8 +87,8 @@ pub(crate) struct Engine {
     pub(super) linear_waiting: Waiting,
     /// Messages of the peer that wait for a step of this side.
     pub(super) early: EarlyMessages,
-    /// What waits for the values of copies.
-    pub(super) copies: CopySeats,
+    /// What waits for the values of sub-sessions.
+    pub(super) sub_sessions: SubSessionSeats,
     /// What waits for sessions without types beside the inputs.
     pub(super) mailboxes: Mailboxes,
     /// How many messages have come; says which of two that wait came first.
@@ -125,8 +125,8 @@ pub(crate) struct Owed {
     pub(super) linear: bool,
     /// What the last report on it said of its progress.
     pub(super) progress: Option<f64>,
-    /// The value of this copy answers it.
-    pub(super) copy: Option<CopyNumber>,
+    /// The value of this sub-session answers it.
+    pub(super) sub_session: Option<SubSessionNumber>,
     pub(super) cancelled: bool,
     pub(super) waiting: Waiting,
     /// Where its answer goes; nowhere once it is cancelled.
@@ -183,7 +183,7 @@ impl Engine {
             linear: VecDeque::new(),
             linear_waiting: Waiting::default(),
             early: EarlyMessages::default(),
-            copies: CopySeats::default(),
+            sub_sessions: SubSessionSeats::default(),
             mailboxes: Mailboxes::default(),
             came: 0,
             order: Order::default(),
@@ -335,8 +335,8 @@ impl Engine {
 
     /// Answers a request of the peer with an error that the checker does not hear of, because it refused the request.
     ///
-    /// Writes nothing if another request of the peer is running under the id, or held: the peer would take the error for the
-    /// reply to that one. The transport learns of it.
+    /// Writes nothing if another request of the peer is running under the id, or held: the peer would take the error
+    /// for the reply to that one. The transport learns of it.
     pub(super) fn write_error(
         &mut self,
         inbound: Inbound<'_>,

@@ -1,13 +1,13 @@
 //! Linear requests of this side whose reply leads back to where they were sent.
 //!
-//! In: such a request, once no task waits for its reply. Out: a cancelled request, or an abandoned reply, which is dropped
-//! when it arrives. Refuses to write the next step before that: the peer would read it in a state where it does not
-//! belong.
+//! In: such a request, once no task waits for its reply. Out: a cancelled request, or an abandoned reply, which is
+//! dropped when it arrives. Refuses to write the next step before that: the peer would read it in a state where it does
+//! not belong.
 
 use std::task::{Context, Poll};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
-use mcp_protocol_machine::{Awaiting, CopyNumber, RequestId};
+use mcp_protocol_machine::{Awaiting, RequestId, SubSessionNumber};
 
 use super::context::Caller;
 use super::engine::Engine;
@@ -15,14 +15,14 @@ use super::wakers::Waiter;
 use crate::error::Error;
 
 impl Engine {
-    /// No task waits for the reply to a linear request any more. The request is cancelled if it may be; otherwise its reply
-    /// is abandoned. Returns the id of the request then, unless the reply is here already.
+    /// No task waits for the reply to a linear request any more. The request is cancelled if it may be; otherwise its
+    /// reply is abandoned. Returns the id of the request then, unless the reply is here already.
     pub(crate) fn abandon_exchange(
         &mut self,
         caller: Caller,
         request: MessageIndex,
         id: i64,
-        copy: Option<CopyNumber>,
+        sub_session: Option<SubSessionNumber>,
         why: Option<&Error>,
     ) -> Option<i64> {
         if self.message(request).is_some_and(|message| message.cancellable) {
@@ -31,7 +31,7 @@ impl Engine {
                 return None;
             }
         }
-        if self.forget_reply(id, copy) || !self.lifecycle.is_open() {
+        if self.forget_reply(id, sub_session) || !self.lifecycle.is_open() {
             return None;
         }
         self.abandoned_replies.push(id);
@@ -45,20 +45,20 @@ impl Engine {
         id: i64,
         extra: Option<&str>,
     ) -> Result<bool, Error> {
-        let copy = self.checker.copy_of(Direction::Send, &RequestId::Number(id));
+        let sub_session = self.checker.sub_session_of(Direction::Send, &RequestId::Number(id));
         let taken_back = self.cancel(caller, id, extra)?;
-        match copy {
+        match sub_session {
             _ if !taken_back => {}
-            Some(copy) => self.wake_copy(copy),
+            Some(sub_session) => self.wake_sub_session(sub_session),
             None => self.linear_waiting.wake(&mut self.effects),
         }
         Ok(taken_back)
     }
 
     /// Drops a reply that waits to be taken.
-    fn forget_reply(&mut self, id: i64, copy: Option<CopyNumber>) -> bool {
-        if let Some(copy) = copy {
-            return self.forget_copy_reply(copy, id);
+    fn forget_reply(&mut self, id: i64, sub_session: Option<SubSessionNumber>) -> bool {
+        if let Some(sub_session) = sub_session {
+            return self.forget_sub_session_reply(sub_session, id);
         }
         let place = self.linear.iter().position(|input| input.answers == Some(id));
         place.is_some_and(|place| self.linear.remove(place).is_some())

@@ -1,13 +1,13 @@
 //! Messages of the peer.
 //!
-//! In: what a transport delivers. Out: completed calls, queued inputs, answers of the engine itself. Refuses what is no message, what the
-//! checker does not permit and what does not fit into the queues, each with an answer if it asked for one, and with a
-//! report. It never waits and never panics, whatever comes.
+//! In: what a transport delivers. Out: completed calls, queued inputs, answers of the engine itself. Refuses what is no
+//! message, what the checker does not permit and what does not fit into the queues, each with an answer if it asked for
+//! one, and with a report. It never waits and never panics, whatever comes.
 
 use std::time::Instant;
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side, StateIndex};
-use mcp_protocol_machine::{About, Awaiting, CopyNumber, RequestId, Step, StepKind, Ties};
+use mcp_protocol_machine::{About, Awaiting, RequestId, Step, StepKind, SubSessionNumber, Ties};
 
 use super::alternatives::applies;
 use super::arrivals::{Arrived, Body, LinearInput};
@@ -174,7 +174,7 @@ impl Engine {
         let owed = Owed {
             linear,
             progress: None,
-            copy: step.copy,
+            sub_session: step.sub_session,
             cancelled: false,
             waiting: Default::default(),
             to: inbound.reply_to(),
@@ -186,14 +186,14 @@ impl Engine {
         if let Some(rate) = self.options.request_rate
             && let Err(wait) = self.rate.take(rate, inbound.now)
         {
-            let copy = self.opened(&step);
+            let sub_session = self.opened(&step);
             let came = self.came;
             let epoch = self.epoch();
             let arrived = Arrived {
                 message,
                 id: Some(id),
                 token,
-                copy,
+                sub_session,
                 payload: None,
                 permit: Permit::default(),
                 extension: None,
@@ -215,19 +215,19 @@ impl Engine {
                 let input = self.input(message, Some(id), None, body, negotiation);
                 self.linear_came(input, step.kind);
             }
-            StepKind::Copy { .. } if step.copy.is_some() => {
+            StepKind::SubSession { .. } if step.sub_session.is_some() => {
                 let body = Body::Payload(params.map(Box::from));
                 let input = self.input(message, Some(id), None, body, negotiation);
-                self.hand_to_copy(&step, input);
+                self.hand_to_sub_session(&step, input);
             }
             _ => {
                 let payload = params.map(Box::from);
-                let copy = self.opened(&step);
+                let sub_session = self.opened(&step);
                 self.replicated_came(Arrived {
                     message,
                     id: Some(id),
                     token,
-                    copy,
+                    sub_session,
                     payload,
                     permit: Permit::default(),
                     extension: inbound.extension.cloned(),
@@ -283,8 +283,8 @@ impl Engine {
         self.report_tolerated(message, params);
         if let Some(id) = cancelled {
             self.cancel_came(&id);
-            if let (Some(copy), StepKind::Copy { ended: true }) = (step.copy, step.kind) {
-                self.copy_ended(copy, Error::Cancelled);
+            if let (Some(sub_session), StepKind::SubSession { ended: true }) = (step.sub_session, step.kind) {
+                self.sub_session_ended(sub_session, Error::Cancelled);
             }
         } else if token.is_some() {
             if let Some(RequestId::Number(id)) = reported {
@@ -294,18 +294,18 @@ impl Engine {
             let body = Body::Payload(params.map(Box::from));
             let input = self.input(message, None, None, body, negotiation);
             self.linear_came(input, step.kind);
-        } else if matches!(step.kind, StepKind::Copy { .. }) && step.copy.is_some() {
+        } else if matches!(step.kind, StepKind::SubSession { .. }) && step.sub_session.is_some() {
             let body = Body::Payload(params.map(Box::from));
             let input = self.input(message, None, None, body, negotiation);
-            self.hand_to_copy(&step, input);
+            self.hand_to_sub_session(&step, input);
         } else {
             let payload = params.map(Box::from);
-            let copy = self.opened(&step);
+            let sub_session = self.opened(&step);
             self.replicated_came(Arrived {
                 message,
                 id: None,
                 token: None,
-                copy,
+                sub_session,
                 payload,
                 permit: Permit::default(),
                 extension: inbound.extension.cloned(),
@@ -329,18 +329,20 @@ impl Engine {
         LinearInput { message, id, answers, body, negotiation, permit: Permit::default(), came: self.came }
     }
 
-    /// An input of a copy was accepted.
-    pub(super) fn hand_to_copy(&mut self, step: &Step, input: LinearInput) {
-        if let Some(copy) = step.copy {
-            self.copy_came(copy, input);
+    /// An input of a sub-session was accepted.
+    pub(super) fn hand_to_sub_session(&mut self, step: &Step, input: LinearInput) {
+        if let Some(sub_session) = step.sub_session {
+            self.sub_session_came(sub_session, input);
         }
     }
 
     /// What a message of the peer has opened, if a value is to stand for it.
-    fn opened(&mut self, step: &Step) -> Option<(CopyNumber, StateIndex)> {
-        let (Some(copy), StepKind::Spawned { state }) = (step.copy, step.kind) else { return None };
-        self.seat_copy(Caller::ANY, copy, None);
-        Some((copy, state))
+    fn opened(&mut self, step: &Step) -> Option<(SubSessionNumber, StateIndex)> {
+        let (Some(sub_session), StepKind::Spawned { state }) = (step.sub_session, step.kind) else {
+            return None;
+        };
+        self.seat_sub_session(Caller::ANY, sub_session, None);
+        Some((sub_session, state))
     }
 
     /// The peer has taken a request back.
@@ -354,8 +356,8 @@ impl Engine {
             let removed = self.incoming.remove(place);
             self.owed.remove(id);
             self.settle_tag(to.tag);
-            if let Some((copy, _)) = removed.and_then(|arrived| arrived.copy) {
-                self.leave_copy(Caller::ANY, copy);
+            if let Some((sub_session, _)) = removed.and_then(|arrived| arrived.sub_session) {
+                self.leave_sub_session(Caller::ANY, sub_session);
             }
             self.reached();
         } else if let Some(owed) = self.owed.get_mut(id) {
@@ -373,7 +375,7 @@ impl Engine {
         let most = self.options.max_progress;
         let permit = self.input.take(params.map_or(0, str::len));
         let Some(pending) = self.calls.get_mut(&id) else {
-            return self.copy_reported(id, params.unwrap_or("null"));
+            return self.sub_session_reported(id, params.unwrap_or("null"));
         };
         let message = pending.message;
         let Some(progress) = &mut pending.progress else { return };

@@ -1,12 +1,12 @@
 //! What comes late, and what a value has left behind.
 //!
 //! A message is judged when it arrives, in the state of the wire. A value lags that state by the inputs that it has not
-//! taken, so there are two moments in which a message can be late: on the wire, where it crosses a step of this side, and
-//! in the queue, where the value moves on before it has taken it. Either way it is dropped with a report, and is never
-//! handed out in another state.
+//! taken, so there are two moments in which a message can be late: on the wire, where it crosses a step of this side,
+//! and in the queue, where the value moves on before it has taken it. Either way it is dropped with a report, and is
+//! never handed out in another state.
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateIndex, StateKind, Text};
-use mcp_protocol_machine::{About, CopyNumber, Late, Meant, RequestId, Step, StepKind, ViolationKind};
+use mcp_protocol_machine::{About, Late, Meant, RequestId, Step, StepKind, SubSessionNumber, ViolationKind};
 
 use super::context::{Caller, Inbound};
 use super::engine::Engine;
@@ -68,15 +68,15 @@ impl Engine {
         caller: Caller,
         message: MessageIndex,
         written: &str,
-        copy: Option<CopyNumber>,
+        sub_session: Option<SubSessionNumber>,
         stays: bool,
     ) -> Result<(), Error> {
-        let meant = copy.map_or(Meant::Anything, Meant::Copy);
+        let meant = sub_session.map_or(Meant::Anything, Meant::SubSession);
         match self.tell(caller, message, written, About::Nothing, meant) {
             Err(Error::NotPermitted(violation))
                 if stays
                     && violation.kind == ViolationKind::NotPermitted
-                    && !self.checker.has_step(copy, Direction::Send, message) =>
+                    && !self.checker.has_step(sub_session, Direction::Send, message) =>
             {
                 Ok(())
             }
@@ -87,19 +87,19 @@ impl Engine {
     /// A value has moved to a state. What waits for it and was for a state before is dropped, and reported.
     pub(crate) fn leave_behind(
         &mut self,
-        copy: Option<CopyNumber>,
+        sub_session: Option<SubSessionNumber>,
         state: StateIndex,
         moved: Moved,
         is_mine: impl Fn(MessageIndex) -> bool,
     ) {
-        let inputs = match copy {
-            Some(copy) => self.copy_inputs(copy),
+        let inputs = match sub_session {
+            Some(sub_session) => self.sub_session_inputs(sub_session),
             None => Some(&self.linear),
         };
         let Some(inputs) = inputs.filter(|inputs| !inputs.is_empty()) else { return };
         // What waits for a sub-session that is over is let go of with its value.
         let kind = self.role().and_then(|role| role.state(state)).map(|table| table.kind);
-        if copy.is_some() && kind == Some(StateKind::End) {
+        if sub_session.is_some() && kind == Some(StateKind::End) {
             return;
         }
         // The value takes the others one by one, and what it cannot take on that way it never could in order.
@@ -120,7 +120,7 @@ impl Engine {
             }
         }
         for place in left.into_iter().rev() {
-            let Some(message) = self.drop_input(copy, place) else { continue };
+            let Some(message) = self.drop_input(sub_session, place) else { continue };
             let message = self.name(message);
             self.report(match moved {
                 Moved::Sent(sent) => Report::Late {
@@ -134,9 +134,9 @@ impl Engine {
         }
     }
 
-    fn drop_input(&mut self, copy: Option<CopyNumber>, place: usize) -> Option<MessageIndex> {
-        match copy {
-            Some(copy) => self.drop_copy_input(copy, place),
+    fn drop_input(&mut self, sub_session: Option<SubSessionNumber>, place: usize) -> Option<MessageIndex> {
+        match sub_session {
+            Some(sub_session) => self.drop_sub_session_input(sub_session, place),
             None => self.linear.remove(place).map(|input| input.message),
         }
     }

@@ -64,8 +64,8 @@ impl Link {
         Link { shared: Arc::clone(&self.shared), about: request.map(Arc::new), epoch: self.epoch }
     }
 
-    /// The same handle, for a caller that has a part in one epoch only: a request of the peer, or a copy that it opened. Once
-    /// that epoch is over, so is this handle.
+    /// The same handle, for a caller that has a part in one epoch only: a request of the peer, or a sub-session that it
+    /// opened. Once that epoch is over, so is this handle.
     pub(crate) fn within(&self, epoch: Epoch) -> Link {
         Link { shared: Arc::clone(&self.shared), about: self.about.clone(), epoch: Some(epoch) }
     }

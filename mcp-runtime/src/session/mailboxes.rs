@@ -1,8 +1,8 @@
 //! The ordered events of sessions without types.
 //!
-//! In: results and progress of the calls of such a session, cancellations of the requests that it holds. Out: these, and
-//! the inputs that wait for any value, in the order in which they arrived. Refuses to take replicated inputs from a queue
-//! that something else consumes, and to keep anything once the session without types is dropped.
+//! In: results and progress of the calls of such a session, cancellations of the requests that it holds. Out: these,
+//! and the inputs that wait for any value, in the order in which they arrived. Refuses to take replicated inputs from a
+//! queue that something else consumes, and to keep anything once the session without types is dropped.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll};

@@ -22,11 +22,13 @@
 //! - `trace.rs`: spans and events for whoever listens.
 //! - `timers.rs`: what waits for a time; `exchanges.rs`: linear requests that nobody waits for any more.
 //! - `early.rs`: messages that wait for a step of this side.
-//! - `copies.rs`: copies with a life of their own; `uncorrelated.rs`: what outlives their values.
+//! - `sub_sessions.rs`: sub-sessions with a life of their own; `uncorrelated.rs`: what outlives their values.
 //! - `mailboxes.rs`: what sessions without types are notified of, in the order in which it came.
 //! - `questions.rs`: what may be sent.
-//! - `negotiation.rs`: announcements that the program cannot work with; `unhandled.rs`: those that its handlers do not keep.
-//! - `lifecycle.rs`: how far the session has come to its end; `ending.rs`: closing, abandoning, ends of the transport, time.
+//! - `negotiation.rs`: announcements that the program cannot work with; `unhandled.rs`: those that its handlers do not
+//!   keep.
+//! - `lifecycle.rs`: how far the session has come to its end; `ending.rs`: closing, abandoning, ends of the transport,
+//!   time.
 //! - `resume.rs`: sessions that began elsewhere; `reconnect.rs`: sessions that the peer has lost.
 //! - `names.rs`: from methods to messages; `wakers.rs`: what is done outside of the lock.
 
@@ -35,7 +37,6 @@ mod arrivals;
 mod batches;
 mod calls;
 mod context;
-mod copies;
 mod early;
 mod ending;
 mod engine;
@@ -57,6 +58,7 @@ mod reconnect;
 mod rejected;
 mod replies;
 mod resume;
+mod sub_sessions;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -77,5 +79,5 @@ pub(crate) use order::DispatcherKey;
 #[cfg(feature = "http-server")]
 pub(crate) use rate::Bucket;
 pub(crate) use timers::AlarmKey;
-pub(crate) use uncorrelated::CopyLeft;
+pub(crate) use uncorrelated::SubSessionLeft;
 pub(crate) use wakers::{OnProgress, Waiter};

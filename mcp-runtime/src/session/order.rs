@@ -2,8 +2,8 @@
 //!
 //! In: what dispatchers take from the queue of replicated inputs and when they have begun with it; what came behind it.
 //! Out: who may go on. A message has reached the program once its handler was polled, or once it stands in a queue that
-//! the program empties by itself. What came later, be it a reply, a linear input, an input of a sub-session or a report,
-//! is held back until everything before it has.
+//! the program empties by itself. What came later, be it a reply, a linear input, an input of a sub-session or a
+//! report, is held back until everything before it has.
 //!
 //! Refuses to hold anything back for a dispatcher that is at its limit, that is gone, or that is not polled: a future
 //! in the same task is told from its turns, any other by the time that it has had.
@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-use mcp_protocol_machine::CopyNumber;
+use mcp_protocol_machine::SubSessionNumber;
 use mcp_protocol_machine::protocol::Direction;
 use tokio::task::Id;
 
@@ -57,7 +57,7 @@ struct Dispatcher {
 impl Dispatcher {
     /// Whether it begins with an input, with so many handlers at most.
     fn takes(&self, arrived: &Arrived, most: usize) -> bool {
-        match (&arrived.id, &arrived.copy) {
+        match (&arrived.id, &arrived.sub_session) {
             (_, Some(_)) => true,
             (Some(_), None) => self.handlers < most,
             (None, None) => !self.notified,
@@ -94,7 +94,7 @@ pub(super) enum Held {
     /// The task that waits for a linear input.
     Linear,
     /// The value of a sub-session.
-    Copy(CopyNumber),
+    SubSession(SubSessionNumber),
     /// A session without types.
     Mailbox(MailboxId),
 }
@@ -127,8 +127,8 @@ impl Order {
         self.live().filter_map(|dispatcher| dispatcher.starting).min()
     }
 
-    /// Something else is polled in the task of a dispatcher: the handler of what it has taken was, or is being polled and
-    /// waits for this. Whether there was one.
+    /// Something else is polled in the task of a dispatcher: the handler of what it has taken was, or is being polled
+    /// and waits for this. Whether there was one.
     fn begin_in(&mut self, task: TaskKey) -> bool {
         let here = self.dispatchers.iter_mut().filter(|dispatcher| dispatcher.task == Some(task));
         here.filter_map(|dispatcher| dispatcher.starting.take()).count() > 0
@@ -331,7 +331,7 @@ impl Engine {
         match held {
             Held::Call(id) => self.wake_call(id),
             Held::Linear => self.linear_waiting.wake(&mut self.effects),
-            Held::Copy(copy) => self.wake_copy(copy),
+            Held::SubSession(sub_session) => self.wake_sub_session(sub_session),
             Held::Mailbox(key) => self.wake_mailbox(key),
         }
     }

@@ -35,7 +35,7 @@ impl Engine {
         self.ask(caller, message, written, progress, call, Meant::New).map(|(id, _)| id)
     }
 
-    /// The same for a request that is meant for a copy, or for none; tells what it did as well.
+    /// The same for a request that is meant for a sub-session, or for none; tells what it did as well.
     pub(crate) fn ask(
         &mut self,
         caller: Caller,
@@ -126,7 +126,7 @@ impl Engine {
         self.tell(caller, message, written, about, Meant::New).map(|step| is_written(&step))
     }
 
-    /// The same for a notification that is meant for a copy, or for none; tells what it did.
+    /// The same for a notification that is meant for a sub-session, or for none; tells what it did.
     pub(crate) fn tell(
         &mut self,
         caller: Caller,
@@ -198,7 +198,7 @@ impl Engine {
         if self.owed.contains_key(id) {
             return self.owed.get_mut(id).map(|owed| &mut owed.progress);
         }
-        self.copy_progress(id)
+        self.sub_session_progress(id)
     }
 
     /// Takes a request of this side back; `false` if its reply has come already. `extra` are further members of the
@@ -347,7 +347,7 @@ impl Engine {
         if let Some(mut owed) = self.owed.remove(id) {
             owed.waiting.wake(&mut self.effects);
             // Reports may go on as long as what the request has opened.
-            if let Some(progress) = self.copy_progress(id) {
+            if let Some(progress) = self.sub_session_progress(id) {
                 *progress = owed.progress;
             }
         }

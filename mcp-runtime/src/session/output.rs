@@ -99,7 +99,7 @@ impl Engine {
         }
     }
 
-    /// Nor for those to the requests whose copy the message at hand has ended.
+    /// Nor for those to the requests whose sub-session the message at hand has ended.
     pub(super) fn end_awaiting(&mut self) {
         for id in self.checker.take_left() {
             self.not_awaited(&id);
@@ -117,7 +117,7 @@ impl Engine {
     pub(super) fn place(&self, caller: Caller, step: StepKind) -> Place {
         let (from, to) = match step {
             StepKind::Linear { from, to } => (from, to),
-            StepKind::Copy { .. } | StepKind::Reported => return Place::Within,
+            StepKind::SubSession { .. } | StepKind::Reported => return Place::Within,
             _ if caller.is_bound() => return Place::Within,
             _ => return Place::Beside,
         };

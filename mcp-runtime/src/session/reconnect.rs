@@ -6,7 +6,7 @@
 //! the transport sends them again, or says why not.
 
 use mcp_protocol_machine::protocol::Direction;
-use mcp_protocol_machine::{CopyNumber, RequestId};
+use mcp_protocol_machine::{RequestId, SubSessionNumber};
 
 use super::context::Caller;
 use super::engine::Engine;
@@ -24,8 +24,8 @@ impl Engine {
         self.epoch
     }
 
-    /// What is said to a request that the peer makes before the session is opened again, and that is not a part of it: one
-    /// that the runtime answers by itself is answered, any other is refused. To anything else nothing is said.
+    /// What is said to a request that the peer makes before the session is opened again, and that is not a part of it:
+    /// one that the runtime answers by itself is answered, any other is refused. To anything else nothing is said.
     pub(crate) fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
         let Ok(Envelope::Request { id, method, params }) = parse(message, self.options.max_depth) else {
             return None;
@@ -70,10 +70,10 @@ impl Engine {
                 self.complete(*number, Err(Error::SessionRenewed));
             }
         }
-        self.end_lost_copies();
-        for copy in unattended {
+        self.end_lost_sub_sessions();
+        for sub_session in unattended {
             // No value was made for it, and none will be.
-            self.leave_copy(Caller::ANY, copy);
+            self.leave_sub_session(Caller::ANY, sub_session);
         }
         self.forget_abandoned();
         self.report(Report::SessionRenewed);
@@ -100,13 +100,13 @@ impl Engine {
     }
 
     /// The answers to what the peer has asked are not awaited any more. Its notifications from before it lost the
-    /// session still count. Returns the copies that were not taken.
-    fn forget_asked(&mut self) -> Vec<CopyNumber> {
+    /// session still count. Returns the sub-sessions that were not taken.
+    fn forget_asked(&mut self) -> Vec<SubSessionNumber> {
         let mut unattended = Vec::new();
         self.early = Default::default();
         self.incoming.retain(|arrived| {
-            unattended.extend(arrived.copy.map(|(copy, _)| copy));
-            arrived.id.is_none() && arrived.copy.is_none()
+            unattended.extend(arrived.sub_session.map(|(sub_session, _)| sub_session));
+            arrived.id.is_none() && arrived.sub_session.is_none()
         });
         self.leave_batches(false);
         let mut owed: Vec<_> = self.owed.drain().collect();

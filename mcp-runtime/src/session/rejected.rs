@@ -1,8 +1,8 @@
 //! Replies that this side rejects: they cannot be read, or are none that the request may have.
 //!
-//! In: the id of a request of this side, and what is wrong with the reply. Out: an error for its caller. It is not known
-//! whether the peer carried the request out, so a step whose replies lead to different states ends the session: this
-//! side could only guess in which of them the peer is. Any other request fails by itself.
+//! In: the id of a request of this side, and what is wrong with the reply. Out: an error for its caller. It is not
+//! known whether the peer carried the request out, so a step whose replies lead to different states ends the session:
+//! this side could only guess in which of them the peer is. Any other request fails by itself.
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
@@ -59,7 +59,7 @@ impl Engine {
     /// A running request of this side has no reply that could be used. For the state machine it is as if the peer had
     /// refused it.
     fn exchange_failed(&mut self, id: &RequestId, request: MessageIndex, error: Error) {
-        let copy = self.checker.copy_of(Direction::Send, id);
+        let sub_session = self.checker.sub_session_of(Direction::Send, id);
         let refusal = self.names.refusal(&self.protocol, request);
         let step = refusal.and_then(|refusal| {
             let step = self.checker.reply(Direction::Receive, id, refusal).ok()?;
@@ -76,8 +76,8 @@ impl Engine {
         } else if let Some((refusal, kind @ StepKind::Linear { .. })) = step {
             let input = self.input(refusal, None, Some(number), Body::Rejected(error), None);
             self.linear_came(input, kind);
-        } else if let Some(copy) = copy {
-            self.copy_ended(copy, error);
+        } else if let Some(sub_session) = sub_session {
+            self.sub_session_ended(sub_session, error);
         }
     }
 }

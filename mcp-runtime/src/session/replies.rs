@@ -25,7 +25,7 @@ impl Engine {
         outcome: Result<&str, RpcError>,
     ) -> Received {
         let Awaiting::Request(request) = self.checker.awaiting(Direction::Receive, id) else {
-            // The copy of a call that was cancelled may have its key already.
+            // The sub-session of a call that was cancelled may have its key already.
             let retired = self.checker.retired(Direction::Receive, id);
             let message = retired
                 .zip(outcome.as_ref().ok())
@@ -91,17 +91,17 @@ impl Engine {
             };
             let input = self.input(message, None, number(id), body, negotiation);
             self.linear_came(input, step.kind);
-        } else if let Some(copy) = step.copy {
+        } else if let Some(sub_session) = step.sub_session {
             let refused = outcome.as_ref().err().map(|error| Error::Refused(error.clone()));
             let body = match outcome {
                 Ok(result) => Body::Payload(Some(result.into())),
                 Err(error) => Body::Refusal(error),
             };
             let input = self.input(message, None, number(id), body, negotiation);
-            self.hand_to_copy(&step, input);
-            if let (Some(error), StepKind::Copy { ended: true }) = (refused, step.kind) {
+            self.hand_to_sub_session(&step, input);
+            if let (Some(error), StepKind::SubSession { ended: true }) = (refused, step.kind) {
                 // The refusal may have come where its value waits for something else.
-                self.copy_ended(copy, error);
+                self.sub_session_ended(sub_session, error);
             }
         }
         // Otherwise the call was dropped while it ran; no task waits for its reply.

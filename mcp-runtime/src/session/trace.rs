@@ -4,16 +4,17 @@
 //! may ask the session again. Refuses to cost anything where nobody listens: then the engine notes nothing, and a
 //! session has no more than an empty list. Payloads are never told.
 //!
-//! Spans: `session` (level info) with `protocol`, `version`, `side` and `number`; `exchange` (level debug) with `method`,
-//! `id`, `from` (`here` or `peer`) and, once it is over, `outcome`. Events (level debug): `state` with `from` and `to`, and
-//! for a copy that opens, moves or is over its number `copy`, too; `ended` with `reason`. Reports, violations among them, are events in the span of the session, too.
+//! Spans: `session` (level info) with `protocol`, `version`, `side` and `number`; `exchange` (level debug) with
+//! `method`, `id`, `from` (`here` or `peer`) and, once it is over, `outcome`. Events (level debug): `state` with `from`
+//! and `to`, and for a sub-session that opens, moves or is over its number `sub_session`, too; `ended` with `reason`.
+//! Reports, violations among them, are events in the span of the session, too.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Side, StateIndex, Text};
-use mcp_protocol_machine::{CopyNumber, RequestId, Step, StepKind};
+use mcp_protocol_machine::{RequestId, Step, StepKind, SubSessionNumber};
 use tracing::{Level, Span, field};
 
 use super::engine::Engine;
@@ -28,8 +29,8 @@ pub(crate) enum Trace {
     Over { from: Direction, id: RequestId, outcome: Outcome },
     /// A linear channel has moved.
     Moved { from: Text, to: Text },
-    /// A copy with a life of its own took a step, and is in this state if it goes on.
-    Copy { copy: CopyNumber, state: Option<(StateIndex, Text)> },
+    /// A sub-session with a life of its own took a step, and is in this state if it goes on.
+    SubSession { sub_session: SubSessionNumber, state: Option<(StateIndex, Text)> },
     /// The session has come to its end, or closer to it.
     Ended { reason: String, last: bool },
 }
@@ -74,23 +75,23 @@ impl Engine {
             let table = self.role().and_then(|role| role.state(state));
             table.map(|state| state.name.clone()).unwrap_or_default()
         };
-        let trace = match (step.kind, step.copy) {
+        let trace = match (step.kind, step.sub_session) {
             (StepKind::Linear { from, to }, _) if from != to && is_heard() => {
                 Trace::Moved { from: name(from), to: name(to) }
             }
-            (StepKind::Spawned { .. } | StepKind::Copy { .. }, Some(copy)) if is_heard() => {
-                let state = self.checker.copy_state(copy);
-                Trace::Copy { copy, state: state.map(|state| (state, name(state))) }
+            (StepKind::Spawned { .. } | StepKind::SubSession { .. }, Some(sub_session)) if is_heard() => {
+                let state = self.checker.sub_session_state(sub_session);
+                Trace::SubSession { sub_session, state: state.map(|state| (state, name(state))) }
             }
             _ => return,
         };
         self.traces.push(trace);
     }
 
-    /// A copy is over without a step.
-    pub(super) fn trace_copy_over(&mut self, copy: CopyNumber) {
+    /// A sub-session is over without a step.
+    pub(super) fn trace_sub_session_over(&mut self, sub_session: SubSessionNumber) {
         if is_heard() {
-            self.traces.push(Trace::Copy { copy, state: None });
+            self.traces.push(Trace::SubSession { sub_session, state: None });
         }
     }
 
@@ -117,8 +118,8 @@ pub(crate) struct Tracer {
 #[derive(Debug, Default)]
 struct Running {
     exchanges: HashMap<(Direction, RequestId), Span>,
-    /// The states that copies are in.
-    copies: HashMap<CopyNumber, (StateIndex, Text)>,
+    /// The states that sub-sessions are in.
+    sub_sessions: HashMap<SubSessionNumber, (StateIndex, Text)>,
 }
 
 impl Tracer {
@@ -212,16 +213,16 @@ impl Tracer {
                 };
             }
             Trace::Moved { from, to } => tracing::debug!(parent: session, from = &*from, to = &*to, "state"),
-            Trace::Copy { copy, state } => {
+            Trace::SubSession { sub_session, state } => {
                 let before = match &state {
-                    Some(state) => running.copies.insert(copy, state.clone()),
-                    None => running.copies.remove(&copy),
+                    Some(state) => running.sub_sessions.insert(sub_session, state.clone()),
+                    None => running.sub_sessions.remove(&sub_session),
                 };
                 if before != state {
                     let (from, to) = (before.map(|(_, name)| name), state.map(|(_, name)| name));
                     tracing::debug!(
                         parent: session,
-                        copy = copy.0,
+                        sub_session = sub_session.0,
                         from = from.as_deref(),
                         to = to.as_deref(),
                         "state"
@@ -233,7 +234,7 @@ impl Tracer {
                 if last {
                     // What was not answered never will be.
                     running.exchanges.clear();
-                    running.copies.clear();
+                    running.sub_sessions.clear();
                 }
             }
         }

@@ -9,7 +9,7 @@ use crate::report::{Cause, Report};
 
 /// How the program has left the value of a sub-session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CopyLeft {
+pub(crate) enum SubSessionLeft {
     /// The value had taken the last message: what it did not take, the program has passed over.
     AtEnd,
     /// The sub-session goes on, or ended without its value.
@@ -17,14 +17,14 @@ pub(crate) enum CopyLeft {
 }
 
 impl Engine {
-    /// The value that an input waited for is gone. If the input may occur uncorrelated, it goes to `incoming`; otherwise it
-    /// is dropped, with a report.
+    /// The value that an input waited for is gone. If the input may occur uncorrelated, it goes to `incoming`;
+    /// otherwise it is dropped, with a report.
     ///
-    /// A program that has finished with the value and does not take `incoming` has read what it wants to read. Nothing is
-    /// lost then that it could miss, so nothing is reported.
-    pub(super) fn outlive_copy(&mut self, input: LinearInput, left: CopyLeft) {
+    /// A program that has finished with the value and does not take `incoming` has read what it wants to read. Nothing
+    /// is lost then that it could miss, so nothing is reported.
+    pub(super) fn outlive_sub_session(&mut self, input: LinearInput, left: SubSessionLeft) {
         let alone = self.may_be_uncorrelated(&input);
-        if alone && left == CopyLeft::AtEnd && self.attendants == 0 {
+        if alone && left == SubSessionLeft::AtEnd && self.attendants == 0 {
             return;
         }
         let Some(at) = self.now.filter(|_| alone) else {
@@ -42,7 +42,7 @@ impl Engine {
             message,
             id: None,
             token: None,
-            copy: None,
+            sub_session: None,
             payload,
             permit: Permit::default(),
             extension: None,
@@ -59,6 +59,6 @@ impl Engine {
         is_notification
             && self.lifecycle.is_open()
             && self.checker.is_replicated(Direction::Receive, input.message)
-            && !self.checker.opens_copy(Direction::Receive, input.message)
+            && !self.checker.opens_sub_session(Direction::Receive, input.message)
     }
 }

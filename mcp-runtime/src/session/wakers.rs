@@ -35,8 +35,8 @@ impl Slot {
     }
 }
 
-/// The place of one waiting future among the tasks that wait. The future owns it and waits in no other: whatever it waits
-/// for, and however often it is polled, there is one waker of it, and none once it is dropped.
+/// The place of one waiting future among the tasks that wait. The future owns it and waits in no other: whatever it
+/// waits for, and however often it is polled, there is one waker of it, and none once it is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Waiter {
     slot: Option<Arc<Slot>>,
@@ -60,9 +60,9 @@ struct ListNumber(u64);
 
 /// The futures that wait for the same thing, first come first.
 ///
-/// Invariant: a slot that lives stands in `slots` once if its own `lists` name this list, and not at all otherwise. So to
-/// register again takes the same time however many wait. Slots of futures that were dropped are removed before the list
-/// grows, so it is never more than twice as long as the futures that wait.
+/// Invariant: a slot that lives stands in `slots` once if its own `lists` name this list, and not at all otherwise. So
+/// to register again takes the same time however many wait. Slots of futures that were dropped are removed before the
+/// list grows, so it is never more than twice as long as the futures that wait.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     number: ListNumber,
@@ -126,11 +126,11 @@ pub(crate) fn keep(place: &mut Option<Waker>, context: &Context<'_>, effects: &m
 /// What is called with each report of the peer on a request.
 pub(crate) type OnProgress = Box<dyn FnMut(&str) -> Result<(), serde_json::Error> + Send>;
 
-/// Hears the reports on a copy whose opener has its reply.
+/// Hears the reports on a sub-session whose opener has its reply.
 #[derive(Clone)]
 pub(crate) struct Listener {
     on_progress: Arc<Mutex<OnProgress>>,
-    /// The request that opened the copy, by its name in the `.session` file.
+    /// The request that opened the sub-session, by its name in the `.session` file.
     message: Text,
 }
 

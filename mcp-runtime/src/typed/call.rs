@@ -1,8 +1,9 @@
 //! Calls: requests beside the linear channels.
 //!
 //! In: a request and its payload, written as JSON at once. Out: a future, sent when it is first polled; if the request
-//! opens a copy with a life of its own, it gives the copy's value with the reply. Refuses to leave a request behind: a call that is dropped while it runs is cancelled where the protocol allows it, and
-//! otherwise its reply is dropped when it comes.
+//! opens a sub-session with a life of its own, it gives the sub-session's value with the reply. Refuses to leave a
+//! request behind: a call that is dropped while it runs is cancelled where the protocol allows it, and otherwise its
+//! reply is dropped when it comes.
 
 use std::fmt;
 use std::future::Future;
@@ -13,7 +14,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
-use mcp_protocol_machine::{Capabilities, CopyNumber};
+use mcp_protocol_machine::{Capabilities, SubSessionNumber};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -39,7 +40,7 @@ pub enum Uncancellable {}
 /// What a call's types say of it, without holding any of it.
 type Shape<T, C, G> = fn() -> (T, C, G);
 
-/// Reads what a call gives from its answer, and from the value of the copy that it opened, if it opens one.
+/// Reads what a call gives from its answer, and from the value of the sub-session that it opened, if it opens one.
 type Read<T> = fn(&Answer, Option<Session>) -> Result<T, serde_json::Error>;
 
 /// A request that runs beside the linear channels. Sent when it is first polled; `T` is its result, `C` says whether
@@ -68,10 +69,10 @@ pub struct Call<'a, T, C, G> {
 enum Opens {
     /// Nothing that outlives its reply.
     Nothing,
-    /// A copy, once it is written.
-    Copy,
-    /// This copy, which was in this state then; its value is still to be made.
-    Opened(CopyNumber, StateIndex),
+    /// A sub-session, once it is written.
+    SubSession,
+    /// This sub-session, which was in this state then; its value is still to be made.
+    Opened(SubSessionNumber, StateIndex),
 }
 
 /// A call with a limit of time that could not be written yet.
@@ -116,10 +117,10 @@ impl<'a, T: ReadReply, C, G> Call<'a, T, C, G> {
 }
 
 impl<'a, T: ReadReply, S: InState, C, G> Call<'a, (T, S), C, G> {
-    /// A call that opens a copy, and gives its value with the reply.
+    /// A call that opens a sub-session, and gives its value with the reply.
     pub(super) fn opening<P: Serialize + ?Sized>(link: Link, message: MessageIndex, params: &P) -> Self {
         let written = written(&link, message, params);
-        Call::reading(link, message, written, Opens::Copy, |answer, value| {
+        Call::reading(link, message, written, Opens::SubSession, |answer, value| {
             let (reply, session) = opened(answer, value)?;
             Ok((reply, S::at(session)))
         })
@@ -134,14 +135,14 @@ impl<'a, S: InState, C, G> Call<'a, S, C, G> {
         params: &P,
     ) -> Self {
         let written = written(&link, message, params);
-        Call::reading(link, message, written, Opens::Copy, |answer, value| {
+        Call::reading(link, message, written, Opens::SubSession, |answer, value| {
             let ((), session) = opened(answer, value)?;
             Ok(S::at(session))
         })
     }
 }
 
-/// Reads the reply to the request that opened a copy, and moves the value behind it.
+/// Reads the reply to the request that opened a sub-session, and moves the value behind it.
 fn opened<T: ReadReply>(answer: &Answer, value: Option<Session>) -> Result<(T, Session), serde_json::Error> {
     let reply = Reply::new(answer.message, &answer.text);
     let Some(mut session) = value else { return Err(reply.unexpected()) };
@@ -220,8 +221,8 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
 
     /// Asks for reports, and calls `on_progress` with each of them while the call is polled, before its result.
     ///
-    /// Where the call opens a copy with steps of its own, reports may come as long as the copy goes on, and its value
-    /// lives: after the result they are handed over as they come in, by whatever task reads them.
+    /// Where the call opens a sub-session with steps of its own, reports may come as long as the sub-session goes on,
+    /// and its value lives: after the result they are handed over as they come in, by whatever task reads them.
     pub fn on_progress(mut self, mut on_progress: impl FnMut(G) + Send + 'static) -> Self
     where
         G: DeserializeOwned,
@@ -311,7 +312,8 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         (&self.link, self.message)
     }
 
-    /// Writes the request without waiting for room, if it is not written. Why it cannot be, it tells when it is awaited.
+    /// Writes the request without waiting for room, if it is not written. Why it cannot be, it tells when it is
+    /// awaited.
     pub(super) fn write_now(&mut self, engine: &mut Engine, caller: Caller) {
         let Stage::New(Ok(written)) = &self.stage else { return };
         let mut cancelling = self.cancelling.as_deref().map(locked);
@@ -354,12 +356,12 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         }
     }
 
-    /// The value of the copy that the call has opened; whoever drops it abandons that.
+    /// The value of the sub-session that the call has opened; whoever drops it abandons that.
     fn value(&mut self) -> Option<Session> {
-        let Opens::Opened(copy, state) = std::mem::replace(&mut self.opens, Opens::Nothing) else {
+        let Opens::Opened(sub_session, state) = std::mem::replace(&mut self.opens, Opens::Nothing) else {
             return None;
         };
-        Some(Session::of_copy(self.link.clone(), self.within.clone(), copy, state, Vec::new()))
+        Some(Session::of_sub_session(self.link.clone(), self.within.clone(), sub_session, state, Vec::new()))
     }
 
     /// Waits for room no longer.
@@ -389,15 +391,17 @@ impl<T, C, G> Future for Call<'_, T, C, G> {
         let call = self.get_mut();
         loop {
             let mut listener = match call.opens {
-                Opens::Opened(copy, _) => call.on_progress.take().map(|on_progress| (copy, on_progress)),
-                Opens::Nothing | Opens::Copy => None,
+                Opens::Opened(sub_session, _) => {
+                    call.on_progress.take().map(|on_progress| (sub_session, on_progress))
+                }
+                Opens::Nothing | Opens::SubSession => None,
             };
             let polled = call.poll_written_then(context, |engine, caller, id| {
                 let polled = engine.poll_call(caller, context, id);
                 if matches!(polled, Poll::Ready(Sent::Done(Ok(_))))
-                    && let Some((copy, on_progress)) = listener.take()
+                    && let Some((sub_session, on_progress)) = listener.take()
                 {
-                    engine.listen_to(copy, on_progress);
+                    engine.listen_to(sub_session, on_progress);
                 }
                 polled
             });
@@ -455,8 +459,8 @@ impl Opens {
         if matches!(self, Opens::Nothing) {
             return engine.request(caller, message, written, progress, true);
         }
-        let (id, copy, state) = engine.call_copy(caller, message, written, progress)?;
-        *self = Opens::Opened(copy, state);
+        let (id, sub_session, state) = engine.call_sub_session(caller, message, written, progress)?;
+        *self = Opens::Opened(sub_session, state);
         Ok(id)
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! In: a session value and a request. Out: futures, which write the request when they are first polled and move the
 //! value with the reply. Refuses to leave the two sides in doubt: an [`Exchange`], which leads back to where it
-//! started, is cancelled when it is dropped or takes too long, or else its reply is abandoned and must arrive before the
-//! next step; an [`Advance`], which leads on, ends the session.
+//! started, is cancelled when it is dropped or takes too long, or else its reply is abandoned and must arrive before
+//! the next step; an [`Advance`], which leads on, ends the session.
 
 use std::fmt;
 use std::future::Future;
@@ -62,10 +62,11 @@ impl<T, C> Exchange<'_, T, C> {
         let Stage::Waiting(id) = std::mem::replace(&mut self.stage, Stage::Over) else { return };
         let taken_back = self.is_taken_back();
         let seat = &mut self.session.seat;
-        let (request, copy) = (self.request, seat.copy);
+        let (request, sub_session) = (self.request, seat.sub_session);
         if !taken_back {
-            self.session.abandoned =
-                seat.link.speak(|engine, caller| engine.abandon_exchange(caller, request, id, copy, why));
+            self.session.abandoned = seat
+                .link
+                .speak(|engine, caller| engine.abandon_exchange(caller, request, id, sub_session, why));
         }
         // The reply leads back to here, whatever it says.
         seat.state = self.before;
@@ -263,7 +264,7 @@ impl Session {
         self.advance(request, params, Wanted::ReplyTo(request), read)
     }
 
-    /// The same where the reply is the last message of a copy.
+    /// The same where the reply is the last message of a sub-session.
     pub fn exchange_last<P, T, Back>(self, request: MessageIndex, params: &P) -> Advance<T, Back>
     where
         P: Serialize + ?Sized,

@@ -31,7 +31,7 @@ impl Handle {
     }
 
     /// A handle that sends nothing for which it needs other capabilities than these: of what this one could send, what
-    /// needs no others. What is made with it, such as the copies that it opens, is restricted in the same way.
+    /// needs no others. What is made with it, such as the sub-sessions that it opens, is restricted in the same way.
     pub fn restrict(&self, capabilities: &Capabilities) -> Handle {
         let within = match self.within.as_deref() {
             Some(within) => within.meet(capabilities),
@@ -68,16 +68,16 @@ impl Handle {
         Call::new(self.link.clone(), request, params).within(self.within.clone())
     }
 
-    /// Opens a copy; the value stands for it.
+    /// Opens a sub-session; the value stands for it.
     pub fn open<P: Serialize + ?Sized>(
         &self,
         message: MessageIndex,
         params: &P,
     ) -> impl Future<Output = Result<Session, Error>> + Send + use<P> {
-        super::copies::open(self.link.clone(), self.within.clone(), message, params)
+        super::sub_sessions::open(self.link.clone(), self.within.clone(), message, params)
     }
 
-    /// Opens a copy by a request; the call gives the reply and the value.
+    /// Opens a sub-session by a request; the call gives the reply and the value.
     pub fn open_exchange<P, T, S, C, G>(
         &self,
         request: MessageIndex,

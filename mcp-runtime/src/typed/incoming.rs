@@ -60,10 +60,10 @@ impl IncomingQueue {
 
     /// Hands every input to `dispatch` until the session is over. Each handler is polled once before the next one, and
     /// before whatever came behind its message reaches the program; one that has to wait goes on in a task of its own.
-    /// Requests run side by side, as many as [`Options::max_handlers`](crate::Options::max_handlers) says and one more for each request of
-    /// this side that waits for its reply; notifications run one after another, in the order in which they came.
-    /// Returns when all of them are done and their answers are written. Handlers that still run when the session has
-    /// been over for [`Options::close_grace`](crate::Options::close_grace) are dropped, unless
+    /// Requests run side by side, as many as [`Options::max_handlers`](crate::Options::max_handlers) says and one more
+    /// for each request of this side that waits for its reply; notifications run one after another, in the order in
+    /// which they came. Returns when all of them are done and their answers are written. Handlers that still run when
+    /// the session has been over for [`Options::close_grace`](crate::Options::close_grace) are dropped, unless
     /// [`Options::keep_handlers`](crate::Options::keep_handlers) has them go on. Dropping the future aborts the tasks.
     pub fn serve<F, Fut>(self, dispatch: F) -> impl Future<Output = ()> + Send
     where
@@ -108,7 +108,7 @@ impl IncomingQueue {
         F: Fn(Arrival) -> Fut + Send,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let Handlers { requests, notifications, copies } = handlers;
+        let Handlers { requests, notifications, sub_sessions } = handlers;
         let mut waiter = Waiter::default();
         let mut begun: usize = 0;
         loop {
@@ -121,12 +121,12 @@ impl IncomingQueue {
                 biased;
                 Some(_) = requests.join_next(), if handlers > 0 => {}
                 Some(_) = notifications.join_next(), if notified => {}
-                Some(_) = copies.join_next(), if !copies.is_empty() => {}
+                Some(_) = sub_sessions.join_next(), if !sub_sessions.is_empty() => {}
                 arrival = self.served(&mut waiter, dispatcher.key, handlers, notified) => {
                     let Some(arrival) = arrival else { break };
                     let Some((arrival, permit)) = self.admit(arrival) else { continue };
                     let tasks = if arrival.opens() {
-                        &mut *copies
+                        &mut *sub_sessions
                     } else if arrival.is_request() {
                         &mut *requests
                     } else {
@@ -144,7 +144,7 @@ impl IncomingQueue {
         }
         while requests.join_next().await.is_some() {}
         while notifications.join_next().await.is_some() {}
-        while copies.join_next().await.is_some() {}
+        while sub_sessions.join_next().await.is_some() {}
     }
 
     /// Counts the handler of an input among all those that the session shares a limit with; refuses the input where
@@ -179,9 +179,9 @@ impl IncomingQueue {
         Some(self.of(arrived.await?))
     }
 
-    /// Whoever works on a request, or on a copy, has a part in the session that it came in.
+    /// Whoever works on a request, or on a sub-session, has a part in the session that it came in.
     fn of(&self, arrived: Arrived) -> Arrival {
-        let alone = arrived.id.is_none() && arrived.copy.is_none();
+        let alone = arrived.id.is_none() && arrived.sub_session.is_none();
         let link = if alone { self.link.clone() } else { self.link.within(arrived.epoch) };
         Arrival { link, within: self.within.clone(), arrived: Some(arrived) }
     }
@@ -194,13 +194,13 @@ struct Handlers {
     /// One at a time.
     notifications: JoinSet<()>,
     /// Sub-sessions live as long as they live; they take no request's place.
-    copies: JoinSet<()>,
+    sub_sessions: JoinSet<()>,
 }
 
 impl Handlers {
     /// Drops all of them, and waits until they are dropped.
     async fn stop(&mut self) {
-        for tasks in [&mut self.requests, &mut self.notifications, &mut self.copies] {
+        for tasks in [&mut self.requests, &mut self.notifications, &mut self.sub_sessions] {
             tasks.shutdown().await;
         }
     }
@@ -213,8 +213,8 @@ async fn holding(permit: Permit, handler: impl Future<Output = ()>) {
 }
 
 /// Runs a handler as far as it comes, so that handlers begin in the order of their messages, and gives it a task of its
-/// own if it has to wait. It comes in a box, for a task that waits for messages would else keep room for a handler, which is
-/// large, while there is none. Fails with what a panic said, outside of the code that is watched anyway.
+/// own if it has to wait. It comes in a box, for a task that waits for messages would else keep room for a handler,
+/// which is large, while there is none. Fails with what a panic said, outside of the code that is watched anyway.
 async fn begin(
     tasks: &mut JoinSet<()>,
     mut handler: Pin<Box<impl Future<Output = ()> + Send + 'static>>,
@@ -282,7 +282,7 @@ impl Arrival {
     }
 
     fn opens(&self) -> bool {
-        self.arrived.as_ref().is_some_and(|arrived| arrived.copy.is_some())
+        self.arrived.as_ref().is_some_and(|arrived| arrived.sub_session.is_some())
     }
 
     /// Takes what the message holds of the budgets, to hold it for as long as it is worked on.
@@ -338,16 +338,20 @@ impl Arrival {
         })
     }
 
-    /// Reads the first message of a copy, and gives the value that stands for it.
+    /// Reads the first message of a sub-session, and gives the value that stands for it.
     pub fn open<P: DeserializeOwned>(mut self) -> Result<(P, Session), Unread> {
-        let Some(Arrived { message, id, payload, copy: Some((copy, state)), .. }) = self.arrived.take()
+        let Some(Arrived { message, id, payload, sub_session: Some((sub_session, state)), .. }) =
+            self.arrived.take()
         else {
             return Err(Unread::skipped());
         };
         match read(&self.link, message, payload.as_deref()) {
             Ok(params) => {
                 let open = id.map(|id| (message, id)).into_iter().collect();
-                Ok((params, Session::of_copy(self.link.clone(), self.within.clone(), copy, state, open)))
+                Ok((
+                    params,
+                    Session::of_sub_session(self.link.clone(), self.within.clone(), sub_session, state, open),
+                ))
             }
             Err(error) => {
                 let answer = self.link.with(|engine| undecodable(&engine.method(message), &error));
@@ -356,7 +360,7 @@ impl Arrival {
                         // If the session is over, there is nobody to tell.
                         let _ = engine.reply_error(caller, id, &answer);
                     }
-                    engine.leave_copy(caller, copy);
+                    engine.leave_sub_session(caller, sub_session);
                 });
                 report_undecodable(&self.link, message, &error);
                 Err(Unread::skipped())
@@ -394,7 +398,7 @@ impl Arrival {
         }
     }
 
-    /// Reads the first message of a copy and has the copy attended to.
+    /// Reads the first message of a sub-session and has the sub-session attended to.
     pub async fn attend<P, F, Fut>(mut self, work: F)
     where
         P: DeserializeOwned,
@@ -430,7 +434,7 @@ impl Arrival {
 impl Drop for Arrival {
     fn drop(&mut self) {
         if let Some(arrived) =
-            self.arrived.take().filter(|arrived| arrived.id.is_some() || arrived.copy.is_some())
+            self.arrived.take().filter(|arrived| arrived.id.is_some() || arrived.sub_session.is_some())
         {
             self.link.speak(|engine, caller| engine.refuse_arrived(caller, &arrived, Cause::Abandoned));
         }

@@ -50,8 +50,8 @@ impl Session {
     pub async fn readable(&self) {
         let seat = &self.seat;
         let judge = |input: &LinearInput| seat.judge(Wanted::Any, input);
-        let waits = seat.link.wait(|engine, context, waiter| match seat.copy {
-            Some(copy) => engine.poll_copy_ready(context, waiter, copy, judge),
+        let waits = seat.link.wait(|engine, context, waiter| match seat.sub_session {
+            Some(sub_session) => engine.poll_sub_session_ready(context, waiter, sub_session, judge),
             None => engine.poll_linear_ready(context, waiter, judge),
         });
         waits.await;
@@ -202,7 +202,7 @@ impl Session {
         }
     }
 
-    /// The request was refused. A copy that the refusal has ended leaves nothing to go on with.
+    /// The request was refused. A sub-session that the refusal has ended leaves nothing to go on with.
     fn refused(self, error: RpcError) -> StepError<Session> {
         if self.seat.is_over() {
             return StepError::Ended(Error::Refused(error));
@@ -259,8 +259,8 @@ impl Session {
     ) -> Poll<Result<Option<LinearInput>, Error>> {
         let Session { seat, waiter, .. } = self;
         let judge = |input: &LinearInput| seat.judge(wanted, input);
-        let taken = ready!(seat.link.speak(|engine, caller| match seat.copy {
-            Some(copy) => engine.poll_copy(caller, context, waiter, copy, judge),
+        let taken = ready!(seat.link.speak(|engine, caller| match seat.sub_session {
+            Some(sub_session) => engine.poll_sub_session(caller, context, waiter, sub_session, judge),
             None => engine.poll_linear(context, waiter, judge),
         }))?;
         if taken.is_none() {
@@ -337,9 +337,9 @@ impl Seat {
         edge.is_some_and(|edge| edge.origin == Origin::Refusal)
     }
 
-    /// Whether the value stands for a copy of which nothing is left.
+    /// Whether the value stands for a sub-session of which nothing is left.
     fn is_over(&self) -> bool {
-        self.copy.is_some() && self.table().is_none_or(|state| state.kind == StateKind::End)
+        self.sub_session.is_some() && self.table().is_none_or(|state| state.kind == StateKind::End)
     }
 
     fn peer_may_close(&self) -> bool {

@@ -6,14 +6,13 @@
 //!
 //! - `session.rs`: the value of a linear channel; `steps.rs`: what it sends; `inputs.rs`: what it takes;
 //!   `step.rs`: both as steps that generated code can name; `exchange.rs`: a linear request and its reply in one.
-//! - `call.rs`, `notify.rs`: calls and notifications beside the linear channels; `batch.rs`: several of them in one line;
-//!   `handle.rs`: the same for tasks of their own;
-//!   `pages.rs`: calls whose result comes in pages;
-//!   `pending.rs`: calls that are written and not answered. `timer.rs`: limits of time.
+//! - `call.rs`, `notify.rs`: calls and notifications beside the linear channels; `batch.rs`: several of them in one
+//!   line; `handle.rs`: the same for tasks of their own; `pages.rs`: calls whose result comes in pages; `pending.rs`:
+//!   calls that are written and not answered. `timer.rs`: limits of time.
 //! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides;
 //!   `panics.rs`: handlers that panic.
 //! - `resume.rs`: sessions that were begun elsewhere.
-//! - `copies.rs`: values of copies with a life of their own.
+//! - `sub_sessions.rs`: values of sub-sessions with a life of their own.
 //! - `reply.rs`: replies as Rust types, where a request has several. `closing.rs`: the end.
 //! - `payload.rs`: whether the types that a file names can be payloads.
 
@@ -21,7 +20,6 @@ mod batch;
 mod call;
 mod closing;
 mod context;
-pub(crate) mod copies;
 mod exchange;
 mod handle;
 mod incoming;
@@ -40,6 +38,7 @@ pub mod roles;
 mod session;
 mod step;
 mod steps;
+pub(crate) mod sub_sessions;
 #[doc(hidden)]
 pub mod tables;
 mod timer;

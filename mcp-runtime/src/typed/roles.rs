@@ -125,7 +125,7 @@ macro_rules! __sub_session {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __session {
-    ($name:ident is $side:ident of $protocol:path, $copy:literal; $($marker:path = $state:path;)*) => {
+    ($name:ident is $side:ident of $protocol:path, $sub_session:literal; $($marker:path = $state:path;)*) => {
         impl<State> $crate::__private::InState for $name<State> {
             fn at(session: $crate::__private::Session) -> Self {
                 Self::at(session)
@@ -140,7 +140,7 @@ macro_rules! __session {
 
         impl<State> $crate::__private::InRole for $name<State> {
             const SIDE: $crate::__private::Side = $crate::__private::Side::$side;
-            const COPY: bool = $copy;
+            const SUB_SESSION: bool = $sub_session;
 
             fn protocol() -> &'static $crate::__private::Protocol {
                 &$protocol
@@ -197,8 +197,8 @@ macro_rules! __handle {
                 Self { handle }
             }
 
-            /// Returns a handle that sends nothing for which it needs other capabilities than these. It can be restricted
-            /// further, and never be widened.
+            /// Returns a handle that sends nothing for which it needs other capabilities than these. It can be
+            /// restricted further, and never be widened.
             pub fn restrict(&self, capabilities: &$crate::__private::Capabilities) -> Self {
                 Self { handle: self.handle.restrict(capabilities) }
             }
@@ -254,8 +254,8 @@ macro_rules! __context {
                 self.context.cancelled().await
             }
 
-            /// Whether the peer has cancelled its request, or the session has ended. The answer to such a request is not
-            /// sent.
+            /// Whether the peer has cancelled its request, or the session has ended. The answer to such a request is
+            /// not sent.
             pub fn is_cancelled(&self) -> bool {
                 self.context.is_cancelled()
             }
@@ -266,7 +266,8 @@ macro_rules! __context {
                 self.context.hang_up()
             }
 
-            /// Returns what the transport knows of the message, if that is of this type: over HTTP, the head of its request.
+            /// Returns what the transport knows of the message, if that is of this type: over HTTP, the head of its
+            /// request.
             pub fn extension<T: ::std::any::Any + ::std::marker::Send + ::std::marker::Sync>(
                 &self,
             ) -> ::std::option::Option<::std::sync::Arc<T>> {
@@ -277,7 +278,8 @@ macro_rules! __context {
 }
 
 /// What the peer may send at any time: `PING: request() ping => Ping(typed::Responder<()>);`. Each row is a variant of
-/// `Incoming`, how it is read, and the method of the handler that it is given to; `gated` means that it needs a capability.
+/// `Incoming`, how it is read, and the method of the handler that it is given to; `gated` means that it needs a
+/// capability.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __incoming {

@@ -11,7 +11,7 @@ use mcp_protocol_machine::protocol::{
     Action, Direction, Kind, MessageIndex, Origin, Protocol, Role, Side, State, StateIndex, StateKind,
 };
 use mcp_protocol_machine::{
-    Capabilities, Checker, CopyNumber, ProtocolRef, RequestId, TableError, Violation,
+    Capabilities, Checker, ProtocolRef, RequestId, SubSessionNumber, TableError, Violation,
 };
 use serde::Serialize;
 
@@ -24,7 +24,7 @@ use super::reply::ReadReply;
 use crate::driver::{Endpoint, Outcome, Transport};
 use crate::error::{Error, Reason};
 use crate::options::Options;
-use crate::session::{CopyLeft, Engine, Link, Moved, Waiter};
+use crate::session::{Engine, Link, Moved, SubSessionLeft, Waiter};
 
 /// One linear channel of a session. Dropping it abandons the session, unless the session can do without it.
 #[derive(Debug)]
@@ -45,8 +45,8 @@ pub(crate) struct Seat {
     pub(crate) state: StateIndex,
     /// The messages that come in on this channel, where there are several channels.
     pub(crate) channel: Option<Arc<[MessageIndex]>>,
-    /// The copy that the value stands for, if it stands for no linear channel.
-    pub(crate) copy: Option<CopyNumber>,
+    /// The sub-session that the value stands for, if it stands for no linear channel.
+    pub(crate) sub_session: Option<SubSessionNumber>,
     /// The capabilities that the value is restricted to, if it is. Whatever is made of the value inherits them.
     pub(crate) within: Within,
     /// The value was closed or split: its drop means nothing.
@@ -55,10 +55,10 @@ pub(crate) struct Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        if let Some(copy) = self.copy {
+        if let Some(sub_session) = self.sub_session {
             let ended = self.table().is_some_and(|state| state.kind == StateKind::End);
-            let left = if ended { CopyLeft::AtEnd } else { CopyLeft::Before };
-            return self.link.speak(|engine, caller| engine.leave_copy_as(caller, copy, left));
+            let left = if ended { SubSessionLeft::AtEnd } else { SubSessionLeft::Before };
+            return self.link.speak(|engine, caller| engine.leave_sub_session_as(caller, sub_session, left));
         }
         if self.left {
             return;
@@ -70,13 +70,18 @@ impl Drop for Seat {
 }
 
 impl Seat {
-    pub(super) fn of_copy(link: Link, within: Within, copy: CopyNumber, state: StateIndex) -> Seat {
-        Seat { link, state, channel: None, copy: Some(copy), within, left: false }
+    pub(super) fn of_sub_session(
+        link: Link,
+        within: Within,
+        sub_session: SubSessionNumber,
+        state: StateIndex,
+    ) -> Seat {
+        Seat { link, state, channel: None, sub_session: Some(sub_session), within, left: false }
     }
 
-    /// Why a value of a copy can send nothing any more, if that is so.
-    pub(super) fn copy_over(&self) -> Option<Error> {
-        self.copy.and_then(|copy| self.link.with(|engine| engine.copy_over(copy)))
+    /// Why a value of a sub-session can send nothing any more, if that is so.
+    pub(super) fn sub_session_over(&self) -> Option<Error> {
+        self.sub_session.and_then(|sub_session| self.link.with(|engine| engine.sub_session_over(sub_session)))
     }
 
     pub(crate) fn role(&self) -> Option<&Role> {
@@ -102,7 +107,7 @@ impl Seat {
         if state != self.state {
             self.state = state;
             self.link.with(|engine| {
-                engine.leave_behind(self.copy, state, moved, |message| self.is_mine(message));
+                engine.leave_behind(self.sub_session, state, moved, |message| self.is_mine(message));
             });
         }
     }
@@ -178,7 +183,7 @@ impl Session {
             runtime.spawn(carry(transport.run(Arc::new(link.clone())), link.clone()));
         }
         Session {
-            seat: Seat { link, state, channel: None, copy: None, within: None, left: false },
+            seat: Seat { link, state, channel: None, sub_session: None, within: None, left: false },
             open: Vec::new(),
             abandoned: None,
             waiter: Waiter::default(),
@@ -233,7 +238,7 @@ impl Session {
     fn part(link: Link, within: Within, state: StateIndex) -> Session {
         link.with(|engine| engine.value_made());
         let channel = Some(inputs(link.protocol(), link.role(), state));
-        let seat = Seat { link, state, channel, copy: None, within, left: false };
+        let seat = Seat { link, state, channel, sub_session: None, within, left: false };
         Session { seat, open: Vec::new(), abandoned: None, waiter: Waiter::default() }
     }
 
@@ -315,8 +320,8 @@ fn may_send(
     });
     let checker = here.filter(|_| !tied).unwrap_or(wire);
     checker.may_send(message, within, |_| false)?;
-    // A copy that could go on by itself may have to rest where the session is.
-    wire.copies_go_on(Direction::Send, message)
+    // A sub-session that could go on by itself may have to rest where the session is.
+    wire.sub_sessions_go_on(Direction::Send, message)
 }
 
 /// A checker in the states of values, which may lag those of the wire, with the capabilities of the session.

@@ -57,8 +57,8 @@ pub trait InState {
 pub trait InRole: InState {
     /// The side of the role.
     const SIDE: Side;
-    /// Whether it stands for a copy.
-    const COPY: bool;
+    /// Whether it stands for a sub-session.
+    const SUB_SESSION: bool;
 
     /// The protocol.
     fn protocol() -> &'static Protocol;
@@ -71,7 +71,7 @@ pub trait Typed: InRole {
     const STATE: StateIndex;
 }
 
-/// A copy that is over is nothing.
+/// A sub-session that is over is nothing.
 impl InState for () {
     fn at(_over: Session) {}
 }
@@ -134,7 +134,7 @@ impl Session {
         then(self.receive(message), |((), session)| S::at(session))
     }
 
-    /// Takes the last message of a copy.
+    /// Takes the last message of a sub-session.
     pub fn receive_last<T, E>(self, message: MessageIndex) -> Step<T, E>
     where
         T: DeserializeOwned + 'static,

@@ -63,7 +63,7 @@ impl Session {
         let (Some(target), Some(place)) = (target, place) else {
             return Err(self.not_here(refusal.unwrap_or(request)));
         };
-        if let Some(error) = self.seat.copy_over() {
+        if let Some(error) = self.seat.sub_session_over() {
             return Err(error);
         }
         let (_, id) = self.open.remove(place);
@@ -76,9 +76,9 @@ impl Session {
     /// it moves the value on as ever; nobody reads the answer.
     pub async fn cancelled(&self, request: MessageIndex) {
         let open = self.open.iter().find(|(open, _)| *open == request).map(|(_, id)| id);
-        let (link, copy) = (&self.seat.link, self.seat.copy);
+        let (link, sub_session) = (&self.seat.link, self.seat.sub_session);
         let waits = link.wait_as(|engine, caller, context, waiter| {
-            match copy.and_then(|copy| engine.copy_over(copy)) {
+            match sub_session.and_then(|sub_session| engine.sub_session_over(sub_session)) {
                 // Another session may have a request with the same id.
                 Some(_) => Poll::Ready(()),
                 None => engine.poll_cancelled(caller, context, waiter, open),
@@ -112,8 +112,8 @@ impl Session {
         .await
     }
 
-    /// Writes a linear message and moves the value, once the reply has arrived that a dropped exchange has abandoned, and there
-    /// is room. Gives the id of a request.
+    /// Writes a linear message and moves the value, once the reply has arrived that a dropped exchange has abandoned,
+    /// and there is room. Gives the id of a request.
     pub(super) fn poll_put(
         &mut self,
         context: &Context<'_>,
@@ -131,14 +131,14 @@ impl Session {
         let Some(target) = self.seat.target(Direction::Send, message) else {
             return Err(self.not_here(message));
         };
-        if let Some(error) = self.seat.copy_over() {
+        if let Some(error) = self.seat.sub_session_over() {
             return Err(error);
         }
         if let Some(within) = self.seat.within.as_deref() {
             self.seat.link.with(|engine| engine.check_within(message, written, Some(within)))?;
         }
         let kind = self.seat.link.protocol().message(message).map(|message| message.kind);
-        let meant = self.seat.copy.map_or(Meant::Anything, Meant::Copy);
+        let meant = self.seat.sub_session.map_or(Meant::Anything, Meant::SubSession);
         let link = &self.seat.link;
         let mut id = None;
         match kind {
@@ -166,8 +166,10 @@ impl Session {
                 }
             }
             _ => {
-                let (copy, stays) = (self.seat.copy, target == self.seat.state);
-                link.speak(|engine, caller| engine.tell_for_value(caller, message, written, copy, stays))?;
+                let (sub_session, stays) = (self.seat.sub_session, target == self.seat.state);
+                link.speak(|engine, caller| {
+                    engine.tell_for_value(caller, message, written, sub_session, stays)
+                })?;
             }
         }
         self.seat.move_to(target, Moved::Sent(message));

@@ -137,7 +137,7 @@ async fn states_and_ends_are_events_and_every_span_is_closed() {
 }
 
 #[tokio::test]
-async fn the_states_of_copies_are_told_by_their_numbers() {
+async fn the_states_of_sub_sessions_are_told_by_their_numbers() {
     let recorder = Recorder::here();
     let (near, far) = duplex();
     let (watcher, watched) = (Watcher::new(near), Watched::new(far));
@@ -165,20 +165,22 @@ async fn the_states_of_copies_are_told_by_their_numbers() {
     let (_second, _watched) = tokio::join!(asking, serving);
     for (side, waits) in [("client", "Awaiting"), ("server", "Before")] {
         let events = recorder.events();
-        let copies: Vec<_> = events
+        let sub_sessions: Vec<_> = events
             .iter()
-            .filter(|event| event.within.contains(&format!("side={side},")) && event.text.contains(" copy="))
+            .filter(|event| {
+                event.within.contains(&format!("side={side},")) && event.text.contains(" sub_session=")
+            })
             .map(|event| format!("{} {}", event.level, event.text))
             .collect();
         let expected = [
-            format!("DEBUG state copy=0 to={waits}Subscribed"),
-            format!("DEBUG state copy=0 from={waits}Subscribed to=AfterSubscribed"),
-            format!("DEBUG state copy=1 to={waits}Subscribed"),
-            format!("DEBUG state copy=1 from={waits}Subscribed to=AfterSubscribed"),
-            format!("DEBUG state copy=0 from=AfterSubscribed to={waits}Unsubscribed"),
-            format!("DEBUG state copy=0 from={waits}Unsubscribed"),
+            format!("DEBUG state sub_session=0 to={waits}Subscribed"),
+            format!("DEBUG state sub_session=0 from={waits}Subscribed to=AfterSubscribed"),
+            format!("DEBUG state sub_session=1 to={waits}Subscribed"),
+            format!("DEBUG state sub_session=1 from={waits}Subscribed to=AfterSubscribed"),
+            format!("DEBUG state sub_session=0 from=AfterSubscribed to={waits}Unsubscribed"),
+            format!("DEBUG state sub_session=0 from={waits}Unsubscribed"),
         ];
-        assert_eq!(copies, expected, "{side}");
+        assert_eq!(sub_sessions, expected, "{side}");
     }
 }
 

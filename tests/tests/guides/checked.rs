@@ -171,7 +171,7 @@ async fn from_face_to_face() -> Result<(), Failure> {
 }
 
 #[tokio::test]
-async fn a_copy() -> Result<(), Failure> {
+async fn a_sub_session() -> Result<(), Failure> {
     let (near, far) = duplex();
     let mut session = CheckedSession::start(near, &PROTOCOL, Side::Client, Options::new());
     let mut server = CheckedSession::start(far, &PROTOCOL, Side::Server, Options::new());
@@ -184,11 +184,12 @@ async fn a_copy() -> Result<(), Failure> {
     session.notify(messages::INITIALIZED, &()).await?;
     server.next().await?;
     let serving = async {
-        let Event::Opened { id: Some(id), session: mut copy, .. } = server.next().await.unwrap() else {
+        let Event::Opened { id: Some(id), session: mut sub_session, .. } = server.next().await.unwrap()
+        else {
             panic!()
         };
-        copy.respond(&id, &json!({})).await.unwrap();
-        copy
+        sub_session.respond(&id, &json!({})).await.unwrap();
+        sub_session
     };
     let subscribing = async {
         let mut subscription = session.open("resources/subscribe", &json!({ "uri": "note:1" })).await?;

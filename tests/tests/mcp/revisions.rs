@@ -339,8 +339,9 @@ fn what_lives_on_after_its_reply_is_a_session_type_of_its_own() {
         let expected: &[&str] =
             if letter == 'D' { &["ClientTask", "ServerTask", "Subscription"] } else { &["Subscription"] };
         for role in [client, server] {
-            let copies: BTreeSet<&str> = role.copies.iter().map(|copy| copy.name.as_str()).collect();
-            assert_eq!(copies.into_iter().collect::<Vec<_>>(), expected, "{revision} {}", role.name);
+            let sub_sessions: BTreeSet<&str> =
+                role.sub_sessions.iter().map(|sub_session| sub_session.name.as_str()).collect();
+            assert_eq!(sub_sessions.into_iter().collect::<Vec<_>>(), expected, "{revision} {}", role.name);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `*` as a branch of a choice: copies start as long as the choice stands, and running ones finish after it.
+//! `*` as a branch of a choice: sub-sessions start as long as the choice stands, and running ones finish after it.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ mod serving {
 const HANG: Duration = Duration::from_secs(60);
 
 #[tokio::test]
-async fn a_running_copy_finishes_after_its_choice_was_left() {
+async fn a_running_sub_session_finishes_after_its_choice_was_left() {
     let (near, far) = duplex();
     let asker = serving::Asker::new(near);
     let answerer = serving::Answerer::new(far);

@@ -85,7 +85,7 @@ impl Explorer<'_> {
                     message,
                     target,
                     spawn: true,
-                    copy: definition,
+                    sub_session: definition,
                     origin: Origin::Written,
                     cancels: None,
                     span: action.span,
@@ -97,8 +97,8 @@ impl Explorer<'_> {
         self.current = current;
     }
 
-    /// The edges that open copies of the bodies of a set, as far as copies do not rest. They are edges of each state, and
-    /// count there; what is gathered here is the last that is counted for a state.
+    /// The edges that open sub-sessions of the bodies of a set, as far as sub-sessions do not rest. They are edges of
+    /// each state, and count there; what is gathered here is the last that is counted for a state.
     pub(super) fn spawns(&mut self, running: usize, only: Only, place: Span) -> Vec<RawEdge> {
         let bodies = self.running.get(running).map(Vec::as_slice).unwrap_or_default();
         let edges = || {

@@ -1,8 +1,8 @@
-//! Where copies rest: `Name only = S`.
+//! Where sub-sessions rest: `Name only = S`.
 //!
-//! Copies rest only in the direction of the messages that led here, and stay at rest from one state of the kind to the
-//! next: who has sent such a message has said its last word, while the other side may not know of it yet. So nothing
-//! that is on its way can come too late.
+//! Sub-sessions rest only in the direction of the messages that led here, and stay at rest from one state of the kind
+//! to the next: who has sent such a message has said its last word, while the other side may not know of it yet. So
+//! nothing that is on its way can come too late.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ impl Explorer<'_> {
         self.heads.only(node).or_else(|| self.heads.graph.only(end))
     }
 
-    /// Which ways copies rest in a place.
+    /// Which ways sub-sessions rest in a place.
     pub(super) fn rest(&self, end: NodeId, marked: Option<usize>, via: Via) -> Only {
         match via.before {
             // A loop enters nothing.
@@ -93,7 +93,7 @@ impl Explorer<'_> {
         self.findings.append(&mut found);
     }
 
-    /// The states of linear channels that run beside one another, and in which copies would rest.
+    /// The states of linear channels that run beside one another, and in which sub-sessions would rest.
     fn beside_another(&self) -> BTreeSet<usize> {
         let forks = self.states.iter().filter(|place| place.kind == StateKind::Fork);
         let parts = forks.flat_map(|place| place.parts.iter().copied());

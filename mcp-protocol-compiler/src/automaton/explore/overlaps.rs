@@ -14,12 +14,12 @@ use crate::source::Span;
 /// What a message is to a channel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ChannelUse {
-    /// It opens a copy, or is a step of the linear channel.
+    /// It opens a sub-session, or is a step of the linear channel.
     Own,
-    /// It goes on with a copy, and finds it by the values of its keys.
+    /// It goes on with a sub-session, and finds it by the values of its keys.
     Later,
-    /// It opens a copy that is nothing else: where a step of another channel's copies, whose key no sub-session holds, stands
-    /// alone. The two are no rivals; that the key is open is judged with the copies.
+    /// It opens a sub-session that is nothing else: where a step of another channel's sub-sessions, whose key no
+    /// sub-session holds, stands alone. The two are no rivals; that the key is open is judged with the sub-sessions.
     Alone,
 }
 
@@ -75,8 +75,8 @@ impl Explorer<'_> {
         self.twins(reported.iter().any(|(first, second)| first == second));
     }
 
-    /// A body that runs twice shares every message with itself. Where what stands twice is a text with several channels,
-    /// which has been reported, it is not said again for each.
+    /// A body that runs twice shares every message with itself. Where what stands twice is a text with several
+    /// channels, which has been reported, it is not said again for each.
     fn twins(&mut self, reported: bool) {
         for ((first, second), body) in std::mem::take(&mut self.twins) {
             let Some(opener) = self.bodies.get(&body).and_then(|edges| edges.first()) else { continue };
@@ -87,7 +87,7 @@ impl Explorer<'_> {
         }
     }
 
-    /// Every message that copies of a body may have, with a place each.
+    /// Every message that sub-sessions of a body may have, with a place each.
     fn uses(&self, body: &NodeId) -> HashMap<(Direction, MessageIndex), (Span, ChannelUse)> {
         let declarations = &self.resolution.declarations;
         let edges = self.bodies.get(body).map(Vec::as_slice).unwrap_or_default();
@@ -98,7 +98,7 @@ impl Explorer<'_> {
                 alone.extend(with(after, ChannelUse::Alone));
                 alone.insert((edge.direction, edge.message), (edge.span, ChannelUse::Alone));
             } else {
-                // Whatever opens a copy is no mere step of it.
+                // Whatever opens a sub-session is no mere step of it.
                 after.into_iter().for_each(|(action, span)| {
                     uses.entry(action).or_insert((span, ChannelUse::Later));
                 });

@@ -30,7 +30,7 @@ pub(super) enum Thing<'a> {
     Pages(&'a str, Option<&'a str>),
     /// A method that sessions have in a state, whatever its messages are called.
     Method(&'a str),
-    Copies(&'a str),
+    SubSessions(&'a str),
     /// The inputs that are waited for in a state.
     Choice(&'a str),
     /// The enum of the replies to a request.
@@ -48,7 +48,7 @@ impl fmt::Display for Thing<'_> {
             Thing::Call(name, _) => write!(formatter, "the call of `{name}`"),
             Thing::Pages(name, _) => write!(formatter, "the pages of `{name}`"),
             Thing::Method(name) => write!(formatter, "the method `{name}` that sessions have here"),
-            Thing::Copies(name) => write!(formatter, "the copies `{name}`"),
+            Thing::SubSessions(name) => write!(formatter, "the instances `{name}`"),
             Thing::Choice(state) => write!(formatter, "the choice in `{state}`"),
             Thing::Replies(request) => write!(formatter, "the enum of the replies to `{request}`"),
         }
@@ -64,7 +64,7 @@ impl Thing<'_> {
             Thing::State(_) => "rename the definition that names the state".into(),
             Thing::Message(_) => "rename one of the messages".into(),
             Thing::Method(_) => "rename the message".into(),
-            Thing::Copies(_) | Thing::Choice(_) => "rename the definition".into(),
+            Thing::SubSessions(_) | Thing::Choice(_) => "rename the definition".into(),
             Thing::Step(name) | Thing::Branch(name) | Thing::Replies(name) => {
                 format!("rename the message `{name}`")
             }

@@ -129,7 +129,7 @@ impl<'a> Planner<'a> {
         }
         let state = state(self.automaton, waiting)?;
         let refused = self.refused(state, |_| true);
-        // A refusal takes the session back, or is the end of a copy.
+        // A refusal takes the session back, or is the end of a sub-session.
         let elsewhere = |to: StateIndex| here.is_some_and(|here| to != here) && !is_over(self.automaton, to);
         if state.may_close || state.peer_may_close || refused.is_some_and(elsewhere) {
             return None;
@@ -222,7 +222,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Whether nothing is left of a copy in a state.
+/// Whether nothing is left of a sub-session in a state.
 fn is_over(automaton: &Automaton, index: StateIndex) -> bool {
     state(automaton, index).is_some_and(|state| state.body && state.kind == StateKind::End)
 }

@@ -1,4 +1,4 @@
-//! Copies with a life of their own: which session types there are, and how a value of one comes about.
+//! Sub-sessions with a life of their own: which session types there are, and how a value of one comes about.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,25 +6,25 @@ use mcp_protocol_machine::protocol::{Action, Kind, MessageIndex, StateIndex, Sta
 
 use super::methods::Planner;
 use super::{Opening, Plan, Role, StatePlan, What, by_name, kind, notify_name, state};
-use crate::automaton::{Automaton, CopyType};
+use crate::automaton::{Automaton, SubSessionType};
 use crate::generate::names::snake;
 use crate::reach::reachable;
 
-/// The states of copies that have a session type, by number, and which copies can be in them.
-pub(super) fn lives(automaton: &Automaton) -> BTreeMap<usize, Vec<&CopyType>> {
-    let mut lives: BTreeMap<usize, Vec<&CopyType>> = BTreeMap::new();
-    for copy in &automaton.copies {
-        for state in copy_states(automaton, copy) {
-            lives.entry(state).or_default().push(copy);
+/// The states of sub-sessions that have a session type, by number, and which sub-sessions can be in them.
+pub(super) fn lives(automaton: &Automaton) -> BTreeMap<usize, Vec<&SubSessionType>> {
+    let mut lives: BTreeMap<usize, Vec<&SubSessionType>> = BTreeMap::new();
+    for sub_session in &automaton.sub_sessions {
+        for state in sub_session_states(automaton, sub_session) {
+            lives.entry(state).or_default().push(sub_session);
         }
     }
     lives
 }
 
-/// The states that copies of a type can be in, in order; the end is no such state.
-fn copy_states(automaton: &Automaton, copy: &CopyType) -> BTreeSet<usize> {
+/// The states that sub-sessions of a type can be in, in order; the end is no such state.
+fn sub_session_states(automaton: &Automaton, sub_session: &SubSessionType) -> BTreeSet<usize> {
     let place = |index: StateIndex| state(automaton, index).filter(|state| state.kind != StateKind::End);
-    let reached = reachable(copy.starts.iter().copied(), |index| {
+    let reached = reachable(sub_session.starts.iter().copied(), |index| {
         let edges = place(index).into_iter().flat_map(|state| &state.edges);
         edges.filter_map(|edge| match edge.action {
             Action::Step(target) => Some(target),
@@ -38,7 +38,7 @@ fn copy_states(automaton: &Automaton, copy: &CopyType) -> BTreeSet<usize> {
 impl<'a> Planner<'a> {
     /// The reply to a request and the state after it, where nothing but that reply can happen in a state.
     fn answer(&self, request: MessageIndex, waiting: StateIndex) -> Option<(MessageIndex, StateIndex)> {
-        // A refusal ends the copy, so it leads nowhere that would have to be compared.
+        // A refusal ends the sub-session, so it leads nowhere that would have to be compared.
         match self.exchange_from(None, request, waiting)? {
             What::Exchange { replies, target, .. } => match replies.as_slice() {
                 [reply] => Some((*reply, target)),
@@ -48,31 +48,32 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What the first message of a copy opens, if that has a session type of its own.
+    /// What the first message of a sub-session opens, if that has a session type of its own.
     pub(super) fn opening(&self, message: MessageIndex, start: StateIndex) -> Option<Opening> {
-        let copy = self.automaton.copies.iter().position(|copy| copy.starts.contains(&start))?;
+        let sub_session =
+            self.automaton.sub_sessions.iter().position(|sub_session| sub_session.starts.contains(&start))?;
         let answer = match kind(self.declarations, message) {
             Some(Kind::Request) => self.answer(message, start),
             _ => None,
         };
-        Some(Opening { copy, start, answer })
+        Some(Opening { sub_session, start, answer })
     }
 
-    /// The session types of copies.
-    pub(super) fn copies(&self) -> Vec<Role<'a>> {
+    /// The session types of sub-sessions.
+    pub(super) fn sub_sessions(&self) -> Vec<Role<'a>> {
         let automaton = self.automaton;
         let lives = lives(automaton);
-        let plan = |copy: &'a CopyType| {
-            let states = copy_states(automaton, copy).into_iter().filter_map(|number| {
+        let plan = |sub_session: &'a SubSessionType| {
+            let states = sub_session_states(automaton, sub_session).into_iter().filter_map(|number| {
                 let index = StateIndex(u32::try_from(number).ok()?);
                 let state = state(automaton, index)?;
                 let mut methods = self.methods(index, state);
                 for method in &mut methods {
-                    // A state of two types of copies has a choice in each.
+                    // A state of two types of sub-sessions has a choice in each.
                     if let What::Next(next) = &mut method.what
                         && lives.get(&number).is_some_and(|types| types.len() > 1)
                     {
-                        next.name = format!("{}{}", copy.name, next.name);
+                        next.name = format!("{}{}", sub_session.name, next.name);
                     }
                 }
                 Some(StatePlan { index, state, methods })
@@ -85,15 +86,15 @@ impl<'a> Planner<'a> {
                 outputs: Vec::new(),
                 inputs: Vec::new(),
                 answers: Vec::new(),
-                copies: Vec::new(),
-                copy: Some(copy),
+                sub_sessions: Vec::new(),
+                sub_session: Some(sub_session),
             }
         };
-        automaton.copies.iter().map(plan).collect()
+        automaton.sub_sessions.iter().map(plan).collect()
     }
 }
 
-/// The names of the methods that open a copy: the one that only sends, and the one that takes the reply, too.
+/// The names of the methods that open a sub-session: the one that only sends, and the one that takes the reply, too.
 pub(crate) fn open_names(
     plan: &Plan<'_>,
     message: MessageIndex,

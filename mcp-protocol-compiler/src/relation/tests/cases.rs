@@ -358,7 +358,7 @@ fn what_the_client_drops_is_no_race_but_what_it_drops_too_late_is() {
 }
 
 #[test]
-fn a_star_that_ends_with_its_choice_still_takes_late_copies() {
+fn a_star_that_ends_with_its_choice_still_takes_late_sub_sessions() {
     let mut roles = Roles::with_dual("", "0 !m *2; 0 ?stop 1; 1 ?bye 3; 2 ?r 4");
     assert!(!roles.safe());
     assert_eq!(roles.added(Side::Server), ["S1 ?m", "S3 ?m"]);
@@ -449,7 +449,7 @@ fn loops_of_different_lengths_do_not_multiply() {
 }
 
 #[test]
-fn a_copy_that_is_over_for_the_server_is_over_for_the_client() {
+fn a_sub_session_that_is_over_for_the_server_is_over_for_the_client() {
     let roles = Roles::new("", "0 = Replicated; 0 ?m *1; 1 ?r 1", "0 = Replicated; 0 !m *1; 1 !r 2");
     assert!(!roles.safe());
     assert!(
@@ -494,7 +494,7 @@ fn a_loop_at_a_fork_is_taken_on_by_one_channel_on_each_side() {
 
 #[test]
 fn what_only_one_role_runs_for_good_is_compared_where_the_other_has_it() {
-    // The client always takes `m`; the server sends it later, and its copies say what the client's do not expect.
+    // The client always takes `m`; the server sends it later, and its sub-sessions say what the client's do not expect.
     let client = "0 = (1, 3); 1 !a 2; 3 !b 3; 1 ?m *4; 2 ?m *4; 3 ?m *4; 4 ?r 5";
     let server = "0 = (1, 3); 1 ?a 2; 3 ?b 3; 2 !m *4; 4 !s 5";
     let roles = Roles::new("", client, server);

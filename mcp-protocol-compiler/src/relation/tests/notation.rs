@@ -177,7 +177,7 @@ pub(super) fn of_states(side: Side, span: Span, states: Vec<State>) -> Automaton
         inline: false,
         derived: false,
         states,
-        copies: Vec::new(),
+        sub_sessions: Vec::new(),
     };
     complete(&mut automaton);
     automaton

@@ -262,8 +262,8 @@ fn compatible_roles_with_the_diamond_are_safe() {
     let counts = safety(seeds(2 * cases()), Wanted::Compatible);
     assert!(counts.accepted > cases() / 5, "{counts:?}");
     let crowded = CROWDED.load(Ordering::Relaxed);
-    assert!(crowded > 100, "there were two copies in {crowded} worlds only");
-    println!("{counts:?}, two copies in {crowded} worlds");
+    assert!(crowded > 100, "there were two instances in {crowded} worlds only");
+    println!("{counts:?}, two instances in {crowded} worlds");
 }
 
 #[test]

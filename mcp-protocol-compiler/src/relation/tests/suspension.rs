@@ -1,4 +1,4 @@
-//! Cases by hand of copies that rest.
+//! Cases by hand of sub-sessions that rest.
 
 use mcp_protocol_machine::protocol::Side;
 
@@ -10,7 +10,7 @@ const DOCUMENT: &str =
     "0 !open *4; 0 !stop 1; 1 ?stopped 2; 2 !exit 3; 4 !change 4; 4 ?remark 4; 4 !close 5; 5 = End";
 
 #[test]
-fn where_copies_rest_is_part_of_what_the_roles_say() {
+fn where_sub_sessions_rest_is_part_of_what_the_roles_say() {
     let rests = format!("{DOCUMENT}; 1 only !; 2 only !?; 3 only !?");
     let mut roles = Roles::with_dual("", &rests);
     assert!(roles.dual() && roles.added(Side::Server).is_empty());
@@ -21,7 +21,7 @@ fn where_copies_rest_is_part_of_what_the_roles_say() {
     let roles = Roles::new("", DOCUMENT, &format!("{server}; 1 only ?; 2 only !?; 3 only !?"));
     assert!(!roles.compatible() && !roles.safe());
     let found = roles.finding(Wanted::Compatible);
-    let expected = "after `!stop`, the client may go on with copies, which the server does not expect";
+    let expected = "after `!stop`, the client may go on with instances, which the server does not expect";
     assert!(found.ends_with(expected), "{found}");
     let roles = Roles::new("", &rests, server);
     assert!(!roles.compatible() && !roles.safe(), "the server remarks after `stopped`");
@@ -29,7 +29,10 @@ fn where_copies_rest_is_part_of_what_the_roles_say() {
     let roles = Roles::new("", &rests, &format!("{server}; 2 only !; 3 only !"));
     assert!(roles.compatible() && !roles.dual() && roles.safe());
     let found = roles.finding(Wanted::Dual);
-    assert!(found.ends_with("the server lets the client go on with copies, which it does not do"), "{found}");
+    assert!(
+        found.ends_with("the server lets the client go on with instances, which it does not do"),
+        "{found}"
+    );
 }
 
 #[test]
@@ -41,12 +44,12 @@ fn a_message_may_not_put_to_rest_what_the_other_side_has_just_said() {
     // After `stop` the server's remarks are still on their way.
     let mut roles = Roles::with_dual("", &format!("{DOCUMENT}; 1 only !?; 2 only !?; 3 only !?"));
     assert!(roles.added(Side::Client).is_empty() && !roles.safe());
-    race(&roles, "`stop` and copies race");
+    race(&roles, "`stop` and instances race");
     // What the client may do while it waits crosses the refusal.
     let text = "0 !open *4; 0 !on 1; 1 !ask 2; 1 only !; 2 ?askError 1; 2 ?told 3; 4 !change 4";
     let mut roles = Roles::with_dual("ask -> told", text);
     assert!(roles.added(Side::Client).is_empty() && !roles.safe());
-    race(&roles, "`askError` and copies race");
+    race(&roles, "`askError` and instances race");
     let mut roles = Roles::with_dual("ask -> told", &format!("{text}; 2 only !"));
     assert!(roles.added(Side::Client).is_empty() && roles.races().is_empty() && roles.safe());
 }

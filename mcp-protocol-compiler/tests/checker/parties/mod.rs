@@ -33,8 +33,8 @@ pub(crate) struct Talk {
     /// Whether all that was sent was taken in the end, and what both programs then say of closing: each role's right,
     /// and its peer's, as its own type has it.
     pub(crate) ending: Option<[[bool; 2]; 2]>,
-    /// The most copies that were alive at once.
-    pub(crate) copies: usize,
+    /// The most sub-sessions that were alive at once.
+    pub(crate) sub_sessions: usize,
 }
 
 impl Talk {
@@ -46,8 +46,8 @@ impl Talk {
 #[derive(Clone, Debug)]
 struct Item {
     event: Event,
-    copy: Option<usize>,
-    /// It would open a copy, and the endpoint that it has come to is where none can be opened.
+    sub_session: Option<usize>,
+    /// It would open a sub-session, and the endpoint that it has come to is where none can be opened.
     late: bool,
 }
 
@@ -62,17 +62,17 @@ struct Copied {
 struct Owed {
     id: RequestId,
     token: Option<RequestId>,
-    copy: Option<usize>,
+    sub_session: Option<usize>,
 }
 
 struct Party<'a> {
     side: Side,
     reading: &'a Reading<'a>,
     program: Program,
-    copies: BTreeMap<usize, Copied>,
+    sub_sessions: BTreeMap<usize, Copied>,
     /// Requests of the other side that it still has to answer.
     owed: Vec<Owed>,
-    /// Requests that came too late for their copy: the answer is an error.
+    /// Requests that came too late for their sub-session: the answer is an error.
     dead: Vec<(RequestId, MessageIndex)>,
     granted: HashMap<Side, Vec<GateIndex>>,
     /// The body that each message opened where it last could: an opening may cross what left the choice.
@@ -83,10 +83,10 @@ struct Party<'a> {
 enum Choice {
     Main(usize, Move),
     Open(usize, Move),
-    Copy(usize, usize, Move),
+    SubSession(usize, usize, Move),
     CancelMain(MessageIndex, RequestId),
-    CancelCopy(usize, MessageIndex, RequestId),
-    EndCopy(usize, MessageIndex, RequestId),
+    CancelSubSession(usize, MessageIndex, RequestId),
+    EndSubSession(usize, MessageIndex, RequestId),
     Report(MessageIndex, RequestId),
     Dead(RequestId, MessageIndex),
 }
@@ -98,15 +98,15 @@ struct Session<'a> {
     ways: [[VecDeque<Item>; 3]; 2],
     talk: Talk,
     next_id: [i64; 2],
-    next_copy: usize,
+    next_sub_session: usize,
     next_value: i64,
-    /// The values that a copy holds, and those that are free again.
+    /// The values that a sub-session holds, and those that are free again.
     held: BTreeMap<usize, Vec<(KeyIndex, RequestId)>>,
     free: Vec<(KeyIndex, RequestId)>,
 }
 
-/// How many copies may be alive at once.
-const COPIES: usize = 4;
+/// How many sub-sessions may be alive at once.
+const SUB_SESSIONS: usize = 4;
 
 /// Lets two programs talk for some steps.
 pub(crate) fn talk(
@@ -119,7 +119,7 @@ pub(crate) fn talk(
         side,
         reading,
         program: Reading::start(reading),
-        copies: BTreeMap::new(),
+        sub_sessions: BTreeMap::new(),
         owed: Vec::new(),
         dead: Vec::new(),
         granted: HashMap::new(),
@@ -132,7 +132,7 @@ pub(crate) fn talk(
         talk: Talk::default(),
         // The ids of the two directions have nothing to do with one another, so they may be the same.
         next_id: [1, if random.percent(50) { 1 } else { 100 }],
-        next_copy: 0,
+        next_sub_session: 0,
         next_value: 0,
         held: BTreeMap::new(),
         free: Vec::new(),
@@ -155,14 +155,14 @@ impl Session<'_> {
     /// Some party sends something, if one can.
     fn say(&mut self, random: &mut Random) -> bool {
         let who = random.below(2);
-        let alive = (0..self.next_copy).filter(|number| self.is_alive(*number)).count();
-        self.talk.copies = self.talk.copies.max(alive);
+        let alive = (0..self.next_sub_session).filter(|number| self.is_alive(*number)).count();
+        self.talk.sub_sessions = self.talk.sub_sessions.max(alive);
         let party = &self.parties[who];
-        let mut choices = party.choices(self.protocol, alive < COPIES);
+        let mut choices = party.choices(self.protocol, alive < SUB_SESSIONS);
         // Refusals and cancellations would otherwise be most of what is said.
         let rare = |choice: &Choice| match choice {
-            Choice::CancelMain(..) | Choice::CancelCopy(..) | Choice::EndCopy(..) => true,
-            Choice::Main(_, step) | Choice::Copy(_, _, step) => {
+            Choice::CancelMain(..) | Choice::CancelSubSession(..) | Choice::EndSubSession(..) => true,
+            Choice::Main(_, step) | Choice::SubSession(_, _, step) => {
                 matches!(party.reading.kind(step.message), Kind::Refusal { .. })
             }
             _ => false,
@@ -180,25 +180,26 @@ impl Session<'_> {
         true
     }
 
-    /// Whether either side, or a message on its way, still has a copy.
+    /// Whether either side, or a message on its way, still has a sub-session.
     fn is_alive(&self, number: usize) -> bool {
-        let lives =
-            |party: &Party<'_>| party.copies.get(&number).is_some_and(|copied| copied.program.is_some());
+        let lives = |party: &Party<'_>| {
+            party.sub_sessions.get(&number).is_some_and(|copied| copied.program.is_some())
+        };
         self.parties.iter().any(lives)
-            || self.ways.iter().flatten().flatten().any(|item| item.copy == Some(number))
+            || self.ways.iter().flatten().flatten().any(|item| item.sub_session == Some(number))
     }
 
     fn send(&mut self, random: &mut Random, who: usize, choice: Choice) -> Item {
         let side = self.parties[who].side;
-        let (message, copy) = match &choice {
+        let (message, sub_session) = match &choice {
             Choice::Main(_, step) => (step.message, None),
             Choice::Open(_, step) => {
-                self.next_copy += 1;
-                (step.message, Some(self.next_copy - 1))
+                self.next_sub_session += 1;
+                (step.message, Some(self.next_sub_session - 1))
             }
-            Choice::Copy(number, _, step) => (step.message, Some(*number)),
+            Choice::SubSession(number, _, step) => (step.message, Some(*number)),
             Choice::CancelMain(message, _) | Choice::Report(message, _) => (*message, None),
-            Choice::CancelCopy(number, message, _) | Choice::EndCopy(number, message, _) => {
+            Choice::CancelSubSession(number, message, _) | Choice::EndSubSession(number, message, _) => {
                 (*message, Some(*number))
             }
             Choice::Dead(_, request) => {
@@ -212,13 +213,19 @@ impl Session<'_> {
         let mut event = Event::new(side, message);
         let table = self.protocol.message(message).unwrap();
         match (&choice, table.kind) {
-            (Choice::Main(_, step) | Choice::Copy(_, _, step), Kind::Reply { .. } | Kind::Refusal { .. }) => {
+            (
+                Choice::Main(_, step) | Choice::SubSession(_, _, step),
+                Kind::Reply { .. } | Kind::Refusal { .. },
+            ) => {
                 event.id = step.id.clone();
             }
             (Choice::Dead(id, _), _) => event.id = Some(id.clone()),
-            (Choice::CancelMain(_, id) | Choice::CancelCopy(_, _, id) | Choice::EndCopy(_, _, id), _) => {
-                event.about = Some(id.clone())
-            }
+            (
+                Choice::CancelMain(_, id)
+                | Choice::CancelSubSession(_, _, id)
+                | Choice::EndSubSession(_, _, id),
+                _,
+            ) => event.about = Some(id.clone()),
             (Choice::Report(_, token), _) => event.token = Some(token.clone()),
             (_, Kind::Request) => {
                 let number = self.next_id[who];
@@ -234,7 +241,8 @@ impl Session<'_> {
         }
         if !matches!(table.kind, Kind::Refusal { .. }) {
             for key in table.keys.iter().map(|key| key.key) {
-                let held = copy.and_then(|copy| self.held.get(&copy)).into_iter().flatten();
+                let held =
+                    sub_session.and_then(|sub_session| self.held.get(&sub_session)).into_iter().flatten();
                 let other = match held.clone().any(|(known, _)| *known == key) {
                     true => None,
                     false if alone => self.other_value(random, who, key),
@@ -242,9 +250,9 @@ impl Session<'_> {
                 };
                 let value = match other {
                     Some(value) => value,
-                    None => self.value(random, copy, key),
+                    None => self.value(random, sub_session, key),
                 };
-                self.hold(copy, &value);
+                self.hold(sub_session, &value);
                 event.keys.push(value);
             }
         }
@@ -254,18 +262,23 @@ impl Session<'_> {
         }
         let open = |urgent| self.parties[who].open(self.protocol, message, urgent);
         event.urgent = (random.percent(30) || !open(false)) && open(true);
-        self.parties[who].say(self.protocol, choice, &event, copy);
-        Item { event, copy, late: false }
+        self.parties[who].say(self.protocol, choice, &event, sub_session);
+        Item { event, sub_session, late: false }
     }
 
-    /// The value that a copy holds of a key, or one for it to hold.
-    fn value(&mut self, random: &mut Random, copy: Option<usize>, key: KeyIndex) -> (KeyIndex, RequestId) {
+    /// The value that a sub-session holds of a key, or one for it to hold.
+    fn value(
+        &mut self,
+        random: &mut Random,
+        sub_session: Option<usize>,
+        key: KeyIndex,
+    ) -> (KeyIndex, RequestId) {
         // What is over on both sides, with nothing on its way, may be used again.
         let over: Vec<usize> = self
             .held
             .keys()
             .copied()
-            .filter(|number| Some(*number) != copy && !self.is_alive(*number))
+            .filter(|number| Some(*number) != sub_session && !self.is_alive(*number))
             .collect();
         for number in over {
             for value in self.held.remove(&number).unwrap() {
@@ -274,7 +287,7 @@ impl Session<'_> {
                 }
             }
         }
-        let held = copy.and_then(|copy| self.held.get(&copy));
+        let held = sub_session.and_then(|sub_session| self.held.get(&sub_session));
         if let Some(known) = held.and_then(|held| held.iter().find(|(known, _)| *known == key)) {
             return known.clone();
         }
@@ -289,18 +302,21 @@ impl Session<'_> {
     }
 
     /// Nobody else may use a value while something goes on under it.
-    fn hold(&mut self, copy: Option<usize>, value: &(KeyIndex, RequestId)) {
-        let Some(copy) = copy else { return };
-        let held = self.held.entry(copy).or_default();
+    fn hold(&mut self, sub_session: Option<usize>, value: &(KeyIndex, RequestId)) {
+        let Some(sub_session) = sub_session else { return };
+        let held = self.held.entry(sub_session).or_default();
         if !held.contains(value) {
             held.push(value.clone());
         }
     }
 
-    /// The value of a copy that is over for whoever opens another one, even if the other side does not know that yet.
+    /// The value of a sub-session that is over for whoever opens another one, even if the other side does not know that
+    /// yet.
     fn value_again(&self, random: &mut Random, who: usize, key: KeyIndex) -> Option<(KeyIndex, RequestId)> {
-        let copies = &self.parties[who].copies;
-        let over = |number: &usize| copies.get(number).is_some_and(|copy| copy.program.is_none());
+        let sub_sessions = &self.parties[who].sub_sessions;
+        let over = |number: &usize| {
+            sub_sessions.get(number).is_some_and(|sub_session| sub_session.program.is_none())
+        };
         let (over, other): (Vec<_>, Vec<_>) = self.held.iter().partition(|(number, _)| over(number));
         let other = |value: &(KeyIndex, RequestId)| other.iter().any(|(_, held)| held.contains(value));
         let held = over.into_iter().flat_map(|(_, held)| held);
@@ -308,10 +324,13 @@ impl Session<'_> {
         random.one(&held).cloned().filter(|_| random.percent(60))
     }
 
-    /// The value of a copy that one side has not heard of yet, or that is over for it and perhaps not for the other.
+    /// The value of a sub-session that one side has not heard of yet, or that is over for it and perhaps not for the
+    /// other.
     fn other_value(&self, random: &mut Random, who: usize, key: KeyIndex) -> Option<(KeyIndex, RequestId)> {
-        let copies = &self.parties[who].copies;
-        let runs = |number: &usize| copies.get(number).is_some_and(|copy| copy.program.is_some());
+        let sub_sessions = &self.parties[who].sub_sessions;
+        let runs = |number: &usize| {
+            sub_sessions.get(number).is_some_and(|sub_session| sub_session.program.is_some())
+        };
         let (own, other): (Vec<_>, Vec<_>) = self.held.iter().partition(|(number, _)| runs(number));
         let held = other.into_iter().flat_map(|(_, held)| held);
         let own = |value: &(KeyIndex, RequestId)| own.iter().any(|(_, held)| held.contains(value));

@@ -36,7 +36,7 @@ impl Party<'_> {
     }
 
     /// All that it may send now.
-    pub(super) fn choices(&self, protocol: &Protocol, more_copies: bool) -> Vec<Choice> {
+    pub(super) fn choices(&self, protocol: &Protocol, more_sub_sessions: bool) -> Vec<Choice> {
         let mut choices = Vec::new();
         let cancels = protocol.indexed().find(|(_, message)| message.cancels.is_some());
         let reports = protocol.indexed().find(|(_, message)| message.reports.is_some());
@@ -53,13 +53,13 @@ impl Party<'_> {
                 }
             }
         }
-        if more_copies {
+        if more_sub_sessions {
             let openers = self.reading.openers(&self.program).into_iter();
             choices
                 .extend(openers.filter(|(_, step)| may(step)).map(|(body, step)| Choice::Open(body, step)));
         }
-        for (number, copy) in &self.copies {
-            let Some(program) = &copy.program else { continue };
+        for (number, sub_session) in &self.sub_sessions {
+            let Some(program) = &sub_session.program else { continue };
             for (place, thread) in program.threads.iter().enumerate() {
                 let awake = |step: &Move| {
                     let kind = protocol.message(step.message).unwrap().kind;
@@ -67,22 +67,22 @@ impl Party<'_> {
                         || matches!(kind, Kind::Reply { .. } | Kind::Refusal { .. })
                 };
                 let moves = self.reading.moves(thread).into_iter().filter(may).filter(awake);
-                choices.extend(moves.map(|step| Choice::Copy(*number, place, step)));
+                choices.extend(moves.map(|step| Choice::SubSession(*number, place, step)));
                 for asked in thread.asked.iter().filter(|asked| asked.direction == Direction::Send) {
-                    let opener = copy
+                    let opener = sub_session
                         .opener
                         .as_ref()
                         .is_some_and(|(side, id, _)| *side == self.side && *id == asked.id);
                     if let (Some((cancel, _)), true, false) = (cancels, cancellable(asked.request), opener) {
-                        choices.push(Choice::CancelCopy(*number, cancel, asked.id.clone()));
+                        choices.push(Choice::CancelSubSession(*number, cancel, asked.id.clone()));
                     }
                 }
             }
-            if let (Some((cancel, _)), Some((side, id, request))) = (cancels, &copy.opener)
+            if let (Some((cancel, _)), Some((side, id, request))) = (cancels, &sub_session.opener)
                 && *side == self.side
                 && cancellable(*request)
             {
-                choices.push(Choice::EndCopy(*number, cancel, id.clone()));
+                choices.push(Choice::EndSubSession(*number, cancel, id.clone()));
             }
         }
         if let Some((report, _)) = reports.filter(|(report, _)| self.open(protocol, *report, false)) {
@@ -95,7 +95,7 @@ impl Party<'_> {
 
     /// Takes a message that has arrived.
     pub(super) fn take(&mut self, protocol: &Protocol, item: &Item) {
-        let Item { event, copy, late } = item;
+        let Item { event, sub_session, late } = item;
         let direction = self.direction(event.from);
         announce(protocol, &mut self.granted, event);
         let table = protocol.message(event.message).unwrap();
@@ -105,7 +105,7 @@ impl Party<'_> {
         if table.cancels.is_some() {
             let id = event.about.as_ref().unwrap();
             self.owed.retain(|owed| owed.id != *id);
-            match copy {
+            match sub_session {
                 None => {
                     if let Some(after) = self.reading.cancel(&self.program, direction, id) {
                         self.program = after;
@@ -113,7 +113,7 @@ impl Party<'_> {
                     }
                 }
                 Some(number) => {
-                    let Some(copied) = self.copies.get_mut(number) else { return };
+                    let Some(copied) = self.sub_sessions.get_mut(number) else { return };
                     let opener = |(side, opened, _): &(Side, RequestId, MessageIndex)| {
                         *side == event.from && opened == id
                     };
@@ -131,9 +131,9 @@ impl Party<'_> {
         }
         if table.kind == Kind::Request {
             let (id, token) = (event.id.clone().unwrap(), event.token.clone());
-            self.owed.push(Owed { id, token, copy: *copy });
+            self.owed.push(Owed { id, token, sub_session: *sub_session });
         }
-        match copy {
+        match sub_session {
             None => {
                 let id = event.id.as_ref();
                 // What crossed something else on the wire and moves nothing is read and done with.
@@ -142,22 +142,23 @@ impl Party<'_> {
                     self.note_offers();
                 }
             }
-            Some(number) => self.take_in_copy(protocol, *number, event, direction, *late),
+            Some(number) => self.take_in_sub_session(protocol, *number, event, direction, *late),
         }
     }
 
-    /// Whether a message would open a copy, and its endpoint is where none can be opened: it has crossed something. What
-    /// waits there has led it on already.
+    /// Whether a message would open a sub-session, and its endpoint is where none can be opened: it has crossed
+    /// something. What waits there has led it on already.
     pub(super) fn finds_late(&self, protocol: &Protocol, item: &Item, waiting: &VecDeque<Item>) -> bool {
         let (event, direction) = (&item.event, self.direction(item.event.from));
-        let opens = item.copy.is_some_and(|number| {
-            !self.copies.contains_key(&number) && waiting.iter().all(|other| other.copy != Some(number))
+        let opens = item.sub_session.is_some_and(|number| {
+            !self.sub_sessions.contains_key(&number)
+                && waiting.iter().all(|other| other.sub_session != Some(number))
         });
         let kind = protocol.message(event.message).unwrap().kind;
         if !opens || !matches!(kind, Kind::Request | Kind::Notification) {
             return false;
         }
-        let on_the_way = waiting.iter().filter(|other| other.copy.is_none());
+        let on_the_way = waiting.iter().filter(|other| other.sub_session.is_none());
         let program = on_the_way.fold(self.program.clone(), |known, other| {
             let next = match &other.event.about {
                 Some(id) => self.reading.cancel(&known, direction, id),
@@ -176,7 +177,7 @@ impl Party<'_> {
         !openers.iter().any(found) && (kind == Kind::Request || !goes_on)
     }
 
-    fn take_in_copy(
+    fn take_in_sub_session(
         &mut self,
         protocol: &Protocol,
         number: usize,
@@ -185,15 +186,16 @@ impl Party<'_> {
         late: bool,
     ) {
         let id = event.id.as_ref();
-        let opens = !self.copies.contains_key(&number);
+        let opens = !self.sub_sessions.contains_key(&number);
         if opens {
-            // The branch of a choice that lets copies start may have been left meanwhile: the message crossed that.
+            // The branch of a choice that lets sub-sessions start may have been left meanwhile: the message crossed
+            // that.
             let body = self.offered[&(direction, event.message)];
-            let program = Some(self.reading.copy(body)).filter(|_| !late);
+            let program = Some(self.reading.sub_session(body)).filter(|_| !late);
             let opener = id.map(|id| (event.from, id.clone(), event.message));
-            self.copies.insert(number, Copied { program, opener });
+            self.sub_sessions.insert(number, Copied { program, opener });
         }
-        let copied = self.copies.get_mut(&number).unwrap();
+        let copied = self.sub_sessions.get_mut(&number).unwrap();
         match &copied.program {
             None => {
                 if let (Some(id), Kind::Request) = (id, protocol.message(event.message).unwrap().kind) {
@@ -210,17 +212,19 @@ impl Party<'_> {
         }
     }
 
-    /// Notices that a copy has come to its end.
+    /// Notices that a sub-session has come to its end.
     fn settle(&mut self, number: usize) {
-        let over = |copied: &Copied| copied.program.as_ref().is_some_and(|copy| self.reading.is_over(copy));
-        if self.copies.get(&number).is_some_and(over) {
+        let over = |copied: &Copied| {
+            copied.program.as_ref().is_some_and(|sub_session| self.reading.is_over(sub_session))
+        };
+        if self.sub_sessions.get(&number).is_some_and(over) {
             self.finish(number);
         }
     }
 
     fn finish(&mut self, number: usize) {
-        self.copies.get_mut(&number).unwrap().program = None;
-        self.owed.retain(|owed| owed.copy != Some(number));
+        self.sub_sessions.get_mut(&number).unwrap().program = None;
+        self.owed.retain(|owed| owed.sub_session != Some(number));
     }
 
     /// Whether this role may close, and whether its peer may.
@@ -249,7 +253,13 @@ fn announce(protocol: &Protocol, granted: &mut HashMap<Side, Vec<GateIndex>>, ev
 
 impl Party<'_> {
     /// Does what sending something does to the sender.
-    pub(super) fn say(&mut self, protocol: &Protocol, choice: Choice, event: &Event, copy: Option<usize>) {
+    pub(super) fn say(
+        &mut self,
+        protocol: &Protocol,
+        choice: Choice,
+        event: &Event,
+        sub_session: Option<usize>,
+    ) {
         announce(protocol, &mut self.granted, event);
         if let Some(id) = &event.id
             && matches!(
@@ -267,14 +277,14 @@ impl Party<'_> {
             }
             Choice::Open(body, step) => {
                 let opener = id.map(|id| (self.side, id.clone(), event.message));
-                let program = self.reading.copy(body);
+                let program = self.reading.sub_session(body);
                 let program = self.reading.step(&program, Direction::Send, step.message, id, true).unwrap();
-                let number = copy.unwrap();
-                self.copies.insert(number, Copied { program: Some(program), opener });
+                let number = sub_session.unwrap();
+                self.sub_sessions.insert(number, Copied { program: Some(program), opener });
                 self.settle(number);
             }
-            Choice::Copy(number, place, step) => {
-                let copied = self.copies.get_mut(&number).unwrap();
+            Choice::SubSession(number, place, step) => {
+                let copied = self.sub_sessions.get_mut(&number).unwrap();
                 let program = copied.program.as_ref().unwrap();
                 copied.program = Some(self.reading.take(program, place, &step, id, false));
                 self.settle(number);
@@ -283,13 +293,13 @@ impl Party<'_> {
                 self.program = self.reading.cancel(&self.program, Direction::Send, &id).unwrap();
                 self.note_offers();
             }
-            Choice::CancelCopy(number, _, id) => {
-                let copied = self.copies.get_mut(&number).unwrap();
+            Choice::CancelSubSession(number, _, id) => {
+                let copied = self.sub_sessions.get_mut(&number).unwrap();
                 let program = copied.program.as_ref().unwrap();
                 copied.program = Some(self.reading.cancel(program, Direction::Send, &id).unwrap());
                 self.settle(number);
             }
-            Choice::EndCopy(number, ..) => self.finish(number),
+            Choice::EndSubSession(number, ..) => self.finish(number),
             Choice::Report(..) => {}
             Choice::Dead(id, _) => self.dead.retain(|(dead, _)| *dead != id),
         }

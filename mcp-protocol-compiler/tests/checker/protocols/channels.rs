@@ -3,7 +3,8 @@
 use super::{Definition, Draft, Pool, operator, sign};
 
 impl Draft<'_> {
-    /// A linear channel that goes round and round, by states in which copies rest and others; gives its first state.
+    /// A linear channel that goes round and round, by states in which sub-sessions rest and others; gives its first
+    /// state.
     pub(super) fn ring(&mut self) -> String {
         let states: Vec<String> = (0..2 + self.random.below(3)).map(|_| self.fresh("L")).collect();
         for (place, name) in states.iter().enumerate() {
@@ -138,7 +139,7 @@ impl Draft<'_> {
                     });
                 }
             }
-            // Copies as long as a choice stands.
+            // Sub-sessions as long as a choice stands.
             _ if pool.key.is_none() && pool.bodies.is_none() => {
                 branches.push((None, self.star()));
                 let mut used = Vec::new();
@@ -188,7 +189,8 @@ impl Draft<'_> {
             return Some((Some(send), format!("{out}{note}{level} . {}", self.target(pool))));
         }
         if pool.key.is_some() && self.random.percent(12) {
-            // One that is the last step whatever its answer: alone it waits where a copy waits that has left loops.
+            // One that is the last step whatever its answer: alone it waits where a sub-session waits that has left
+            // loops.
             let (request, _) = self.request(pool.key.as_deref(), "");
             let between = operator(!send);
             let answers = format!("( {back}reply . End {between} {back}{request}Error . End )");

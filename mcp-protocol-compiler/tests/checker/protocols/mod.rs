@@ -15,7 +15,7 @@ use crate::random::Random;
 
 struct Definition {
     name: String,
-    /// Whether copies rest in it.
+    /// Whether sub-sessions rest in it.
     only: bool,
     /// Each branch, and whether it starts with `!`; `None` for what starts with neither.
     branches: Vec<(Option<bool>, String)>,
@@ -30,7 +30,7 @@ struct Draft<'r> {
     /// Small ones show best what is wrong, large ones find most.
     small: bool,
     next: usize,
-    /// Whether copies rest in some states.
+    /// Whether sub-sessions rest in some states.
     rests: bool,
     /// Chooses the open keys, so that nothing else of a seed depends on them.
     keys_random: Random,
@@ -40,7 +40,7 @@ struct Draft<'r> {
 struct Pool {
     notes: Vec<String>,
     requests: Vec<(String, Vec<String>)>,
-    /// The key that ties the messages of a copy.
+    /// The key that ties the messages of a sub-session.
     key: Option<String>,
     states: Vec<String>,
     /// How many more forks there may be behind one another.
@@ -223,7 +223,7 @@ impl Draft<'_> {
     /// What a session is after its handshake.
     fn top(&mut self) -> String {
         match self.random.below(4) {
-            // One linear channel beside copies, in whose states they may rest.
+            // One linear channel beside sub-sessions, in whose states they may rest.
             _ if self.rests => format!("( {}, {} )", self.ring(), self.stars()),
             // Channels that are soon over beside others.
             _ if self.random.percent(30) => {
@@ -307,7 +307,7 @@ impl Draft<'_> {
         }
     }
 
-    /// A copy with a life of its own.
+    /// A sub-session with a life of its own.
     fn keyed(&mut self, send: bool, cancellable: &str) -> String {
         let key = self.fresh("k");
         let (out, back) = (sign(send), sign(!send));
@@ -321,7 +321,7 @@ impl Draft<'_> {
                 format!("{out}{request} . {back}reply . {}", self.channel(0, Some(key)))
             }
             _ => {
-                // Whoever answers says by which value the copy is known.
+                // Whoever answers says by which value the sub-session is known.
                 let (request, replies) = self.request(None, cancellable);
                 for reply in &replies {
                     self.tie(reply, Some(&key));

@@ -12,7 +12,7 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use super::{Alphabet, Branch, Closing, Node, Place, Program, Reading, Thread};
 
 impl Reading<'_> {
-    /// Whether nothing is left of a copy.
+    /// Whether nothing is left of a sub-session.
     pub(crate) fn is_over(&self, program: &Program) -> bool {
         program.threads.iter().all(|thread| matches!(self.nodes[thread.at], Node::End))
     }
@@ -55,7 +55,7 @@ impl Reading<'_> {
                         }
                     }
                 }
-                // What opens a copy moves no thread.
+                // What opens a sub-session moves no thread.
                 Node::Star(_) | Node::End | Node::Pending => {}
             }
         }

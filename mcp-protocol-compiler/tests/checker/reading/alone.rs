@@ -1,8 +1,8 @@
-//! Steps of copies whose key is open: what they are where no copy holds their value.
+//! Steps of sub-sessions whose key is open: what they are where no sub-session holds their value.
 //!
 //! In: the bodies of a role. Out: for each such step a body of its own, as if `*( ?Step . End )` stood beside the
-//! copies, or `*( !Step . ?reply . End )`. Refuses to make one for steps that open copies somewhere: for them the
-//! author has written where they may stand alone.
+//! sub-sessions, or `*( !Step . ?reply . End )`. Refuses to make one for steps that open sub-sessions somewhere: for
+//! them the author has written where they may stand alone.
 
 use std::collections::HashSet;
 
@@ -39,7 +39,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The steps that may stand alone where copies can be opened, with these first steps.
+    /// The steps that may stand alone where sub-sessions can be opened, with these first steps.
     pub(super) fn alone_beside(&self, openers: &[(Place, Move)]) -> Vec<(Place, Move)> {
         if self.alone.is_empty() {
             return Vec::new();
@@ -85,14 +85,14 @@ impl Reading<'_> {
         self.later(body).iter().any(|(_, message)| !messages[usize::from(message.0)].table.keys.is_empty())
     }
 
-    /// The requests and notifications that a copy may have after its first message.
+    /// The requests and notifications that a sub-session may have after its first message.
     pub(crate) fn later(&self, body: Place) -> HashSet<(Direction, MessageIndex)> {
         let first = self.first_steps(&[body]).into_iter();
         first.flat_map(|(_, step)| self.alphabet(step.next).iter().copied().collect::<Vec<_>>()).collect()
     }
 
-    /// Whether values of keys that copies of two bodies hold are in one space: a later message of both is found by its
-    /// value alone, or there are bodies between them with which they share one.
+    /// Whether values of keys that sub-sessions of two bodies hold are in one space: a later message of both is found
+    /// by its value alone, or there are bodies between them with which they share one.
     pub(crate) fn shares_keys(&self, one: Place, other: Place) -> bool {
         let (mut seen, mut waiting) = (HashSet::from([one]), vec![one]);
         while let Some(body) = waiting.pop() {

@@ -5,7 +5,7 @@
 //!
 //! A linear channel is a [`Thread`]: a place, and the requests that are open in it, each with the place that a refusal
 //! leads back to. A `*` that runs for the rest of the session is a star of the program; one that is a branch of a
-//! choice is there as long as a thread is at that choice. A copy of a `*` body is a program of its own.
+//! choice is there as long as a thread is at that choice. A sub-session of a `*` body is a program of its own.
 
 mod ahead;
 mod alone;
@@ -23,7 +23,7 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Side};
 /// A place in the text.
 pub(crate) type Place = usize;
 
-/// Where the refusal of the request that opens a copy leads: nothing is left.
+/// Where the refusal of the request that opens a sub-session leads: nothing is left.
 const NOWHERE: Place = usize::MAX;
 
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub(crate) struct Asked {
     rests: Rests,
 }
 
-/// Which ways copies rest: what goes in direction `Send`, and in direction `Receive`.
+/// Which ways sub-sessions rest: what goes in direction `Send`, and in direction `Receive`.
 pub(crate) type Rests = [bool; 2];
 
 /// The place of a direction in [`Rests`].
@@ -68,7 +68,7 @@ pub(crate) struct Thread {
     pub(crate) asked: Vec<Asked>,
 }
 
-/// A role's program, or one side of a copy.
+/// A role's program, or one side of a sub-session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Program {
     pub(crate) threads: Vec<Thread>,
@@ -105,9 +105,9 @@ pub(crate) struct Reading<'a> {
     only_definitions: HashSet<Place>,
     /// Whether the text of one is being read.
     in_only: bool,
-    /// The bodies of which copies can be opened in some state that the role can come to.
+    /// The bodies of which sub-sessions can be opened in some state that the role can come to.
     opened: HashSet<Place>,
-    /// What a step of a copy is where it stands alone, because its key is open.
+    /// What a step of a sub-session is where it stands alone, because its key is open.
     alone: HashMap<(Direction, MessageIndex), Place>,
 }
 
@@ -153,7 +153,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Whether copies rest where a place really is: it stands in such a definition, or is called by its name.
+    /// Whether sub-sessions rest where a place really is: it stands in such a definition, or is called by its name.
     fn is_only(&self, mut place: Place) -> bool {
         let end = self.settle(place);
         while place != end {
@@ -213,8 +213,8 @@ impl<'a> Reading<'a> {
         program
     }
 
-    /// A new copy of a body, before its first action.
-    pub(crate) fn copy(&self, body: Place) -> Program {
+    /// A new sub-session of a body, before its first action.
+    pub(crate) fn sub_session(&self, body: Place) -> Program {
         let mut program = Program::default();
         self.land(body, &mut program, Vec::new());
         program
@@ -379,7 +379,8 @@ impl<'a> Reading<'a> {
         Some(after)
     }
 
-    /// The bodies of which copies may start now, with what they start with; steps that may stand alone are among them.
+    /// The bodies of which sub-sessions may start now, with what they start with; steps that may stand alone are among
+    /// them.
     pub(crate) fn openers(&self, program: &Program) -> Vec<(Place, Move)> {
         let running = self.first_steps(&program.stars).into_iter();
         let running = running.filter(|(_, step)| !program.rests[way(step.direction)]);
@@ -400,15 +401,15 @@ impl<'a> Reading<'a> {
     fn first_steps(&self, bodies: &[Place]) -> Vec<(Place, Move)> {
         let mut openers = Vec::new();
         for body in bodies {
-            for thread in &self.copy(*body).threads {
+            for thread in &self.sub_session(*body).threads {
                 openers.extend(self.moves(thread).into_iter().map(|step| (*body, step)));
             }
         }
         openers
     }
 
-    /// Whether a message may go on with a copy, or open one.
-    pub(crate) fn is_of_copies(&self, direction: Direction, message: MessageIndex) -> bool {
+    /// Whether a message may go on with a sub-session, or open one.
+    pub(crate) fn is_of_sub_sessions(&self, direction: Direction, message: MessageIndex) -> bool {
         self.bodies().any(|body| self.alphabet(body).contains(&(direction, message)))
     }
 
@@ -421,8 +422,8 @@ impl<'a> Reading<'a> {
         bodies.filter(|body| self.opened.contains(body))
     }
 
-    /// The bodies of which copies can be opened in some state that the role can come to: elsewhere they rest, or the text
-    /// is not used.
+    /// The bodies of which sub-sessions can be opened in some state that the role can come to: elsewhere they rest, or
+    /// the text is not used.
     fn find_opened(&self) -> HashSet<Place> {
         let start = self.start();
         let (mut seen, mut waiting) = (HashSet::from([start.clone()]), vec![start]);
@@ -442,7 +443,7 @@ impl<'a> Reading<'a> {
         opened
     }
 
-    /// The bodies of which a message opens copies, wherever it may.
+    /// The bodies of which a message opens sub-sessions, wherever it may.
     pub(crate) fn opened_by(&self, direction: Direction, message: MessageIndex) -> Vec<Place> {
         let opens = |body: &Place| {
             let mut steps = self.first_steps(&[*body]).into_iter();

@@ -6,7 +6,7 @@
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, MessageIndex};
 
-use super::{Config, Copy, Exchange, Item, Over, Standing, Verdict, World, index};
+use super::{Config, Exchange, Item, Over, Standing, SubSession, Verdict, World, index};
 use crate::event::Event;
 
 impl World<'_> {
@@ -43,12 +43,12 @@ impl World<'_> {
         })
     }
 
-    /// Whether an exchange opened a copy that goes on.
+    /// Whether an exchange opened a sub-session that goes on.
     fn opened(&self, exchange: &Exchange, asker: Direction) -> bool {
-        exchange.copy.is_some_and(|number| {
-            let copy = &self.copies[number];
-            copy.over.is_none()
-                && copy.opener.as_ref().is_some_and(|(by, id)| {
+        exchange.sub_session.is_some_and(|number| {
+            let sub_session = &self.sub_sessions[number];
+            sub_session.over.is_none()
+                && sub_session.opener.as_ref().is_some_and(|(by, id)| {
                     *by == asker && std::ptr::eq(&self.exchanges[&(*by, id.clone())], exchange)
                 })
         })
@@ -68,13 +68,15 @@ impl World<'_> {
         };
         let opened = self.opened(exchange, direction);
         if exchange.standing != Standing::Running && !opened {
-            if let Some(number) = exchange.copy.filter(|number| self.copies[*number].over.is_some()) {
+            if let Some(number) =
+                exchange.sub_session.filter(|number| self.sub_sessions[*number].over.is_some())
+            {
                 let of = (direction, exchange.message);
                 let id = Some(id.clone());
                 let item = Item { direction, message, id, cancels: true, opens: false, of, at: self.seen };
-                let after = self.sent(&self.copies[number].configs, &item);
+                let after = self.sent(&self.sub_sessions[number].configs, &item);
                 if !after.is_empty() {
-                    self.copies[number].configs = after;
+                    self.sub_sessions[number].configs = after;
                 }
             }
             return Verdict::Late;
@@ -82,9 +84,9 @@ impl World<'_> {
         if !self.protocol.message(exchange.message).unwrap().cancellable {
             return Verdict::Wrong("NotCancellable");
         }
-        let (request, copy) = (exchange.message, exchange.copy);
+        let (request, sub_session) = (exchange.message, exchange.sub_session);
         if opened {
-            self.end(copy.unwrap(), direction);
+            self.end(sub_session.unwrap(), direction);
             return Verdict::Fine;
         }
         let item = Item {
@@ -96,14 +98,14 @@ impl World<'_> {
             of: (direction, request),
             at: self.seen,
         };
-        let configs = copy.map_or(&self.main, |number| &self.copies[number].configs);
+        let configs = sub_session.map_or(&self.main, |number| &self.sub_sessions[number].configs);
         let after = self.sent(configs, &item);
         if after.is_empty() {
             return Verdict::Wrong("NotPermitted");
         }
-        match copy {
+        match sub_session {
             Some(number) => {
-                self.copies[number].configs = after;
+                self.sub_sessions[number].configs = after;
                 self.let_go(number, direction);
                 self.settle(number, direction);
             }
@@ -138,11 +140,12 @@ impl World<'_> {
             Standing::Answered => return Verdict::Wrong("SecondReply"),
             Standing::Owed => {
                 exchange.standing = Standing::Answered;
-                let (at, copy) = (exchange.at, exchange.copy.filter(|_| exchange.message == request));
+                let (at, sub_session) =
+                    (exchange.at, exchange.sub_session.filter(|_| exchange.message == request));
                 self.hear(direction, at);
                 // Should somebody have used the id again, then one reply is swallowed for both.
                 self.refused.insert(place, false);
-                if let Some(number) = copy {
+                if let Some(number) = sub_session {
                     self.late_reply(event, direction, request, number);
                 }
                 return Verdict::Late;
@@ -150,7 +153,7 @@ impl World<'_> {
             Standing::Running if exchange.message != request => return Verdict::Wrong("WrongReply"),
             Standing::Running => {}
         }
-        let copy = exchange.copy;
+        let sub_session = exchange.sub_session;
         let item = Item {
             direction,
             message: event.message,
@@ -160,31 +163,31 @@ impl World<'_> {
             of: (direction.flip(), request),
             at: self.seen,
         };
-        let configs = copy.map_or(&self.main, |number| &self.copies[number].configs);
+        let configs = sub_session.map_or(&self.main, |number| &self.sub_sessions[number].configs);
         let after = self.sent(configs, &item);
         if after.is_empty() {
             return Verdict::Wrong("NotPermitted");
         }
-        if let Some(number) = copy
+        if let Some(number) = sub_session
             && !refusal
-            && self.reading.is_keyed(self.copies[number].body)
-            && let Err(kind) = self.free(event, self.copies[number].body, Some(number))
+            && self.reading.is_keyed(self.sub_sessions[number].body)
+            && let Err(kind) = self.free(event, self.sub_sessions[number].body, Some(number))
         {
             return Verdict::Wrong(kind);
         }
         let exchange = self.exchanges.get_mut(&place).unwrap();
         exchange.standing = Standing::Answered;
         let at = exchange.at;
-        match copy {
+        match sub_session {
             Some(number) => {
-                self.copies[number].configs = after;
+                self.sub_sessions[number].configs = after;
                 self.settle(number, direction);
-                let copy = &mut self.copies[number];
+                let sub_session = &mut self.sub_sessions[number];
                 // Nobody else knows a value that comes with the end.
-                if !refusal && copy.over.is_none() {
-                    let news = event.keys.iter().filter(|key| !copy.keys.contains(key));
+                if !refusal && sub_session.over.is_none() {
+                    let news = event.keys.iter().filter(|key| !sub_session.keys.contains(key));
                     let news: Vec<_> = news.cloned().collect();
-                    copy.keys.extend(news);
+                    sub_session.keys.extend(news);
                 }
                 self.let_go(number, direction);
             }
@@ -194,15 +197,15 @@ impl World<'_> {
         Verdict::Fine
     }
 
-    /// The reply to a request that came late, which tells whether it has opened a copy.
+    /// The reply to a request that came late, which tells whether it has opened a sub-session.
     fn settle_opening(&mut self, event: &Event, direction: Direction, request: MessageIndex, refusal: bool) {
         let opener = Some((direction.flip(), event.id.clone().unwrap()));
-        let unsure = |copy: &Copy| copy.unsure.is_some() && copy.opener == opener;
-        let Some(number) = self.copies.iter().position(unsure) else { return };
+        let unsure = |sub_session: &SubSession| sub_session.unsure.is_some() && sub_session.opener == opener;
+        let Some(number) = self.sub_sessions.iter().position(unsure) else { return };
         if refusal {
-            self.copies[number].over = Some(Over { by: direction, at: self.seen });
-            self.copies[number].unsure = None;
-        } else if self.copies[number].unsure == Some(request) {
+            self.sub_sessions[number].over = Some(Over { by: direction, at: self.seen });
+            self.sub_sessions[number].unsure = None;
+        } else if self.sub_sessions[number].unsure == Some(request) {
             self.late_reply(event, direction, request, number);
         }
     }
@@ -213,7 +216,9 @@ impl World<'_> {
         *answered = (*answered).max(request);
         let replier = index(direction);
         let heard = |config: &Config| config.inbox[replier].iter().all(|item| item.at > request);
-        for configs in self.copies.iter_mut().map(|copy| &mut copy.configs).chain([&mut self.main]) {
+        for configs in
+            self.sub_sessions.iter_mut().map(|sub_session| &mut sub_session.configs).chain([&mut self.main])
+        {
             // After a mistake there may be nobody left who could have said all of this.
             if configs.iter().any(heard) {
                 configs.retain(heard);
@@ -221,7 +226,7 @@ impl World<'_> {
         }
     }
 
-    /// A reply to what opened a copy that is over since: its sender goes on until it hears of that.
+    /// A reply to what opened a sub-session that is over since: its sender goes on until it hears of that.
     fn late_reply(&mut self, event: &Event, direction: Direction, request: MessageIndex, number: usize) {
         let item = Item {
             direction,
@@ -232,21 +237,21 @@ impl World<'_> {
             of: (direction.flip(), request),
             at: self.seen,
         };
-        let copy = &self.copies[number];
-        let after = self.sent(&copy.configs, &item);
-        let opener = copy.opener.as_ref().is_some_and(|(_, id)| Some(id) == event.id.as_ref());
+        let sub_session = &self.sub_sessions[number];
+        let after = self.sent(&sub_session.configs, &item);
+        let opener = sub_session.opener.as_ref().is_some_and(|(_, id)| Some(id) == event.id.as_ref());
         if !after.is_empty() {
-            self.copies[number].configs = after;
+            self.sub_sessions[number].configs = after;
         }
         if opener {
-            // What a copy had that is over since may be used again.
-            let own = self.copies[number].body;
+            // What a sub-session had that is over since may be used again.
+            let own = self.sub_sessions[number].body;
             let free = |key: &&(KeyIndex, RequestId)| {
-                let mut running = self.copies.iter().filter(|other| other.over.is_none());
+                let mut running = self.sub_sessions.iter().filter(|other| other.over.is_none());
                 !running.any(|other| self.reading.shares_keys(other.body, own) && other.keys.contains(key))
             };
             let news: Vec<_> = event.keys.iter().filter(free).cloned().collect();
-            self.copies[number].keys.extend(news);
+            self.sub_sessions[number].keys.extend(news);
         }
     }
 }

@@ -4,13 +4,13 @@
 //! Refuses to know the machine: it keeps every pair of programs, with what is on its way to them, that what was seen
 //! can have come from.
 //!
-//! Both programs follow the same type, one of them turned round. A message is seen between its sending and its
-//! receipt; without loss of generality it is seen as soon as it is sent. Channels side by side, and copies, do not
-//! wait for one another. Ids, keys and tokens are books of their own, with a plain list for each.
+//! Both programs follow the same type, one of them turned round. A message is seen between its sending and its receipt;
+//! without loss of generality it is seen as soon as it is sent. Channels side by side, and sub-sessions, do not wait
+//! for one another. Ids, keys and tokens are books of their own, with a plain list for each.
 
 mod configs;
-mod copies;
 mod exchanges;
+mod sub_sessions;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -28,9 +28,10 @@ use crate::reading::{Place, Program, Reading, way};
 pub(crate) enum Verdict {
     /// It is permitted, and something moves.
     Fine,
-    /// It comes too late for its state, its exchange or its copy, and is dropped.
+    /// It comes too late for its state, its exchange or its sub-session, and is dropped.
     Late,
-    /// It is about a copy that is over, but who sends it has seen or said too much to be late: dropped or refused.
+    /// It is about a sub-session that is over, but who sends it has seen or said too much to be late: dropped or
+    /// refused.
     Stale,
     /// Its sender may have received so little that the checker does not follow where it stands: dropped or refused.
     Distant,
@@ -58,28 +59,28 @@ struct Config {
     inbox: [VecDeque<Item>; 2],
 }
 
-/// A body, and the pairs of programs of which one may open a copy of it.
+/// A body, and the pairs of programs of which one may open a sub-session of it.
 type Opening = (Place, HashSet<Config>);
 
 #[derive(Clone, Debug)]
-struct Copy {
+struct SubSession {
     body: Place,
     configs: HashSet<Config>,
     opener: Option<(Direction, RequestId)>,
     keys: Vec<(KeyIndex, RequestId)>,
     over: Option<Over>,
-    /// Once it is over: who has shown to know that, in direction `Send` and in direction `Receive`, by giving one of its
-    /// values to another copy or by going on with that one.
+    /// Once it is over: who has shown to know that, in direction `Send` and in direction `Receive`, by giving one of
+    /// its values to another sub-session or by going on with that one.
     let_go: [bool; 2],
     /// Who opened it, and whether the other side has said something in it.
     by: Direction,
     known: bool,
-    /// The request that would have opened it came late where it was seen, and has no reply yet. Who received it may have
-    /// been where it is permitted.
+    /// The request that would have opened it came late where it was seen, and has no reply yet. Who received it may
+    /// have been where it is permitted.
     unsure: Option<MessageIndex>,
 }
 
-/// The end of a copy: which way the message went, and which of all messages it was.
+/// The end of a sub-session: which way the message went, and which of all messages it was.
 #[derive(Clone, Copy, Debug)]
 struct Over {
     by: Direction,
@@ -97,7 +98,7 @@ enum Standing {
 #[derive(Debug)]
 struct Exchange {
     message: MessageIndex,
-    copy: Option<usize>,
+    sub_session: Option<usize>,
     standing: Standing,
     token: Option<RequestId>,
     /// Which of all messages it was.
@@ -112,7 +113,7 @@ pub(crate) struct World<'a> {
     /// What closing the diamond adds somewhere in the role.
     added: HashSet<(Direction, MessageIndex)>,
     main: HashSet<Config>,
-    copies: Vec<Copy>,
+    sub_sessions: Vec<SubSession>,
     exchanges: HashMap<(Direction, RequestId), Exchange>,
     /// Ids of requests that nobody could have sent.
     refused: HashMap<(Direction, RequestId), bool>,
@@ -123,7 +124,7 @@ pub(crate) struct World<'a> {
     answered: [u64; 2],
     /// Which of all messages went in each direction.
     written: [Vec<u64>; 2],
-    /// How many steps of copies stood alone.
+    /// How many steps of sub-sessions stood alone.
     pub(crate) alone: u64,
     /// The rules that the last message may have broken, with `None` where it broke none.
     advice: RefCell<HashSet<Option<String>>>,
@@ -156,7 +157,7 @@ impl<'a> World<'a> {
             side,
             added,
             main: HashSet::from([config]),
-            copies: Vec::new(),
+            sub_sessions: Vec::new(),
             exchanges: HashMap::new(),
             refused: HashMap::new(),
             tokens: HashSet::new(),
@@ -191,7 +192,8 @@ impl<'a> World<'a> {
 
     /// Whether there are too many possibilities to go on.
     pub(crate) fn is_lost(&self) -> bool {
-        self.main.len() >= CONFIGS || self.copies.iter().any(|copy| copy.configs.len() >= CONFIGS)
+        self.main.len() >= CONFIGS
+            || self.sub_sessions.iter().any(|sub_session| sub_session.configs.len() >= CONFIGS)
     }
 
     /// Judges a message; what nobody could have sent changes nothing.
@@ -260,10 +262,10 @@ impl<'a> World<'a> {
             return Verdict::Wrong("DuplicateId");
         }
         let in_use = event.token.as_ref().is_some_and(|token| self.holds_token(direction, token));
-        let before = in_use.then(|| (self.main.clone(), self.copies.clone()));
-        let (verdict, copy) = self.plain(event, direction);
-        if let (Verdict::Fine, Some((main, copies))) = (verdict, before) {
-            (self.main, self.copies) = (main, copies);
+        let before = in_use.then(|| (self.main.clone(), self.sub_sessions.clone()));
+        let (verdict, sub_session) = self.plain(event, direction);
+        if let (Verdict::Fine, Some((main, sub_sessions))) = (verdict, before) {
+            (self.main, self.sub_sessions) = (main, sub_sessions);
             return Verdict::Wrong("TokenInUse");
         }
         match verdict {
@@ -271,7 +273,7 @@ impl<'a> World<'a> {
                 let standing = Standing::Running;
                 let (message, token) = (event.message, event.token.clone());
                 let at = self.seen;
-                self.exchanges.insert(place, Exchange { message, copy, standing, token, at });
+                self.exchanges.insert(place, Exchange { message, sub_session, standing, token, at });
             }
             Verdict::Late | Verdict::Stale => {
                 self.refused.insert(place, true);
@@ -304,15 +306,19 @@ impl<'a> World<'a> {
         }
         let opening = self.opening(direction, message);
         let alone = opening.as_ref().is_some_and(|(body, _)| self.reading.is_alone(*body));
-        let is_step = |copy: &Copy| copy.over.is_none() && self.may_go_on(copy, event, direction);
+        let is_step = |sub_session: &SubSession| {
+            sub_session.over.is_none() && self.may_go_on(sub_session, event, direction)
+        };
         match opening {
-            // What opens copies and goes on with them goes on with one where it can.
-            Some(opening) if !alone && !self.copies.iter().any(is_step) => self.open(event, item, opening),
+            // What opens sub-sessions and goes on with them goes on with one where it can.
+            Some(opening) if !alone && !self.sub_sessions.iter().any(is_step) => {
+                self.open(event, item, opening)
+            }
             opening => self.later(event, item, opening.filter(|_| alone)),
         }
     }
 
-    /// The body of which a message opens a copy, and the pairs of programs of which one may do that now.
+    /// The body of which a message opens a sub-session, and the pairs of programs of which one may do that now.
     fn opening(&self, direction: Direction, message: MessageIndex) -> Option<Opening> {
         let mut opened: Option<Opening> = None;
         for config in &self.main {
@@ -330,7 +336,7 @@ impl<'a> World<'a> {
         opened
     }
 
-    /// A new copy, or something that stands alone and holds no value.
+    /// A new sub-session, or something that stands alone and holds no value.
     fn open(&mut self, event: &Event, item: Item, (body, configs): Opening) -> (Verdict, Option<usize>) {
         let (direction, keyed) = (item.direction, self.reading.is_keyed(body));
         if !self.gates(event) {
@@ -344,15 +350,15 @@ impl<'a> World<'a> {
             let openers = self.reading.openers(&self.caught_up(config, sender));
             openers.iter().all(|(_, step)| (step.direction, step.message) != (direction, item.message))
         });
-        // Who has opened a copy may read on now.
+        // Who has opened a sub-session may read on now.
         self.main = self.arrivals(configs);
         // Of what a notification has opened its sender hears nothing, so it is opened all the same.
         let refused = late && (item.id.is_some() || !keyed);
         if refused && !keyed {
             return (Verdict::Late, None);
         }
-        let copy = self.reading.copy(body);
-        let before = Config { programs: [copy.clone(), copy], inbox: Default::default() };
+        let sub_session = self.reading.sub_session(body);
+        let before = Config { programs: [sub_session.clone(), sub_session], inbox: Default::default() };
         let opener = item.id.clone().map(|id| (direction, id));
         let configs = self.sent(&HashSet::from([before]), &Item { opens: true, ..item });
         self.alone += u64::from(self.reading.is_alone(body));
@@ -360,7 +366,7 @@ impl<'a> World<'a> {
         // What is answered with an error was over at once.
         let over = refused.then_some(Over { by: direction.flip(), at: u64::MAX });
         let unsure = refused.then_some(event.message);
-        self.copies.push(Copy {
+        self.sub_sessions.push(SubSession {
             body,
             configs,
             opener,
@@ -374,44 +380,44 @@ impl<'a> World<'a> {
         if refused {
             return (Verdict::Late, None);
         }
-        let number = self.copies.len() - 1;
+        let number = self.sub_sessions.len() - 1;
         self.let_go(number, direction);
         self.settle(number, direction);
         (Verdict::Fine, Some(number))
     }
 
-    /// Whether a message may be a later step of a copy, which one of its keys ties to it.
-    fn may_go_on(&self, copy: &Copy, event: &Event, direction: Direction) -> bool {
-        event.keys.iter().any(|key| copy.keys.contains(key))
-            && self.reading.later(copy.body).contains(&(direction, event.message))
+    /// Whether a message may be a later step of a sub-session, which one of its keys ties to it.
+    fn may_go_on(&self, sub_session: &SubSession, event: &Event, direction: Direction) -> bool {
+        event.keys.iter().any(|key| sub_session.keys.contains(key))
+            && self.reading.later(sub_session.body).contains(&(direction, event.message))
     }
 
-    /// A later message of a copy, which a key ties to it, or one that stands alone.
+    /// A later message of a sub-session, which a key ties to it, or one that stands alone.
     fn later(&mut self, event: &Event, item: Item, alone: Option<Opening>) -> (Verdict, Option<usize>) {
         let direction = item.direction;
-        // Who sends it must be where copies do not rest.
+        // Who sends it must be where sub-sessions do not rest.
         let sender = |config: &Config| config.programs[index(direction)].rests[way(direction)];
         let awake: HashSet<Config> = self.main.iter().filter(|config| !sender(config)).cloned().collect();
-        if awake.is_empty() && self.reading.is_of_copies(direction, event.message) {
-            // As a branch of a choice it stands alone also where copies rest.
+        if awake.is_empty() && self.reading.is_of_sub_sessions(direction, event.message) {
+            // As a branch of a choice it stands alone also where sub-sessions rest.
             if let Some(alone) = alone {
                 return self.open(event, item, alone);
             }
             let opened = self.reading.opened_by(direction, event.message);
             let opens = opened.into_iter().any(|body| !self.reading.is_alone(body));
-            let kind = if opens { "NotPermitted|CopiesRest" } else { "CopiesRest" };
+            let kind = if opens { "NotPermitted|Suspended" } else { "Suspended" };
             return (Verdict::Wrong(kind), None);
         }
         let awake = self.arrivals(awake);
         let declared = &self.protocol.message(event.message).unwrap().keys;
-        let fitting = (0..self.copies.len()).rev();
+        let fitting = (0..self.sub_sessions.len()).rev();
         let fitting: Vec<usize> =
-            fitting.filter(|number| self.may_go_on(&self.copies[*number], event, direction)).collect();
-        let live = fitting.iter().copied().find(|number| self.copies[*number].over.is_none());
+            fitting.filter(|number| self.may_go_on(&self.sub_sessions[*number], event, direction)).collect();
+        let live = fitting.iter().copied().find(|number| self.sub_sessions[*number].over.is_none());
         if let Some(number) = live {
-            let after = self.sent(&self.copies[number].configs, &item);
+            let after = self.sent(&self.sub_sessions[number].configs, &item);
             if after.is_empty() {
-                let unheard = self.copies[number].by != direction && !self.copies[number].known;
+                let unheard = self.sub_sessions[number].by != direction && !self.sub_sessions[number].known;
                 return match alone {
                     // By who has not heard that the value is held.
                     Some(alone) if unheard => self.open(event, item, alone),
@@ -427,9 +433,9 @@ impl<'a> World<'a> {
                 return (Verdict::Wrong("NotNegotiated"), None);
             }
             let goes_on = !self.stays(number, &item);
-            let known = self.copies[number].known || goes_on;
-            let late = self.crosses(&self.copies[number].configs, &item);
-            self.copies[number].configs = after;
+            let known = self.sub_sessions[number].known || goes_on;
+            let late = self.crosses(&self.sub_sessions[number].configs, &item);
+            self.sub_sessions[number].configs = after;
             self.main = awake;
             if late {
                 return (Verdict::Late, None);
@@ -438,8 +444,8 @@ impl<'a> World<'a> {
                 self.let_go(number, direction);
             }
             self.settle(number, direction);
-            // What leaves the copy where it is may stand alone, by who has not heard of the copy.
-            self.copies[number].known &= known;
+            // What leaves the sub-session where it is may stand alone, by who has not heard of the sub-session.
+            self.sub_sessions[number].known &= known;
             return (Verdict::Fine, Some(number));
         }
         if let Some(alone) = alone.filter(|_| !event.keys.is_empty()) {
@@ -459,7 +465,7 @@ impl<'a> World<'a> {
         (Verdict::Wrong(kind), None)
     }
 
-    /// Whether the other side is known to have heard of the end of a copy: it has answered what was asked later.
+    /// Whether the other side is known to have heard of the end of a sub-session: it has answered what was asked later.
     fn was_heard(&self, over: Over) -> bool {
         self.answered[index(over.by)] >= over.at
     }

@@ -66,7 +66,7 @@ fn what_fits_no_condition_changes_nothing() {
         "the result of `ask` of the server holds nothing by which it is known: `if words`"
     );
     let step = checker.reply(Send, &id(1), by_text.reply).unwrap();
-    assert_eq!(step.kind, StepKind::Copy { ended: true }, "the request still awaits its reply");
+    assert_eq!(step.kind, StepKind::SubSession { ended: true }, "the request still awaits its reply");
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn a_refused_request_makes_one_report() {
 }
 
 #[test]
-fn a_cancelled_copy_swallows_one_late_reply() {
+fn a_cancelled_sub_session_swallows_one_late_reply() {
     let (small, mut checker) = active();
     checker.ask(Send, small.call.request, 0).unwrap();
     assert_eq!(checker.take_back(Send, small.cancelled, 0).unwrap(), ENDED);
@@ -187,9 +187,9 @@ fn a_token_of_a_running_request_is_not_used_again() {
 }
 
 /// `*( !Work . rec α . ( ?Progress . ?Progress . α & ?WorkResult . rec β . ( ?Progress . End ) ) )`: every later step
-/// is tied to its copy by the token or by the id.
+/// is tied to its sub-session by the token or by the id.
 #[test]
-fn copies_have_states_of_their_own() {
+fn sub_sessions_have_states_of_their_own() {
     let mut tables = Tables::default();
     let work = tables.request("work");
     let progress = tables.reports("progress");
@@ -208,14 +208,18 @@ fn copies_have_states_of_their_own() {
     for number in 0..4 {
         accepted(checker.request(Send, work.request, &id(number), Some(id(number + 10)), never));
     }
-    let on = StepKind::Copy { ended: false };
+    let on = StepKind::SubSession { ended: false };
     assert_eq!(checker.report_on(Receive, progress, 10).unwrap(), on);
     let early = checker.answer(Receive, 0, work.reply).unwrap_err();
     assert_eq!(
         early.to_string(),
         "the result of `work` is not permitted in `Half`: the server may send `progress` now"
     );
-    assert_eq!(checker.answer(Receive, 1, work.reply).unwrap(), on, "the other copies are where they were");
+    assert_eq!(
+        checker.answer(Receive, 1, work.reply).unwrap(),
+        on,
+        "the other instances are where they were"
+    );
     assert_eq!(checker.awaiting(Receive, &id(1)), Awaiting::Completed, "it has its reply, though it goes on");
     assert_eq!(checker.answer(Receive, 1, work.reply).unwrap_err().kind, ViolationKind::SecondReply);
     assert_eq!(checker.take_back(Send, cancelled, 1).unwrap(), StepKind::Swallowed);
@@ -225,7 +229,7 @@ fn copies_have_states_of_their_own() {
     assert_eq!(
         checker.answer(Receive, 0, work.refusal).unwrap(),
         ENDED,
-        "a refusal ends a copy in any state"
+        "a refusal ends an instance in any state"
     );
     checker.report_on(Receive, progress, 12).unwrap();
     assert_eq!(checker.take_back(Send, cancelled, 2).unwrap(), ENDED, "and so does a cancel");

@@ -228,7 +228,7 @@ fn what_crosses_the_end_and_the_opening_of_the_next_is_late_until_that_is_answer
     watching.watch(2, "a");
     assert!(is_late(watching.changed("a").unwrap()));
     watching.answer(2);
-    assert_eq!(watching.changed("a").unwrap(), StepKind::Copy { ended: false });
+    assert_eq!(watching.changed("a").unwrap(), StepKind::SubSession { ended: false });
 }
 
 #[test]

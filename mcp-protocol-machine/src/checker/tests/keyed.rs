@@ -1,11 +1,11 @@
-//! Copies with a life of their own: which copy a message finds, when a value is free, what comes late.
+//! Sub-sessions with a life of their own: which sub-session a message finds, when a value is free, what comes late.
 
 use crate::checker::tests::tables::{Exchange, Tables, To};
 use crate::checker::tests::{accepted, id, is_late, never};
 use crate::protocol::Direction::{Receive, Send};
 use crate::protocol::{Direction, KeyIndex, MessageIndex, Side, StateKind};
 use crate::{
-    About, Awaiting, Checker, CopyNumber, KeyValue, Limits, Meant, Step, StepKind, Ties, Violation,
+    About, Awaiting, Checker, KeyValue, Limits, Meant, Step, StepKind, SubSessionNumber, Ties, Violation,
     ViolationKind,
 };
 
@@ -79,23 +79,23 @@ impl Watching {
         self.checker.request_tied(Send, message, &id(number), None, Ties::keys(&keys), never)
     }
 
-    fn subscribe(&mut self, number: i64, uri: &str) -> CopyNumber {
-        let copy = accepted(self.ask(self.subscribe.request, number, uri)).copy.unwrap();
+    fn subscribe(&mut self, number: i64, uri: &str) -> SubSessionNumber {
+        let sub_session = accepted(self.ask(self.subscribe.request, number, uri)).sub_session.unwrap();
         let step = accepted(self.checker.reply(Receive, &id(number), self.subscribe.reply));
-        assert_eq!((step.kind, step.copy), (StepKind::Copy { ended: false }, Some(copy)));
-        copy
+        assert_eq!((step.kind, step.sub_session), (StepKind::SubSession { ended: false }, Some(sub_session)));
+        sub_session
     }
 
     fn unsubscribe(&mut self, number: i64, uri: &str) {
         accepted(self.ask(self.unsubscribe.request, number, uri));
         let step = accepted(self.checker.reply(Receive, &id(number), self.unsubscribe.reply));
-        assert_eq!(step.kind, StepKind::Copy { ended: true });
+        assert_eq!(step.kind, StepKind::SubSession { ended: true });
     }
 
     fn cancel(&mut self, number: i64) {
         let message = self.cancelled;
         let step = self.checker.notification(Send, message, About::Request(&id(number)), never);
-        assert_eq!(accepted(step).kind, StepKind::Copy { ended: true });
+        assert_eq!(accepted(step).kind, StepKind::SubSession { ended: true });
     }
 
     fn tell(&mut self, direction: Direction, uri: &str) -> Result<Step, Violation> {
@@ -110,17 +110,17 @@ impl Watching {
 }
 
 #[test]
-fn each_message_finds_its_copy() {
+fn each_message_finds_its_sub_session() {
     let mut watching = watching();
     let (a, b) = (watching.subscribe(1, "a"), watching.subscribe(2, "b"));
     assert_ne!(a, b);
-    for (uri, copy) in [("a", a), ("b", b), ("b", b), ("a", a)] {
+    for (uri, sub_session) in [("a", a), ("b", b), ("b", b), ("a", a)] {
         let step = accepted(watching.updated(uri));
-        assert_eq!((step.kind, step.copy), (StepKind::Copy { ended: false }, Some(copy)));
+        assert_eq!((step.kind, step.sub_session), (StepKind::SubSession { ended: false }, Some(sub_session)));
     }
     watching.unsubscribe(3, "a");
-    assert_eq!(accepted(watching.updated("b")).copy, Some(b), "the other one goes on");
-    assert!(watching.checker.copy_state(a).is_none());
+    assert_eq!(accepted(watching.updated("b")).sub_session, Some(b), "the other one goes on");
+    assert!(watching.checker.sub_session_state(a).is_none());
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_value_that_nothing_ever_had_is_unknown_and_a_missing_one_is_missed() {
 }
 
 #[test]
-fn a_value_opens_one_copy_at_a_time() {
+fn a_value_opens_one_sub_session_at_a_time() {
     let mut watching = watching();
     watching.subscribe(1, "a");
     let again = watching.ask(watching.subscribe.request, 2, "a").unwrap_err();
@@ -165,7 +165,7 @@ fn a_value_that_ended_is_no_longer_sent_by_who_ended_it() {
 }
 
 #[test]
-fn a_cancel_ends_the_copy_in_any_state_and_what_crosses_it_is_swallowed() {
+fn a_cancel_ends_the_sub_session_in_any_state_and_what_crosses_it_is_swallowed() {
     for answered in [false, true] {
         let mut watching = watching();
         accepted(watching.ask(watching.subscribe.request, 1, "a"));
@@ -179,8 +179,8 @@ fn a_cancel_ends_the_copy_in_any_state_and_what_crosses_it_is_swallowed() {
         }
         let step =
             accepted(watching.checker.notification(Send, watching.cancelled, About::Request(&id(1)), never));
-        assert_eq!(step.kind, StepKind::Copy { ended: true });
-        assert!(step.copy.is_some());
+        assert_eq!(step.kind, StepKind::SubSession { ended: true });
+        assert!(step.sub_session.is_some());
         assert!(is_late(accepted(watching.updated("a")).kind));
         if !answered {
             let late = accepted(watching.checker.reply(Receive, &id(1), watching.subscribe.reply));
@@ -192,7 +192,7 @@ fn a_cancel_ends_the_copy_in_any_state_and_what_crosses_it_is_swallowed() {
 }
 
 #[test]
-fn the_end_of_a_copy_names_the_requests_that_it_leaves_unanswered() {
+fn the_end_of_a_sub_session_names_the_requests_that_it_leaves_unanswered() {
     let mut watching = watching();
     watching.subscribe(1, "a");
     accepted(watching.ask(watching.unsubscribe.request, 2, "a"));
@@ -200,7 +200,7 @@ fn the_end_of_a_copy_names_the_requests_that_it_leaves_unanswered() {
     watching.cancel(1);
     assert_eq!(watching.checker.take_left(), [id(2)], "the other one has its answer");
     assert_eq!(watching.checker.take_left(), [], "they are named once");
-    // Of what nobody asks for no more is kept than of the last copy.
+    // Of what nobody asks for no more is kept than of the last sub-session.
     for number in 3..6 {
         accepted(watching.ask(watching.subscribe.request, number, "a"));
         watching.cancel(number);
@@ -212,17 +212,17 @@ fn the_end_of_a_copy_names_the_requests_that_it_leaves_unanswered() {
 }
 
 #[test]
-fn refusals_end_the_copy_or_undo_a_later_request() {
+fn refusals_end_the_sub_session_or_undo_a_later_request() {
     let mut watching = watching();
     accepted(watching.ask(watching.subscribe.request, 1, "a"));
     let step = accepted(watching.checker.reply(Receive, &id(1), watching.subscribe.refusal));
-    assert_eq!(step.kind, StepKind::Copy { ended: true });
-    let copy = watching.subscribe(2, "a");
-    let before = watching.checker.copy_state(copy);
+    assert_eq!(step.kind, StepKind::SubSession { ended: true });
+    let sub_session = watching.subscribe(2, "a");
+    let before = watching.checker.sub_session_state(sub_session);
     accepted(watching.ask(watching.unsubscribe.request, 3, "a"));
     let step = accepted(watching.checker.reply(Receive, &id(3), watching.unsubscribe.refusal));
-    assert_eq!(step.kind, StepKind::Copy { ended: false });
-    assert_eq!(watching.checker.copy_state(copy), before);
+    assert_eq!(step.kind, StepKind::SubSession { ended: false });
+    assert_eq!(watching.checker.sub_session_state(sub_session), before);
     accepted(watching.updated("a"));
     watching.unsubscribe(4, "a");
     assert_eq!(watching.checker.awaiting(Receive, &id(2)), Awaiting::Completed);
@@ -230,7 +230,7 @@ fn refusals_end_the_copy_or_undo_a_later_request() {
 }
 
 #[test]
-fn a_step_out_of_the_order_of_its_copy_names_the_state_of_the_copy() {
+fn a_step_out_of_the_order_of_its_sub_session_names_the_state_of_the_sub_session() {
     let mut watching = watching();
     accepted(watching.ask(watching.subscribe.request, 1, "a"));
     let early = watching.updated("a").unwrap_err();
@@ -245,11 +245,11 @@ fn a_step_out_of_the_order_of_its_copy_names_the_state_of_the_copy() {
 }
 
 #[test]
-fn a_sender_that_means_another_copy_is_told() {
+fn a_sender_that_means_another_sub_session_is_told() {
     let mut watching = watching();
     let (a, _) = (watching.subscribe(1, "a"), watching.subscribe(2, "b"));
     let keys = [(URI, KeyValue::from("b"))];
-    let ties = Ties { keys: &keys, meant: Meant::Copy(a) };
+    let ties = Ties { keys: &keys, meant: Meant::SubSession(a) };
     let message = watching.unsubscribe.request;
     let wrong = watching.checker.request_tied(Send, message, &id(3), None, ties, never).unwrap_err();
     assert!(matches!(wrong.kind, ViolationKind::WrongKey { .. }));
@@ -259,14 +259,14 @@ fn a_sender_that_means_another_copy_is_told() {
 fn an_open_key_that_nobody_holds_lets_a_step_pass_alone() {
     let mut watching = watching_with(true);
     let alone = accepted(watching.updated("z"));
-    assert!(matches!((alone.kind, alone.copy), (StepKind::Spawned { .. }, None)), "{alone:?}");
+    assert!(matches!((alone.kind, alone.sub_session), (StepKind::Spawned { .. }, None)), "{alone:?}");
     let step = accepted(watching.ask(watching.unsubscribe.request, 1, "z"));
-    assert!(matches!((step.kind, step.copy), (StepKind::Spawned { .. }, None)), "{step:?}");
+    assert!(matches!((step.kind, step.sub_session), (StepKind::Spawned { .. }, None)), "{step:?}");
     let step = accepted(watching.checker.reply(Receive, &id(1), watching.unsubscribe.reply));
-    assert_eq!(step.kind, StepKind::Copy { ended: true });
-    let copy = watching.subscribe(2, "a");
-    assert_eq!(accepted(watching.updated("a")).copy, Some(copy));
-    assert_eq!(accepted(watching.updated("b")).copy, None);
+    assert_eq!(step.kind, StepKind::SubSession { ended: true });
+    let sub_session = watching.subscribe(2, "a");
+    assert_eq!(accepted(watching.updated("a")).sub_session, Some(sub_session));
+    assert_eq!(accepted(watching.updated("b")).sub_session, None);
     // The server's reply ended it; what the server says of it afterwards stands alone again.
     watching.unsubscribe(3, "a");
     assert!(matches!(accepted(watching.updated("a")).kind, StepKind::Spawned { .. }));
@@ -277,7 +277,7 @@ fn an_open_key_that_nobody_holds_lets_a_step_pass_alone() {
 }
 
 #[test]
-fn what_is_to_stand_alone_is_none_of_a_copy_s() {
+fn what_is_to_stand_alone_is_none_of_a_sub_session_s() {
     let mut watching = watching_with(true);
     watching.subscribe(1, "a");
     let keys = [(URI, KeyValue::from("a"))];
@@ -288,18 +288,18 @@ fn what_is_to_stand_alone_is_none_of_a_copy_s() {
 }
 
 #[test]
-fn what_crosses_the_opening_of_a_copy_is_not_meant_for_it() {
+fn what_crosses_the_opening_of_a_sub_session_is_not_meant_for_it() {
     let mut watching = watching_with(true);
-    let copy = accepted(watching.ask(watching.subscribe.request, 1, "a")).copy;
+    let sub_session = accepted(watching.ask(watching.subscribe.request, 1, "a")).sub_session;
     // The server has not heard of the subscription, and tells of the change on its own account.
     let step = accepted(watching.updated("a"));
-    assert!(matches!((step.kind, step.copy), (StepKind::Spawned { .. }, None)), "{step:?}");
+    assert!(matches!((step.kind, step.sub_session), (StepKind::Spawned { .. }, None)), "{step:?}");
     accepted(watching.checker.reply(Receive, &id(1), watching.subscribe.reply));
-    assert_eq!(accepted(watching.updated("a")).copy, copy);
+    assert_eq!(accepted(watching.updated("a")).sub_session, sub_session);
 }
 
 #[test]
-fn what_is_late_for_a_copy_is_not_taken_for_the_next_one_of_its_value() {
+fn what_is_late_for_a_sub_session_is_not_taken_for_the_next_one_of_its_value() {
     let mut watching = watching();
     watching.subscribe(1, "a");
     watching.cancel(1);
@@ -307,14 +307,14 @@ fn what_is_late_for_a_copy_is_not_taken_for_the_next_one_of_its_value() {
     // The server has heard of neither.
     assert!(is_late(accepted(watching.updated("a")).kind));
     accepted(watching.checker.reply(Receive, &id(2), watching.subscribe.reply));
-    assert!(accepted(watching.updated("a")).copy.is_some());
+    assert!(accepted(watching.updated("a")).sub_session.is_some());
     // Nothing was there before this one.
     accepted(watching.ask(watching.subscribe.request, 3, "b"));
     assert_eq!(watching.updated("b").unwrap_err().kind, ViolationKind::NotPermitted);
 }
 
 #[test]
-fn a_message_may_go_on_with_a_copy_or_open_one() {
+fn a_message_may_go_on_with_a_sub_session_or_open_one() {
     let (mut tables, subscribe, updated, _, _) = tables(false);
     let opened = [(Send, subscribe.request, To::Spawn("Opening"))];
     tables.state("Active", StateKind::Replicated, &opened);
@@ -329,12 +329,12 @@ fn a_message_may_go_on_with_a_copy_or_open_one() {
         let keys = [(URI, KeyValue::from(uri))];
         let step = checker.request_tied(Send, subscribe.request, &id(number), None, Ties::keys(&keys), never);
         let answered = checker.reply(Receive, &id(number), reply);
-        (accepted(step).kind, accepted(answered).copy)
+        (accepted(step).kind, accepted(answered).sub_session)
     };
     let (kind, first) = ask(1, "a", subscribe.reply);
     assert!(matches!(kind, StepKind::Spawned { .. }));
     for (number, reply) in [(2, subscribe.reply), (3, subscribe.refusal), (4, subscribe.reply)] {
-        assert_eq!(ask(number, "a", reply), (StepKind::Copy { ended: false }, first));
+        assert_eq!(ask(number, "a", reply), (StepKind::SubSession { ended: false }, first));
     }
     let (kind, second) = ask(5, "b", subscribe.reply);
     assert!(matches!(kind, StepKind::Spawned { .. }));
@@ -342,7 +342,7 @@ fn a_message_may_go_on_with_a_copy_or_open_one() {
 }
 
 #[test]
-fn a_notification_opens_a_copy_and_its_memory_is_bounded() {
+fn a_notification_opens_a_sub_session_and_its_memory_is_bounded() {
     let mut tables = Tables::default();
     let (opened, changed, closed) =
         (tables.notification("open"), tables.notification("change"), tables.notification("close"));
@@ -359,13 +359,13 @@ fn a_notification_opens_a_copy_and_its_memory_is_bounded() {
     let mut tell = |message: MessageIndex, number: i64| {
         let keys = [(URI, KeyValue::from(number))];
         let step = checker.notification_tied(Receive, message, About::Nothing, Ties::keys(&keys), never);
-        (step.map(|step| step.kind), checker.copies.remembered())
+        (step.map(|step| step.kind), checker.sub_sessions.remembered())
     };
     for number in 0..1_000 {
         assert!(matches!(tell(opened, number).0, Ok(StepKind::Spawned { .. })));
-        assert_eq!(tell(changed, number).0, Ok(StepKind::Copy { ended: false }));
+        assert_eq!(tell(changed, number).0, Ok(StepKind::SubSession { ended: false }));
         let (ended, remembered) = tell(closed, number);
-        assert_eq!(ended, Ok(StepKind::Copy { ended: true }));
+        assert_eq!(ended, Ok(StepKind::SubSession { ended: true }));
         assert!(remembered < 100, "{remembered}");
     }
     for number in 0..10 {
@@ -391,12 +391,13 @@ fn each_channel_has_values_of_its_own_under_one_key() {
         let keys = [(URI, KeyValue::from("a"))];
         checker.notification_tied(direction, message, About::Nothing, Ties::keys(&keys), never)
     };
-    let (editing, watching) = (accepted(tell(Send, open)).copy, accepted(tell(Send, watch)).copy);
+    let (editing, watching) =
+        (accepted(tell(Send, open)).sub_session, accepted(tell(Send, watch)).sub_session);
     assert_ne!(editing, watching);
-    assert_eq!(accepted(tell(Receive, changed)).copy, watching);
-    assert_eq!(accepted(tell(Send, change)).copy, editing);
+    assert_eq!(accepted(tell(Receive, changed)).sub_session, watching);
+    assert_eq!(accepted(tell(Send, change)).sub_session, editing);
     // The one is over, and the other goes on under the same value.
-    assert_eq!(accepted(tell(Receive, changed)).copy, watching);
+    assert_eq!(accepted(tell(Receive, changed)).sub_session, watching);
     let unknown = tell(Send, change).unwrap_err();
     assert!(matches!(unknown.kind, ViolationKind::UnknownKey { .. }), "{unknown}");
     assert!(matches!(tell(Send, watch).unwrap_err().kind, ViolationKind::KeyInUse { .. }));
@@ -412,18 +413,18 @@ fn the_id_of_a_request_is_a_value_like_any_other() {
     tables.state("Running", StateKind::Linear, &[(Receive, output, To::Step("Running"))]);
     tables.edit(run.request).keys.to_mut()[0].place = crate::protocol::KeyPlace::Id;
     let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
-    let mut copies = Vec::new();
+    let mut sub_sessions = Vec::new();
     for value in [KeyValue::from(1), KeyValue::from("1")] {
         let keys = [(URI, value.clone())];
         let step = checker.request_tied(Send, run.request, &value, None, Ties::keys(&keys), never);
         accepted(checker.reply(Receive, &value, run.reply));
-        let copy = accepted(step).copy.unwrap();
-        assert_eq!(checker.copy_opener(copy), Some(&value));
-        copies.push((copy, keys));
+        let sub_session = accepted(step).sub_session.unwrap();
+        assert_eq!(checker.sub_session_opener(sub_session), Some(&value));
+        sub_sessions.push((sub_session, keys));
     }
-    for (copy, keys) in copies.iter().rev() {
+    for (sub_session, keys) in sub_sessions.iter().rev() {
         let ties = Ties::keys(keys);
         let step = checker.notification_tied(Receive, output, About::Nothing, ties, never);
-        assert_eq!(accepted(step).copy, Some(*copy), "`1` is not `\"1\"`");
+        assert_eq!(accepted(step).sub_session, Some(*sub_session), "`1` is not `\"1\"`");
     }
 }

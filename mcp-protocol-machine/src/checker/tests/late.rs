@@ -33,7 +33,7 @@ fn a_cancel_that_names_no_request_does_not_take_the_edge_of_one() {
 }
 
 #[test]
-fn a_copy_whose_id_was_misused_can_still_be_cancelled() {
+fn a_sub_session_whose_id_was_misused_can_still_be_cancelled() {
     let mut tables = Tables::default();
     let (watch, changed) = (tables.request("watch"), tables.notification("changed"));
     tables.edit(watch.request).cancellable = true;
@@ -81,7 +81,7 @@ fn what_follows_a_late_reply_under_the_key_that_it_brought_is_late_too() {
 }
 
 #[test]
-fn what_crosses_the_end_of_its_copy_and_the_refusal_of_the_step_before_is_late() {
+fn what_crosses_the_end_of_its_sub_session_and_the_refusal_of_the_step_before_is_late() {
     let mut tables = Tables::default();
     let (watch, ask) = (tables.request("watch"), tables.request("ask"));
     tables.edit(watch.request).cancellable = true;
@@ -106,9 +106,9 @@ fn what_crosses_the_end_of_its_copy_and_the_refusal_of_the_step_before_is_late()
     assert_eq!(checker.take_back(Send, cancelled, 1).unwrap(), ENDED);
     assert_eq!(checker.answer(Send, 10, ask.refusal).unwrap(), StepKind::Swallowed);
     let next = accepted(request(&mut checker, Receive, ask.request, 11, "a"));
-    assert!(is_late(next.kind) && next.copy.is_none(), "{next:?}");
+    assert!(is_late(next.kind) && next.sub_session.is_none(), "{next:?}");
     assert_eq!(checker.answer(Send, 11, ask.refusal).unwrap(), StepKind::Swallowed);
-    // Nothing was asked here, and what never was a step of the copy is not late for it.
+    // Nothing was asked here, and what never was a step of the sub-session is not late for it.
     assert_eq!(checker.take_back(Send, cancelled, 2).unwrap(), ENDED);
     accepted(request(&mut checker, Receive, ask.request, 12, "b"));
     let never_was = request(&mut checker, Receive, ask.request, 13, "c").unwrap_err();
@@ -116,7 +116,7 @@ fn what_crosses_the_end_of_its_copy_and_the_refusal_of_the_step_before_is_late()
 }
 
 #[test]
-fn what_asks_again_after_the_answer_that_ended_its_copy_is_not_late() {
+fn what_asks_again_after_the_answer_that_ended_its_sub_session_is_not_late() {
     let mut tables = Tables::default();
     let (watch, ask) = (tables.request("watch"), tables.request("ask"));
     tables.key("uri", false, &[watch.request, ask.request]);
@@ -138,7 +138,7 @@ fn what_asks_again_after_the_answer_that_ended_its_copy_is_not_late() {
 }
 
 #[test]
-fn what_follows_a_late_reply_is_late_for_its_own_copy_and_not_for_the_one_before() {
+fn what_follows_a_late_reply_is_late_for_its_own_sub_session_and_not_for_the_one_before() {
     let mut tables = Tables::default();
     let (make, step, done) =
         (tables.request("make"), tables.notification("step"), tables.notification("done"));
@@ -157,7 +157,7 @@ fn what_follows_a_late_reply_is_late_for_its_own_copy_and_not_for_the_one_before
     accepted(checker.reply_tied(Receive, &id(1), make.reply, ties));
     accepted(checker.notification_tied(Receive, step, About::Nothing, ties, never));
     assert_eq!(checker.take_back(Send, cancelled, 1).unwrap(), ENDED);
-    // The other side has heard of that, and gives the value again, to a copy that it does not know to be over.
+    // The other side has heard of that, and gives the value again, to a sub-session that it does not know to be over.
     checker.ask(Send, make.request, 2).unwrap();
     assert_eq!(checker.take_back(Send, cancelled, 2).unwrap(), ENDED);
     assert_eq!(accepted(checker.stray_reply_tied(Receive, &id(2), ties)).kind, StepKind::Swallowed);
@@ -167,8 +167,8 @@ fn what_follows_a_late_reply_is_late_for_its_own_copy_and_not_for_the_one_before
     }
 }
 
-/// `*( !make . ?reply . ( ?ready . Task & ?stop . End ) )` with `Task = !step . Task & ?stop . End`, where the reply brings
-/// the key: the client's machine.
+/// `*( !make . ?reply . ( ?ready . Task & ?stop . End ) )` with `Task = !step . Task & ?stop . End`, where the reply
+/// brings the key: the client's machine.
 struct Making {
     checker: Checker,
     make: Exchange,
@@ -220,7 +220,7 @@ impl Making {
 }
 
 #[test]
-fn the_reply_to_a_request_that_is_known_to_be_cancelled_takes_no_value_from_another_copy() {
+fn the_reply_to_a_request_that_is_known_to_be_cancelled_takes_no_value_from_another_sub_session() {
     let mut making = making();
     making.make(1);
     making.cancel(1);
@@ -233,31 +233,31 @@ fn the_reply_to_a_request_that_is_known_to_be_cancelled_takes_no_value_from_anot
 }
 
 #[test]
-fn a_message_may_be_late_for_any_copy_that_held_its_value() {
+fn a_message_may_be_late_for_any_sub_session_that_held_its_value() {
     let mut making = making();
     making.make(1);
     making.reply(1);
     making.tell(Receive, making.ready).unwrap();
     making.make(2);
-    // The other side ends the first copy and gives its value to the second one.
+    // The other side ends the first sub-session and gives its value to the second one.
     assert_eq!(making.tell(Receive, making.stop), Ok(ENDED));
-    assert_eq!(making.reply(2), StepKind::Copy { ended: false });
+    assert_eq!(making.reply(2), StepKind::SubSession { ended: false });
     let late = making.tell(Send, making.step).unwrap();
-    assert!(is_late(late), "it fits the first copy alone, whose end its sender may not have received");
+    assert!(is_late(late), "it fits the first instance alone, whose end its sender may not have received");
     assert_eq!(making.tell(Receive, making.stop), Ok(ENDED));
     assert!(is_late(making.tell(Send, making.step).unwrap()), "nor that of the second one");
     assert!(matches!(making.tell(Receive, making.stop), Err(ViolationKind::UnknownKey { .. })));
 }
 
 #[test]
-fn who_goes_on_with_a_copy_knows_that_the_one_before_it_with_the_same_value_is_over() {
+fn who_goes_on_with_a_sub_session_knows_that_the_one_before_it_with_the_same_value_is_over() {
     let mut making = making();
     making.make(1);
     making.reply(1);
     making.cancel(1);
     making.make(2);
     // The other side uses the value again, so it knows of the cancel.
-    assert_eq!(making.reply(2), StepKind::Copy { ended: false });
+    assert_eq!(making.reply(2), StepKind::SubSession { ended: false });
     assert_eq!(making.tell(Receive, making.stop), Ok(ENDED));
     assert!(matches!(making.tell(Receive, making.stop), Err(ViolationKind::UnknownKey { .. })));
 }
@@ -271,10 +271,10 @@ fn the_use_of_a_value_proves_nothing_where_messages_overtake_one_another() {
         making.reply(1);
         making.cancel(1);
         making.make(2);
-        assert_eq!(making.reply(2), StepKind::Copy { ended: false });
-        assert_eq!(making.tell(Receive, making.ready), Ok(StepKind::Copy { ended: false }));
+        assert_eq!(making.reply(2), StepKind::SubSession { ended: false });
+        assert_eq!(making.tell(Receive, making.ready), Ok(StepKind::SubSession { ended: false }));
         match making.tell(Receive, making.ready) {
-            Ok(kind) => assert!(is_late(kind) && !ordered, "it may have been sent for the first copy"),
+            Ok(kind) => assert!(is_late(kind) && !ordered, "it may have been sent for the first instance"),
             Err(kind) => assert!(kind == ViolationKind::NotPermitted && ordered),
         }
     }

@@ -90,7 +90,7 @@ fn is_late(kind: StepKind) -> bool {
     matches!(kind, StepKind::Late(_)) && kind.is_dropped()
 }
 
-const ENDED: StepKind = StepKind::Copy { ended: true };
+const ENDED: StepKind = StepKind::SubSession { ended: true };
 
 fn accepted(step: Result<Step, Violation>) -> Step {
     step.unwrap_or_else(|violation| panic!("{violation}"))

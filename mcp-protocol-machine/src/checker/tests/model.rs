@@ -14,7 +14,7 @@ use crate::{About, Awaiting, RequestId, StepKind, ViolationKind};
 enum Where {
     /// The channel with this number.
     Linear(usize),
-    Copy(StateIndex),
+    SubSession(StateIndex),
 }
 
 #[derive(Clone, Debug)]
@@ -202,7 +202,7 @@ impl Model {
         };
         let place = match action {
             Action::Step(_) => Where::Linear(channel),
-            Action::Spawn(state) => Where::Copy(state),
+            Action::Spawn(state) => Where::SubSession(state),
         };
         let ends = matches!(action, Action::Spawn(state) if self.is_end(state));
         self.running.push(Running { asker: direction, id: id.clone(), message, place, answered: false });
@@ -279,9 +279,9 @@ impl Model {
             return Err(ViolationKind::NotCancellable { request: request.method });
         }
         let kind = match running.place {
-            Where::Copy(_) => {
+            Where::SubSession(_) => {
                 self.gates(direction, message, applies)?;
-                StepKind::Copy { ended: true }
+                StepKind::SubSession { ended: true }
             }
             Where::Linear(channel) => match self.taker(Some(channel), direction, message) {
                 Some((channel, action @ Action::Step(_))) => {
@@ -319,14 +319,14 @@ impl Model {
                 Some((channel, action)) => Ok(self.follow(channel, action)),
                 None => Ok(StepKind::Reported),
             },
-            Where::Copy(state) => match self.edge(state, direction, message) {
+            Where::SubSession(state) => match self.edge(state, direction, message) {
                 Some(edge) => {
                     let ended = self.is_end(edge.action.target());
-                    self.running[place].place = Where::Copy(edge.action.target());
+                    self.running[place].place = Where::SubSession(edge.action.target());
                     if ended {
                         self.end(place);
                     }
-                    Ok(StepKind::Copy { ended })
+                    Ok(StepKind::SubSession { ended })
                 }
                 None => Ok(StepKind::Reported),
             },
@@ -375,19 +375,19 @@ impl Model {
                         self.end(place);
                         Ok(self.follow(channel, action))
                     }
-                    Where::Copy(_) if refusal => {
+                    Where::SubSession(_) if refusal => {
                         self.end(place);
-                        Ok(StepKind::Copy { ended: true })
+                        Ok(StepKind::SubSession { ended: true })
                     }
-                    Where::Copy(state) => {
+                    Where::SubSession(state) => {
                         let edge = self.edge(state, direction, message).ok_or(ViolationKind::NotPermitted)?;
                         let ended = self.is_end(edge.action.target());
-                        self.running[place].place = Where::Copy(edge.action.target());
+                        self.running[place].place = Where::SubSession(edge.action.target());
                         self.running[place].answered = true;
                         if ended {
                             self.end(place);
                         }
-                        Ok(StepKind::Copy { ended })
+                        Ok(StepKind::SubSession { ended })
                     }
                 }
             }

@@ -106,7 +106,7 @@ struct Seen {
     linear: usize,
     forked: usize,
     spawned: usize,
-    copies: usize,
+    sub_sessions: usize,
     reported: usize,
     swallowed: usize,
     violations: std::collections::BTreeMap<String, usize>,
@@ -117,7 +117,7 @@ impl Seen {
         match outcome {
             Ok(StepKind::Linear { .. }) => self.linear += 1,
             Ok(StepKind::Spawned { .. }) => self.spawned += 1,
-            Ok(StepKind::Copy { .. }) => self.copies += 1,
+            Ok(StepKind::SubSession { .. }) => self.sub_sessions += 1,
             Ok(StepKind::Reported) => self.reported += 1,
             Ok(StepKind::Swallowed) => self.swallowed += 1,
             Ok(StepKind::Late(late)) => panic!("no state of these tables was closed: {late:?}"),
@@ -226,7 +226,7 @@ fn the_checker_and_the_slow_model_agree() {
         ("linear", seen.linear),
         ("forked", seen.forked),
         ("spawned", seen.spawned),
-        ("copies", seen.copies),
+        ("instances", seen.sub_sessions),
         ("reported", seen.reported),
         ("swallowed", seen.swallowed),
     ] {

@@ -33,7 +33,7 @@ fn ids_tokens_and_what_could_come_late_are_forgotten_and_calls_go_on_that_are_na
 }
 
 #[test]
-fn copies_are_forgotten_but_those_that_have_heard_nothing() {
+fn sub_sessions_are_forgotten_but_those_that_have_heard_nothing() {
     let mut tables = Tables::default();
     let (watch, changed) = (tables.request("watch"), tables.notification("changed"));
     tables.key("uri", false, &[watch.request, changed]);
@@ -45,13 +45,13 @@ fn copies_are_forgotten_but_those_that_have_heard_nothing() {
         let keys = [(KeyIndex(0), KeyValue::from(uri))];
         checker.request_tied(Send, watch.request, &id(number), None, Ties::keys(&keys), never)
     };
-    let first = watched(&mut checker, 1, "a").unwrap().copy.unwrap();
+    let first = watched(&mut checker, 1, "a").unwrap().sub_session.unwrap();
     checker.answer(Receive, 1, watch.reply).unwrap();
-    let second = watched(&mut checker, 2, "b").unwrap().copy.unwrap();
+    let second = watched(&mut checker, 2, "b").unwrap().sub_session.unwrap();
     assert_eq!(checker.renew(|_| true), Some(Vec::new()), "both are asked for, and one has its answer");
-    assert_eq!((checker.copy_state(first), checker.copy_state(second).is_some()), (None, true));
+    assert_eq!((checker.sub_session_state(first), checker.sub_session_state(second).is_some()), (None, true));
     assert!(matches!(watched(&mut checker, 3, "b").unwrap_err().kind, ViolationKind::KeyInUse { .. }));
-    let third = watched(&mut checker, 4, "a").unwrap().copy.unwrap();
+    let third = watched(&mut checker, 4, "a").unwrap().sub_session.unwrap();
     assert!(third > second, "numbers are not used twice");
     assert_eq!(checker.renew(|_| false), Some(vec![id(2), id(4)]));
     watched(&mut checker, 5, "b").unwrap();

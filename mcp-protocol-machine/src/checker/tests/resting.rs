@@ -1,4 +1,4 @@
-//! Copies that rest: what still belongs to them, what goes on without them, and what wakes them up again.
+//! Sub-sessions that rest: what still belongs to them, what goes on without them, and what wakes them up again.
 
 use crate::checker::tests::tables::{Exchange, Tables, To};
 use crate::checker::tests::{accepted, id, is_late, never};
@@ -90,7 +90,7 @@ impl Editor {
 
 fn rest(outcome: Result<Step, Violation>) -> Violation {
     let violation = outcome.unwrap_err();
-    assert_eq!(violation.kind, ViolationKind::CopiesRest, "{violation}");
+    assert_eq!(violation.kind, ViolationKind::Suspended, "{violation}");
     violation
 }
 
@@ -103,7 +103,7 @@ fn who_has_said_the_last_word_goes_on_with_nothing() {
     for message in [change, close] {
         let violation = rest(editor.tell(Send, message, "a"));
         assert_eq!((violation.sender, &*violation.state_names()), (Side::Client, "Stopping"));
-        assert_eq!(editor.checker.permits(Send, message).unwrap_err().kind, ViolationKind::CopiesRest);
+        assert_eq!(editor.checker.permits(Send, message).unwrap_err().kind, ViolationKind::Suspended);
     }
     let (format, remark) = (editor.format, editor.remark);
     rest(editor.ask(Send, format, 2, "a"));
@@ -111,7 +111,7 @@ fn who_has_said_the_last_word_goes_on_with_nothing() {
     rest(editor.tell(Send, change, "nobody's"));
     rest(editor.checker.notification(Send, change, About::Nothing, never));
     // The server may not know of it yet.
-    assert_eq!(accepted(editor.tell(Receive, remark, "a")).kind, StepKind::Copy { ended: false });
+    assert_eq!(accepted(editor.tell(Receive, remark, "a")).kind, StepKind::SubSession { ended: false });
     editor.stopped(1);
     let violation = rest(editor.tell(Receive, remark, "a"));
     assert_eq!(violation.sender, Side::Server);
@@ -139,10 +139,10 @@ fn what_was_asked_is_answered() {
     accepted(editor.ask(Receive, apply, 1, "b"));
     editor.shutdown(2);
     let replied = accepted(editor.checker.reply(Receive, &id(1), format.reply));
-    assert_eq!(replied.kind, StepKind::Copy { ended: false });
+    assert_eq!(replied.kind, StepKind::SubSession { ended: false });
     editor.stopped(2);
     let replied = accepted(editor.checker.reply(Send, &id(1), apply.refusal));
-    assert_eq!(replied.kind, StepKind::Copy { ended: false });
+    assert_eq!(replied.kind, StepKind::SubSession { ended: false });
     rest(editor.ask(Receive, apply, 2, "b"));
 }
 
@@ -154,12 +154,12 @@ fn a_refusal_wakes_them_up() {
     editor.shutdown(1);
     rest(editor.tell(Send, change, "a"));
     accepted(editor.checker.reply(Receive, &id(1), editor.shutdown.refusal));
-    assert_eq!(accepted(editor.tell(Send, change, "a")).kind, StepKind::Copy { ended: false });
-    assert_eq!(accepted(editor.tell(Receive, remark, "a")).kind, StepKind::Copy { ended: false });
+    assert_eq!(accepted(editor.tell(Send, change, "a")).kind, StepKind::SubSession { ended: false });
+    assert_eq!(accepted(editor.tell(Receive, remark, "a")).kind, StepKind::SubSession { ended: false });
 }
 
 #[test]
-fn what_is_late_for_a_copy_is_late_for_its_rest() {
+fn what_is_late_for_a_sub_session_is_late_for_its_rest() {
     let mut editor = editor();
     let (open, close, remark) = (editor.open, editor.close, editor.remark);
     accepted(editor.tell(Send, open, "a"));

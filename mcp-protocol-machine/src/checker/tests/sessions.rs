@@ -340,7 +340,7 @@ fn closing_needs_every_channel_that_can_end() {
     checker.tell(Send, small.initialized).unwrap();
     assert!(checker.quiescent() && checker.peer_may_close(), "no linear channel is left");
     checker.ask(Send, small.ping.request, 1).unwrap();
-    assert!(checker.quiescent(), "a running copy does not keep the session open");
+    assert!(checker.quiescent(), "a running instance does not keep the session open");
     checker.close();
     assert!(checker.is_closed());
     assert_eq!(checker.answer(Receive, 77, small.call.reply).unwrap(), StepKind::Closed);

@@ -166,7 +166,7 @@ impl Tables {
         *self.parts.last_mut().unwrap() = parts.to_vec();
     }
 
-    /// A state of a copy that awaits, or owes, the reply of a request.
+    /// A state of a sub-session that awaits, or owes, the reply of a request.
     pub(super) fn answer(&mut self, name: &'static str, direction: Direction, exchange: Exchange) {
         let edges =
             [(direction, exchange.reply, To::Step("End")), (direction, exchange.refusal, To::Step("End"))];

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mcp_protocol_machine::protocol::Side;
-use mcp_protocol_machine::{CopyNumber, ProtocolRef};
+use mcp_protocol_machine::{ProtocolRef, SubSessionNumber};
 use serde_json::json;
 
 use super::garden::messages::DIG;
@@ -18,16 +18,18 @@ use crate::options::Options;
 use crate::session::{Engine, Link, Sent, Verdict, Waiter};
 
 /// An owner of a bed that is dug, under the id 0, and may still be reported on.
-fn dug() -> (End, CopyNumber) {
+fn dug() -> (End, SubSessionNumber) {
     let owner = End::over(&garden::PROTOCOL, Side::Client, Options::default());
-    let (id, copy, _) =
-        owner.link.speak(|engine, caller| engine.call_copy(caller, DIG, r#"{"bed":"a"}"#, true)).unwrap();
+    let (id, sub_session, _) = owner
+        .link
+        .speak(|engine, caller| engine.call_sub_session(caller, DIG, r#"{"bed":"a"}"#, true))
+        .unwrap();
     owner.feed(r#"{"jsonrpc":"2.0","id":0,"result":"deep"}"#);
     let context = Context::from_waker(Waker::noop());
     let polled = owner.link.speak(|engine, caller| engine.poll_call(caller, &context, id));
     assert!(matches!(polled, Poll::Ready(Sent::Done(Ok(_)))));
     owner.said();
-    (owner, copy)
+    (owner, sub_session)
 }
 
 fn progress(step: u32) -> String {
@@ -46,46 +48,46 @@ impl Drop for Asks {
 
 /// Has a closure dropped in a way; it owns a part of the session.
 fn is_dropped_unlocked(
-    way: impl FnOnce(&Link, CopyNumber, &mut dyn FnMut(&Link, CopyNumber)) + Send + 'static,
+    way: impl FnOnce(&Link, SubSessionNumber, &mut dyn FnMut(&Link, SubSessionNumber)) + Send + 'static,
 ) {
-    let (owner, copy) = dug();
+    let (owner, sub_session) = dug();
     let (told, dropped) = mpsc::channel();
     // In a thread of its own, which a lock that is taken twice would stop for good.
     thread::spawn(move || {
-        let mut listen = |link: &Link, copy: CopyNumber| {
+        let mut listen = |link: &Link, sub_session: SubSessionNumber| {
             let owned = Asks(owner.link.clone(), told.clone());
             let on_progress = Box::new(move |_: &str| {
                 let _ = &owned;
                 Ok(())
             });
-            link.with(|engine| engine.listen_to(copy, on_progress));
+            link.with(|engine| engine.listen_to(sub_session, on_progress));
         };
-        way(&owner.link, copy, &mut listen);
+        way(&owner.link, sub_session, &mut listen);
     });
     dropped.recv_timeout(Duration::from_secs(20)).expect("it is dropped, and not under the lock");
 }
 
 #[test]
-fn whoever_hears_of_a_copy_is_let_go_of_with_its_value_and_unlocked() {
-    is_dropped_unlocked(|link, copy, listen| {
-        listen(link, copy);
-        link.speak(|engine, caller| engine.leave_copy(caller, copy));
+fn whoever_hears_of_a_sub_session_is_let_go_of_with_its_value_and_unlocked() {
+    is_dropped_unlocked(|link, sub_session, listen| {
+        listen(link, sub_session);
+        link.speak(|engine, caller| engine.leave_sub_session(caller, sub_session));
     });
 }
 
 #[test]
-fn whoever_would_hear_of_a_copy_without_a_value_is_let_go_of_unlocked() {
-    is_dropped_unlocked(|link, copy, listen| {
-        link.speak(|engine, caller| engine.leave_copy(caller, copy));
-        listen(link, copy);
+fn whoever_would_hear_of_a_sub_session_without_a_value_is_let_go_of_unlocked() {
+    is_dropped_unlocked(|link, sub_session, listen| {
+        link.speak(|engine, caller| engine.leave_sub_session(caller, sub_session));
+        listen(link, sub_session);
     });
 }
 
 #[test]
 fn whoever_is_replaced_is_let_go_of_unlocked() {
-    is_dropped_unlocked(|link, copy, listen| {
-        listen(link, copy);
-        link.with(|engine| engine.listen_to(copy, Box::new(|_| Ok(()))));
+    is_dropped_unlocked(|link, sub_session, listen| {
+        listen(link, sub_session);
+        link.with(|engine| engine.listen_to(sub_session, Box::new(|_| Ok(()))));
     });
 }
 
@@ -99,15 +101,15 @@ impl Wake for Woken {
 }
 
 #[test]
-fn a_panic_of_whoever_hears_of_a_copy_ends_the_hearing_alone() {
-    let (owner, copy) = dug();
+fn a_panic_of_whoever_hears_of_a_sub_session_ends_the_hearing_alone() {
+    let (owner, sub_session) = dug();
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(Arc::clone(&woken));
     let waiting = Context::from_waker(&waker);
     let mut waiter = Waiter::default();
-    let polled = owner
-        .link
-        .speak(|engine, caller| engine.poll_copy(caller, &waiting, &mut waiter, copy, |_| Verdict::Take));
+    let polled = owner.link.speak(|engine, caller| {
+        engine.poll_sub_session(caller, &waiting, &mut waiter, sub_session, |_| Verdict::Take)
+    });
     assert!(polled.is_pending());
     let heard = Arc::new(AtomicUsize::new(0));
     let (hears, wakes) = (Arc::clone(&heard), Arc::clone(&woken));
@@ -116,7 +118,7 @@ fn a_panic_of_whoever_hears_of_a_copy_ends_the_hearing_alone() {
         assert_eq!(wakes.0.load(Ordering::SeqCst), 1, "whoever waits is woken before");
         panic!("too deep")
     };
-    owner.link.with(|engine| engine.listen_to(copy, Box::new(on_progress)));
+    owner.link.with(|engine| engine.listen_to(sub_session, Box::new(on_progress)));
     let grown = json!({"jsonrpc":"2.0","method":"bed/grown","params":{"bed":"a"}});
     // Both in one piece, so that both follow from it.
     owner.feed_bytes(format!("{}\n{grown}\n", progress(1)).as_bytes());
@@ -125,9 +127,9 @@ fn a_panic_of_whoever_hears_of_a_copy_ends_the_hearing_alone() {
     owner.feed(&progress(2));
     assert_eq!((owner.reports().len(), heard.load(Ordering::SeqCst)), (0, 1), "it hears no more");
     let mut waiter = Waiter::default();
-    let polled = owner
-        .link
-        .speak(|engine, caller| engine.poll_copy(caller, &waiting, &mut waiter, copy, |_| Verdict::Take));
+    let polled = owner.link.speak(|engine, caller| {
+        engine.poll_sub_session(caller, &waiting, &mut waiter, sub_session, |_| Verdict::Take)
+    });
     assert!(matches!(polled, Poll::Ready(Ok(Some(_)))));
 }
 
@@ -142,14 +144,14 @@ impl Drop for Fragile {
 
 #[test]
 fn a_panic_of_what_is_let_go_of_is_reported_as_well() {
-    let (owner, copy) = dug();
+    let (owner, sub_session) = dug();
     let owned = Fragile;
     let on_progress = move |_: &str| {
         let _ = &owned;
         Ok(())
     };
-    owner.link.with(|engine| engine.listen_to(copy, Box::new(on_progress)));
-    owner.link.speak(|engine, caller| engine.leave_copy(caller, copy));
+    owner.link.with(|engine| engine.listen_to(sub_session, Box::new(on_progress)));
+    owner.link.speak(|engine, caller| engine.leave_sub_session(caller, sub_session));
     assert_eq!(owner.reports(), ["the handler of `Dig` panicked: broken"]);
 }
 

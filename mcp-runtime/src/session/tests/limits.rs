@@ -78,7 +78,7 @@ fn both_sides_go_on_behind_a_refusal_for_haste() {
 }
 
 #[test]
-fn a_copy_that_is_opened_too_fast_is_none() {
+fn a_sub_session_that_is_opened_too_fast_is_none() {
     let protocol = ProtocolRef::Static(&watching::PROTOCOL);
     let mut server = End::over(protocol, Side::Server, Options::default().request_rate(Rate::new(1, SECOND)));
     server.link.with(|engine| engine.attend());
@@ -95,7 +95,7 @@ fn a_copy_that_is_opened_too_fast_is_none() {
     server.later(SECOND);
     // The value is free: nothing runs under it.
     assert!(server.ask(&subscribe(2)).is_empty());
-    assert!(server.incoming().unwrap().copy.is_some());
+    assert!(server.incoming().unwrap().sub_session.is_some());
     assert!(server.reports().is_empty());
 }
 
@@ -185,7 +185,7 @@ fn as_many_exchanges_run_as_the_settings_say_each_way() {
 }
 
 #[test]
-fn as_many_copies_live_as_the_settings_say() {
+fn as_many_sub_sessions_live_as_the_settings_say() {
     let protocol = ProtocolRef::Static(&watching::PROTOCOL);
     let server = End::over(protocol, Side::Server, Options::default().max_running(2));
     server.link.with(|engine| engine.attend());
@@ -197,8 +197,8 @@ fn as_many_copies_live_as_the_settings_say() {
         server.feed(&format!(
             r#"{{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{{"document":{{"uri":"{uri}"}}}}}}"#
         ));
-        let copy = server.incoming().and_then(|arrived| arrived.copy);
-        assert_eq!(copy.is_some(), opened, "{uri}");
+        let sub_session = server.incoming().and_then(|arrived| arrived.sub_session);
+        assert_eq!(sub_session.is_some(), opened, "{uri}");
         assert_eq!(server.reports().len(), usize::from(!opened), "{uri}");
     }
     assert!(server.said().is_empty());

@@ -283,7 +283,7 @@ fn the_transport_hears_when_nobody_waits_for_a_reply_any_more() {
 }
 
 #[test]
-fn the_transport_hears_as_well_when_the_end_of_a_copy_leaves_requests_unanswered() {
+fn the_transport_hears_as_well_when_the_end_of_a_sub_session_leaves_requests_unanswered() {
     let watcher = End::past_hello(&watching::PROTOCOL, watching::messages::HELLO);
     let kept = watched(&watcher);
     let heard = || {
@@ -293,22 +293,27 @@ fn the_transport_hears_as_well_when_the_end_of_a_copy_leaves_requests_unanswered
     };
     let subscribed = || {
         let written = r#"{"uri":"a"}"#;
-        watcher.link.speak(|engine, caller| engine.open_copy(caller, SUBSCRIBE, written, true)).unwrap().0
+        watcher
+            .link
+            .speak(|engine, caller| engine.open_sub_session(caller, SUBSCRIBE, written, true))
+            .unwrap()
+            .0
     };
-    let copy = subscribed();
+    let sub_session = subscribed();
     feed(&watcher, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, 0);
     assert_eq!(heard(), [1]);
-    let meant = mcp_protocol_machine::Meant::Copy(copy);
+    let meant = mcp_protocol_machine::Meant::SubSession(sub_session);
     let leave = |engine: &mut crate::session::Engine, caller| {
         engine.ask(caller, UNSUBSCRIBE, r#"{"uri":"a"}"#, false, false, meant).map(|(id, _)| id)
     };
     assert_eq!(watcher.link.speak(leave).unwrap(), 2);
     assert_eq!(heard(), [0; 0]);
-    // The value of the copy is gone, and the request that opened it is taken back: nothing of it will be answered.
-    watcher.link.speak(|engine, caller| engine.leave_copy(caller, copy));
+    // The value of the sub-session is gone, and the request that opened it is taken back: nothing of it will be
+    // answered.
+    watcher.link.speak(|engine, caller| engine.leave_sub_session(caller, sub_session));
     assert_eq!(heard(), [2, 1]);
     // Where only the request that opened it waits, it is that one.
-    let copy = subscribed();
-    watcher.link.speak(|engine, caller| engine.leave_copy(caller, copy));
+    let sub_session = subscribed();
+    watcher.link.speak(|engine, caller| engine.leave_sub_session(caller, sub_session));
     assert_eq!(heard(), [3]);
 }

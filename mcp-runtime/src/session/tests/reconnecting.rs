@@ -3,7 +3,7 @@
 use std::task::{Context, Poll, Waker};
 
 use mcp_protocol_machine::protocol::Side;
-use mcp_protocol_machine::{About, CopyNumber, RequestId};
+use mcp_protocol_machine::{About, RequestId, SubSessionNumber};
 use serde_json::json;
 
 use super::desk::messages::{ASK, BELL, CHANGED, LOOK, PROGRESS};
@@ -34,10 +34,10 @@ impl End {
         self.link.within(arrived.epoch).about(arrived.id.clone())
     }
 
-    fn copy(&self, copy: CopyNumber) -> Poll<Result<(), String>> {
+    fn sub_session(&self, sub_session: SubSessionNumber) -> Poll<Result<(), String>> {
         let context = Context::from_waker(Waker::noop());
         let polled = self.link.speak(|engine, caller| {
-            engine.poll_copy(caller, &context, &mut Waiter::default(), copy, |_| Verdict::Take)
+            engine.poll_sub_session(caller, &context, &mut Waiter::default(), sub_session, |_| Verdict::Take)
         });
         polled.map(|taken| taken.map(drop).map_err(|error| error.to_string()))
     }
@@ -165,54 +165,58 @@ fn a_call_that_nobody_waits_for_is_not_made_once_more() {
 }
 
 #[test]
-fn copies_are_over_their_keys_free_and_letting_go_of_them_says_nothing() {
+fn sub_sessions_are_over_their_keys_free_and_letting_go_of_them_says_nothing() {
     let watcher = watcher();
     let open = |uri: &str| {
         let written = json!({ "uri": uri }).to_string();
-        watcher.link.speak(|engine, caller| engine.open_copy(caller, SUBSCRIBE, &written, true)).unwrap().0
+        watcher
+            .link
+            .speak(|engine, caller| engine.open_sub_session(caller, SUBSCRIBE, &written, true))
+            .unwrap()
+            .0
     };
     let updated = json!({"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a"}});
     let old = open("a");
     watcher.feed(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-    assert_eq!(watcher.copy(old), Poll::Ready(Ok(())));
+    assert_eq!(watcher.sub_session(old), Poll::Ready(Ok(())));
     watcher.feed(&updated.to_string());
     watcher.said();
     watcher.link.notify(TransportEvent::Reconnected { request: b"", reply: b"" });
-    assert_eq!(watcher.copy(old), Poll::Ready(Ok(())), "what came before still counts");
+    assert_eq!(watcher.sub_session(old), Poll::Ready(Ok(())), "what came before still counts");
     let told = Poll::Ready(Err(Error::SessionRenewed.to_string()));
-    assert_eq!(watcher.copy(old), told);
+    assert_eq!(watcher.sub_session(old), told);
     // What comes late for the lost one is nobody's.
     watcher.reports();
     watcher.feed(&updated.to_string());
     assert_eq!(watcher.reports().len(), 1);
     let new = open("a");
     assert_eq!(watcher.said().len(), 1);
-    watcher.link.speak(|engine, caller| engine.leave_copy(caller, old));
+    watcher.link.speak(|engine, caller| engine.leave_sub_session(caller, old));
     assert!(watcher.said().is_empty(), "there is nothing to take back");
     watcher.feed(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
     watcher.feed(&updated.to_string());
     for _ in 0..2 {
-        assert_eq!(watcher.copy(new), Poll::Ready(Ok(())));
+        assert_eq!(watcher.sub_session(new), Poll::Ready(Ok(())));
     }
-    assert_eq!((watcher.copy(new), watcher.reports().len()), (Poll::Pending, 0));
+    assert_eq!((watcher.sub_session(new), watcher.reports().len()), (Poll::Pending, 0));
 }
 
 #[test]
-fn a_copy_that_has_heard_nothing_is_opened_once_more() {
+fn a_sub_session_that_has_heard_nothing_is_opened_once_more() {
     let watcher = watcher();
-    let (copy, _) = watcher
+    let (sub_session, _) = watcher
         .link
-        .speak(|engine, caller| engine.open_copy(caller, SUBSCRIBE, r#"{"uri":"a"}"#, true))
+        .speak(|engine, caller| engine.open_sub_session(caller, SUBSCRIBE, r#"{"uri":"a"}"#, true))
         .unwrap();
     watcher.link.notify(TransportEvent::Reconnected { request: b"", reply: b"" });
     assert!(watcher.link.with(|engine| engine.awaits(1)));
-    assert_eq!(watcher.copy(copy), Poll::Pending);
+    assert_eq!(watcher.sub_session(sub_session), Poll::Pending);
     watcher.feed(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-    assert_eq!(watcher.copy(copy), Poll::Ready(Ok(())));
+    assert_eq!(watcher.sub_session(sub_session), Poll::Ready(Ok(())));
 }
 
 #[test]
-fn of_a_lost_copy_that_nobody_has_taken_nothing_is_kept() {
+fn of_a_lost_sub_session_that_nobody_has_taken_nothing_is_kept() {
     let reader = End::past_hello(&parcels::PROTOCOL, parcels::messages::HELLO);
     reader.link.with(|engine| engine.attend());
     let say = |method: &str| {
@@ -221,9 +225,9 @@ fn of_a_lost_copy_that_nobody_has_taken_nothing_is_kept() {
     for _ in 0..3 {
         say("opened");
         say("piece");
-        assert_eq!(reader.link.with(|engine| engine.copies_kept()), (1, 1));
+        assert_eq!(reader.link.with(|engine| engine.sub_sessions_kept()), (1, 1));
         reader.link.notify(TransportEvent::Reconnected { request: b"", reply: b"" });
-        assert_eq!(reader.link.with(|engine| engine.copies_kept()), (0, 0));
+        assert_eq!(reader.link.with(|engine| engine.sub_sessions_kept()), (0, 0));
         assert!(reader.incoming().is_none());
     }
     // One that has a value keeps what came before.
@@ -231,21 +235,21 @@ fn of_a_lost_copy_that_nobody_has_taken_nothing_is_kept() {
     say("piece");
     reader.incoming().unwrap();
     reader.link.notify(TransportEvent::Reconnected { request: b"", reply: b"" });
-    assert_eq!(reader.link.with(|engine| engine.copies_kept()), (1, 1));
+    assert_eq!(reader.link.with(|engine| engine.sub_sessions_kept()), (1, 1));
 }
 
 #[test]
-fn a_debt_of_a_lost_copy_is_paid() {
+fn a_debt_of_a_lost_sub_session_is_paid() {
     let watcher = watcher();
-    let (copy, _) = watcher
+    let (sub_session, _) = watcher
         .link
-        .speak(|engine, caller| engine.open_copy(caller, SUBSCRIBE, r#"{"uri":"a"}"#, true))
+        .speak(|engine, caller| engine.open_sub_session(caller, SUBSCRIBE, r#"{"uri":"a"}"#, true))
         .unwrap();
     watcher.feed(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-    let meant = mcp_protocol_machine::Meant::Copy(copy);
+    let meant = mcp_protocol_machine::Meant::SubSession(sub_session);
     let asked = |engine: &mut crate::session::Engine, caller| {
         let (id, _) = engine.ask(caller, UNSUBSCRIBE, r#"{"uri":"a"}"#, false, false, meant)?;
-        Ok::<_, Error>(engine.abandon_exchange(caller, UNSUBSCRIBE, id, Some(copy), None))
+        Ok::<_, Error>(engine.abandon_exchange(caller, UNSUBSCRIBE, id, Some(sub_session), None))
     };
     let debt = watcher.link.speak(asked).unwrap().expect("it cannot be taken back");
     let context = Context::from_waker(Waker::noop());

@@ -5,13 +5,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod converting;
-mod copies;
 mod driving;
 mod judging;
 mod lateness;
 mod narrowing;
 mod parting;
 mod restricting;
+mod sub_sessions;
 
 use crate::protocols::{cellar, desk, halves, restaurant, turns, two_channels, watching};
 use std::sync::{Arc, Mutex};

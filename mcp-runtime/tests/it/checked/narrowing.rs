@@ -1,4 +1,4 @@
-//! Restrictions stay, whatever is made of what was restricted: types and back, halves, handles, handlers, copies.
+//! Restrictions stay, whatever is made of what was restricted: types and back, halves, handles, handlers, sub-sessions.
 
 use std::pin::Pin;
 
@@ -63,7 +63,7 @@ async fn trading() -> (CheckedSession, CheckedSession) {
     (keeper, cellar)
 }
 
-/// Answers whatever is asked with what it carries, in the session and in the copies that the peer opens.
+/// Answers whatever is asked with what it carries, in the session and in the sub-sessions that the peer opens.
 fn attend(mut session: CheckedSession) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     Box::pin(async move {
         while let Ok(event) = session.next().await {
@@ -71,9 +71,9 @@ fn attend(mut session: CheckedSession) -> Pin<Box<dyn Future<Output = ()> + Send
                 Event::Request { id, params, .. } => {
                     session.respond(&id, &params.read::<Value>().unwrap()).await.unwrap();
                 }
-                Event::Opened { id: Some(id), session: mut copy, .. } => {
-                    copy.respond(&id, &json!(0)).await.unwrap();
-                    tokio::spawn(attend(copy));
+                Event::Opened { id: Some(id), session: mut sub_session, .. } => {
+                    sub_session.respond(&id, &json!(0)).await.unwrap();
+                    tokio::spawn(attend(sub_session));
                 }
                 _ => {}
             }
@@ -115,19 +115,19 @@ async fn judge_typed(keeper: &mut Keeper<Trade>, left: &Left) {
     judged(keeper.handle().ask(4).await, QUESTIONS, left);
 }
 
-/// The copy, with a type and without.
-async fn judge_copy(mut copy: client::Watching<BeforePoke>, cask: &Value, left: &Left) {
-    judged(copy.send_poke(cask.clone()).await, POKES, left);
-    let mut copy = copy.into_checked();
-    assert_eq!(copy.permits("poke").is_ok(), left[POKES]);
-    judged(copy.notify("poke", cask).await, POKES, left);
-    let mut copy: client::Watching<BeforePoke> = copy.try_into_typed().unwrap();
-    judged(copy.send_poke(cask.clone()).await, POKES, left);
-    judged(copy.send_poke(cask.clone()).await, POKES, left);
+/// The sub-session, with a type and without.
+async fn judge_sub_session(mut sub_session: client::Watching<BeforePoke>, cask: &Value, left: &Left) {
+    judged(sub_session.send_poke(cask.clone()).await, POKES, left);
+    let mut sub_session = sub_session.into_checked();
+    assert_eq!(sub_session.permits("poke").is_ok(), left[POKES]);
+    judged(sub_session.notify("poke", cask).await, POKES, left);
+    let mut sub_session: client::Watching<BeforePoke> = sub_session.try_into_typed().unwrap();
+    judged(sub_session.send_poke(cask.clone()).await, POKES, left);
+    judged(sub_session.send_poke(cask.clone()).await, POKES, left);
 }
 
 #[tokio::test]
-async fn no_chain_of_restrictions_conversions_and_copies_ever_widens() {
+async fn no_chain_of_restrictions_conversions_and_sub_sessions_ever_widens() {
     let mut random = Random(42);
     for _ in 0..40 {
         let (mut keeper, cellar) = trading().await;
@@ -140,14 +140,14 @@ async fn no_chain_of_restrictions_conversions_and_copies_ever_widens() {
                 2 => {
                     let mut typed: Keeper<Trade> = keeper.try_into_typed().unwrap();
                     judge_typed(&mut typed, &left).await;
-                    let (_, copy) = typed.watch(cask.clone()).await.unwrap();
-                    judge_copy(copy, &cask, &left).await;
+                    let (_, sub_session) = typed.watch(cask.clone()).await.unwrap();
+                    judge_sub_session(sub_session, &cask, &left).await;
                     keeper = typed.into_checked();
                 }
                 3 => {
-                    let mut copy = keeper.open("watch", &cask).await.unwrap();
-                    reply(&mut copy).await;
-                    judge_copy(copy.try_into_typed().unwrap(), &cask, &left).await;
+                    let mut sub_session = keeper.open("watch", &cask).await.unwrap();
+                    reply(&mut sub_session).await;
+                    judge_sub_session(sub_session.try_into_typed().unwrap(), &cask, &left).await;
                 }
                 _ => {
                     // The handle is restricted further, and the session that it comes from is not.
@@ -155,8 +155,8 @@ async fn no_chain_of_restrictions_conversions_and_copies_ever_widens() {
                     let typed: Keeper<Trade> = keeper.try_into_typed().unwrap();
                     let handle = typed.handle().restrict(&random.set(&mut weaker));
                     judged(handle.ask(5).await, QUESTIONS, &weaker);
-                    let (_, copy) = handle.watch(cask.clone()).await.unwrap();
-                    judge_copy(copy, &cask, &weaker).await;
+                    let (_, sub_session) = handle.watch(cask.clone()).await.unwrap();
+                    judge_sub_session(sub_session, &cask, &weaker).await;
                     keeper = typed.into_checked();
                 }
             }
@@ -187,7 +187,7 @@ async fn no_chain_of_restrictions_conversions_and_copies_ever_widens() {
 }
 
 #[tokio::test]
-async fn copies_of_the_peer_are_restricted_as_the_session_that_they_come_to() {
+async fn sub_sessions_of_the_peer_are_restricted_as_the_session_that_they_come_to() {
     let none: Left = [false; NAMES.len()];
     let (mut keeper, mut cellar) = trading().await;
     keeper.restrict(&Capabilities::none());

@@ -1,4 +1,4 @@
-//! Keys, end to end: open ones, ids as keys, several replies to what opens a copy, values that are used again.
+//! Keys, end to end: open ones, ids as keys, several replies to what opens a sub-session, values that are used again.
 
 #![allow(clippy::indexing_slicing, reason = "the payloads are the test's own")]
 
@@ -53,7 +53,7 @@ async fn next_task(incoming: &server::IncomingQueue) -> server::Task<super::work
 }
 
 #[tokio::test]
-async fn the_id_of_what_opens_a_copy_is_its_key() {
+async fn the_id_of_what_opens_a_sub_session_is_its_key() {
     let (maker, bench, reports) = making().await;
     let incoming = bench.incoming();
     let mut running: Vec<(client::Task<Running>, server::Task<Running>)> = Vec::new();
@@ -91,10 +91,10 @@ async fn the_id_of_what_opens_a_copy_is_its_key() {
 }
 
 #[tokio::test]
-async fn what_opens_a_copy_may_have_several_replies() {
+async fn what_opens_a_sub_session_may_have_several_replies() {
     let (maker, bench, reports) = making().await;
     let incoming = bench.incoming();
-    // One that ends the copy at once.
+    // One that ends the sub-session at once.
     let opened = maker.send_run(json!({})).await.unwrap();
     next_task(&incoming).await.send_denied(json!({ "denied": true })).await.unwrap();
     let client::AfterRunNext::Denied(params) = opened.next().await.unwrap() else { panic!() };
@@ -157,7 +157,7 @@ async fn a_step_whose_open_key_nobody_holds_stands_alone() {
         assert!(matches!(refused, Error::Refused(error) if error.code == 8));
     };
     tokio::join!(serving, publishing);
-    // What a copy holds is the copy's.
+    // What a sub-session holds is the sub-session's.
     let taken = bench.send_spelling(name("a")).await.unwrap_err();
     assert_eq!(
         taken.to_string(),
@@ -168,7 +168,7 @@ async fn a_step_whose_open_key_nobody_holds_stands_alone() {
 }
 
 #[tokio::test]
-async fn what_crosses_the_opening_of_a_copy_stands_alone() {
+async fn what_crosses_the_opening_of_a_sub_session_stands_alone() {
     let (maker, bench, reports) = making().await;
     let (heard, asked) = (maker.incoming(), bench.incoming());
     let draft = maker.send_draft(name("a")).await.unwrap();
@@ -196,7 +196,7 @@ async fn a_value_is_free_after_the_end_and_what_crosses_the_end_stands_alone() {
     for round in 0..3 {
         let (draft, mut served) = drafting(&maker, &asked, "a").await;
         drop(draft);
-        // The bench has not read of the end: what it says stands alone, and is not taken for the next copy's.
+        // The bench has not read of the end: what it says stands alone, and is not taken for the next sub-session's.
         let late = json!({ "name": "a", "late": round });
         served.send_spelling(late.clone()).await.unwrap();
         let client::Incoming::Spelling(params) = heard.next().await.unwrap();

@@ -6,7 +6,6 @@
 
 mod cancelling;
 mod conditions;
-mod copies;
 mod ending;
 mod halves;
 mod keys;
@@ -18,6 +17,7 @@ mod paging;
 mod rejected;
 mod serving;
 mod stepping;
+mod sub_sessions;
 mod suspended;
 mod taking_back;
 mod timing;

@@ -1,4 +1,5 @@
-//! Calls that open copies: limits of time, taking back, reports, written and not answered; with a reply and without.
+//! Calls that open sub-sessions: limits of time, taking back, reports, written and not answered; with a reply and
+//! without.
 
 #![allow(clippy::indexing_slicing, reason = "the payloads are the test's own")]
 
@@ -110,11 +111,11 @@ async fn a_canceller_ends_it_before_and_after_it_is_written_and_not_once_it_is_a
     let (_, mut mine): (Value, client::Bed<Growing>) = mine.unwrap();
     canceller.cancel().unwrap();
     theirs.send_grown(bed("a")).await.unwrap();
-    assert_eq!(mine.recv_grown().await.unwrap(), bed("a"), "the call is complete, and its copy goes on");
+    assert_eq!(mine.recv_grown().await.unwrap(), bed("a"), "the call is complete, and its instance goes on");
 }
 
 #[tokio::test]
-async fn dropping_it_before_its_reply_abandons_the_copy() {
+async fn dropping_it_before_its_reply_abandons_the_sub_session() {
     let (owner, gardener) = garden(Options::default());
     let incoming = gardener.incoming();
     let theirs = tokio::select! {

@@ -284,7 +284,7 @@ fn little_room() -> Options {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nor_is_it_for_a_copy_that_is_opened() {
+async fn nor_is_it_for_a_sub_session_that_is_opened() {
     let (wire, mut peer) = raw_with_room(256);
     let watcher = Watcher::with_options(wire, little_room());
     let shaking = async {

@@ -48,7 +48,7 @@ fn ways(
             .collect();
         let (word, target): (&str, StateIndex) = match edge.action {
             Action::Step(target) => ("step", target),
-            Action::Spawn(target) => ("copy", target),
+            Action::Spawn(target) => ("instance", target),
         };
         let way = format!(
             "{path}{sign}{kind} {}{} [{}] {word} cancellable={}",
@@ -57,8 +57,8 @@ fn ways(
             gates.join(", "),
             message.cancellable,
         );
-        // Copies are followed to their end, or as far as makes a difference.
-        if depth > 0 && (word == "copy" || !path.is_empty()) {
+        // Sub-sessions are followed to their end, or as far as makes a difference.
+        if depth > 0 && (word == "instance" || !path.is_empty()) {
             ways(protocol, role, role.state(target).unwrap(), depth - 1, into, &format!("{way} . "));
         }
         into.insert(way);

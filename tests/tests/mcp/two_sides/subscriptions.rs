@@ -1,4 +1,4 @@
-//! Subscriptions to resources: copies with a life of their own, and what stands alone beside them.
+//! Subscriptions to resources: sub-sessions with a life of their own, and what stands alone beside them.
 
 use mcp_protocols::mcp_2025_03_26::server::WatchedNext;
 use mcp_protocols::mcp_2025_03_26::{Subscribing, Watched, client, server};

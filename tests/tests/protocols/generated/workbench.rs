@@ -473,10 +473,10 @@ pub mod client {
     /// Answers what the peer asks at any time.
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve` begins.
-    /// A notification that is not implemented is ignored. Each message is worked on in
-    /// a task of its own: requests side by side, notifications one after another. A handler that panics
-    /// fails its own message only: a request is answered with an error, and the session lives on.
+    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
+    /// begins. A notification that is not implemented is ignored. Each message is worked on in a task of its
+    /// own: requests side by side, notifications one after another. A handler that panics fails its own message
+    /// only: a request is answered with an error, and the session lives on.
     pub trait Handler: Send + Sync + 'static {
         /// The notification `draft/spelling`; may come in [`Making`](super::Making), `workbench.session`.
         fn spelling(
@@ -832,20 +832,20 @@ pub mod server {
     /// Answers what the peer asks at any time.
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve` begins.
-    /// A notification that is not implemented is ignored. Each message is worked on in
-    /// a task of its own: requests side by side, notifications one after another. A handler that panics
-    /// fails its own message only: a request is answered with an error, and the session lives on.
+    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
+    /// begins. A notification that is not implemented is ignored. Each message is worked on in a task of its
+    /// own: requests side by side, notifications one after another. A handler that panics fails its own message
+    /// only: a request is answered with an error, and the session lives on.
     pub trait Handler: Send + Sync + 'static {
         /// The request `task/run`; may come in [`Making`](super::Making), `workbench.session`.
         fn run(
             &self,
             context: Context,
             params: typed::Value,
-            copy: Task<super::AfterRun>,
+            sub_session: Task<super::AfterRun>,
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
-            copy.session.decline(typed::RpcError::method_not_found("task/run"));
+            sub_session.session.decline(typed::RpcError::method_not_found("task/run"));
             typed::Unhandled::declined()
         }
 
@@ -854,10 +854,10 @@ pub mod server {
             &self,
             context: Context,
             params: typed::Value,
-            copy: Writing<super::BeforeDrafted>,
+            sub_session: Writing<super::BeforeDrafted>,
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
-            copy.session.decline(typed::RpcError::method_not_found("draft/open"));
+            sub_session.session.decline(typed::RpcError::method_not_found("draft/open"));
             typed::Unhandled::declined()
         }
 

@@ -3,16 +3,16 @@
 //! In: two automata and a bound on each queue. Out: [`Verdict`], with the shortest trace to what goes wrong. Refuses
 //! to be clever: it explores the machines as they would run, and shares no code with the relations it judges.
 //!
-//! A role's program may send what its state has, closing edges excepted; messages wait in the queue of their
-//! direction and are judged when they arrive. Copies of a `*` body and linear requests carry a number, so that a
-//! late reply to a cancelled request is swallowed, as is a late cancellation. The number of a copy is the id of the
-//! request that opened it, or the value of the key that all its messages share: once both sides are through with it,
-//! and nothing on its way names it, it is used again. Whoever asked for a copy may take it back in any state, if the
+//! A role's program may send what its state has, closing edges excepted; messages wait in the queue of their direction
+//! and are judged when they arrive. Sub-sessions of a `*` body and linear requests carry a number, so that a late reply
+//! to a cancelled request is swallowed, as is a late cancellation. The number of a sub-session is the id of the request
+//! that opened it, or the value of the key that all its messages share: once both sides are through with it, and
+//! nothing on its way names it, it is used again. Whoever asked for a sub-session may take it back in any state, if the
 //! request says so, and a refusal ends it likewise; what comes later is swallowed. What goes wrong: an *unexpected*
-//! message; a *deadlock*, with empty queues somebody waits and nobody will send; a copy *left over* on one side;
-//! a *close* that the other side does not expect; and a *lag*, where the wire, which is ahead of the program, would
-//! not let the program send what its state has, or ends up elsewhere. Where copies rest for a side, it sends no step of
-//! one, but replies and cancellations, and what it receives is unexpected, even for a copy that has ended.
+//! message; a *deadlock*, with empty queues somebody waits and nobody will send; a sub-session *left over* on one side;
+//! a *close* that the other side does not expect; and a *lag*, where the wire, which is ahead of the program, would not
+//! let the program send what its state has, or ends up elsewhere. Where sub-sessions rest for a side, it sends no step
+//! of one, but replies and cancellations, and what it receives is unexpected, even for a sub-session that has ended.
 
 mod rest;
 
@@ -29,7 +29,7 @@ use crate::relation::tests::notation::show;
 enum Tag {
     Main,
     Request(u8),
-    Copy(u8),
+    SubSession(u8),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -38,7 +38,7 @@ struct Item {
     tag: Tag,
 }
 
-/// Where one side of a copy is.
+/// Where one side of a sub-session is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Life {
     Unborn,
@@ -71,7 +71,7 @@ struct World {
     main: [Vec<StateIndex>; 2],
     /// The queue towards each side.
     inbox: [VecDeque<Item>; 2],
-    copies: Vec<Copied>,
+    sub_sessions: Vec<Copied>,
     exchanges: Vec<Exchange>,
 }
 
@@ -93,10 +93,10 @@ pub(in crate::relation) struct Oracle<'a> {
     pub(in crate::relation) worlds: usize,
 }
 
-/// How many copies may live at once.
-const COPIES: usize = 2;
+/// How many sub-sessions may live at once.
+const SUB_SESSIONS: usize = 2;
 
-/// In how many worlds, of all that were explored so far, as many copies as may were alive on both sides.
+/// In how many worlds, of all that were explored so far, as many sub-sessions as may were alive on both sides.
 pub(in crate::relation) static CROWDED: AtomicUsize = AtomicUsize::new(0);
 
 impl Oracle<'_> {
@@ -104,7 +104,7 @@ impl Oracle<'_> {
         let start = World {
             main: [self.expand(0, StateIndex(0)), self.expand(1, StateIndex(0))],
             inbox: [VecDeque::new(), VecDeque::new()],
-            copies: Vec::new(),
+            sub_sessions: Vec::new(),
             exchanges: Vec::new(),
         };
         let mut parents: HashMap<World, Option<(World, String)>> = HashMap::new();
@@ -112,8 +112,10 @@ impl Oracle<'_> {
         let mut waiting = VecDeque::from([start]);
         let mut complete = true;
         while let Some(world) = waiting.pop_front() {
-            let lives = |copy: &&Copied| copy.lives.iter().all(|life| matches!(life, Life::At(_)));
-            CROWDED.fetch_add(world.copies.iter().filter(lives).count() / COPIES, Ordering::Relaxed);
+            let lives =
+                |sub_session: &&Copied| sub_session.lives.iter().all(|life| matches!(life, Life::At(_)));
+            CROWDED
+                .fetch_add(world.sub_sessions.iter().filter(lives).count() / SUB_SESSIONS, Ordering::Relaxed);
             match self.next(&world) {
                 Err(what) => return Verdict::Unsafe(self.tell(&parents, &world, &what)),
                 Ok(next) => {
@@ -203,18 +205,18 @@ impl Oracle<'_> {
         if over { Life::Ended } else { Life::At(at) }
     }
 
-    /// The notification that takes a copy back; it needs no edge.
+    /// The notification that takes a sub-session back; it needs no edge.
     fn cancel(&self) -> MessageIndex {
         let place = self.messages.iter().position(|message| message.table.name == "Cancel");
         MessageIndex(place.map_or(u16::MAX, |place| u16::try_from(place).unwrap()))
     }
 
-    /// Whether a message of a copy is a step of it, and does not belong to one of its requests.
+    /// Whether a message of a sub-session is a step of it, and does not belong to one of its requests.
     fn is_step(&self, message: MessageIndex) -> bool {
         matches!(self.kind(message), Kind::Request | Kind::Notification) && message != self.cancel()
     }
 
-    /// Whether copies take no step in a direction, for one side.
+    /// Whether sub-sessions take no step in a direction, for one side.
     fn rests(&self, side: usize, world: &World, direction: Direction) -> bool {
         world.main[side].iter().any(|state| self.role(side).states[state.0 as usize].only.rests(direction))
     }
@@ -252,14 +254,14 @@ impl Oracle<'_> {
                     next.push((format!("{who} !{}", self.name(edge.message)), after));
                 }
             }
-            for (index, copy) in world.copies.iter().enumerate() {
-                let Life::At(at) = &copy.lives[side] else { continue };
-                if copy.cancellable == Some(side) {
+            for (index, sub_session) in world.sub_sessions.iter().enumerate() {
+                let Life::At(at) = &sub_session.lives[side] else { continue };
+                if sub_session.cancellable == Some(side) {
                     let mut after = world.clone();
-                    after.copies[index].lives[side] = Life::Ended;
-                    let item = Item { message: self.cancel(), tag: Tag::Copy(copy.number) };
+                    after.sub_sessions[index].lives[side] = Life::Ended;
+                    let item = Item { message: self.cancel(), tag: Tag::SubSession(sub_session.number) };
                     after.inbox[1 - side].push_back(item);
-                    next.push((format!("{who} #{} cancels", copy.number), after));
+                    next.push((format!("{who} #{} cancels", sub_session.number), after));
                 }
                 let sends: Vec<(StateIndex, Edge)> =
                     self.edges(side, at, Direction::Send).map(|(from, edge)| (from, edge.clone())).collect();
@@ -267,13 +269,13 @@ impl Oracle<'_> {
                     if self.is_step(edge.message) && self.rests(side, world, Direction::Send) {
                         continue;
                     }
-                    self.copy_lag(world, side, index, edge)?;
+                    self.sub_session_lag(world, side, index, edge)?;
                     let mut after = world.clone();
                     let moved = self.moved(side, at, *from, edge.action);
-                    after.copies[index].lives[side] = self.life(side, moved);
-                    let item = Item { message: edge.message, tag: Tag::Copy(copy.number) };
+                    after.sub_sessions[index].lives[side] = self.life(side, moved);
+                    let item = Item { message: edge.message, tag: Tag::SubSession(sub_session.number) };
                     after.inbox[1 - side].push_back(item);
-                    next.push((format!("{who} #{} !{}", copy.number, self.name(edge.message)), after));
+                    next.push((format!("{who} #{} !{}", sub_session.number, self.name(edge.message)), after));
                 }
             }
         }
@@ -296,23 +298,25 @@ impl Oracle<'_> {
         }
     }
 
-    /// A message of the main channels; `None` where it would open one copy too many.
+    /// A message of the main channels; `None` where it would open one sub-session too many.
     fn send(&self, world: &World, side: usize, edge: &Edge) -> Option<World> {
         let (from, _) = self.edge(side, &world.main[side], Direction::Send, edge.message).unwrap();
         let mut after = world.clone();
         after.main[side] = self.moved(side, &world.main[side], from, edge.action);
         let tag = match (edge.action, self.kind(edge.message)) {
             (Action::Spawn(body), _) => {
-                if world.copies.len() >= COPIES {
+                if world.sub_sessions.len() >= SUB_SESSIONS {
                     return None;
                 }
-                let number = (0..).find(|n| world.copies.iter().all(|copy| copy.number != *n)).unwrap();
+                let number = (0..)
+                    .find(|n| world.sub_sessions.iter().all(|sub_session| sub_session.number != *n))
+                    .unwrap();
                 let mut lives = [Life::Unborn, Life::Unborn];
                 lives[side] = self.life(side, self.expand(side, body));
                 let table = &self.messages[usize::from(edge.message.0)].table;
                 let cancellable = table.cancellable.then_some(side);
-                after.copies.push(Copied { number, lives, cancellable });
-                Tag::Copy(number)
+                after.sub_sessions.push(Copied { number, lives, cancellable });
+                Tag::SubSession(number)
             }
             (Action::Step(_), Kind::Request) => {
                 let number = (0..).find(|n| world.exchanges.iter().all(|known| known.number != *n)).unwrap();
@@ -360,15 +364,16 @@ impl Oracle<'_> {
                 }
             }
         }
-        if let Tag::Copy(number) = item.tag {
-            let index = world.copies.iter().position(|copy| copy.number == number).unwrap();
-            let opens = world.copies[index].lives[side] == Life::Unborn;
+        if let Tag::SubSession(number) = item.tag {
+            let index =
+                world.sub_sessions.iter().position(|sub_session| sub_session.number == number).unwrap();
+            let opens = world.sub_sessions[index].lives[side] == Life::Unborn;
             if !opens && self.is_step(item.message) && self.rests(side, world, Direction::Receive) {
                 return Err(unexpected());
             }
-            match world.copies[index].lives[side].clone() {
+            match world.sub_sessions[index].lives[side].clone() {
                 Life::At(_) if item.message == self.cancel() => {
-                    world.copies[index].lives[side] = Life::Ended;
+                    world.sub_sessions[index].lives[side] = Life::Ended;
                 }
                 // Its id or its key swallows what is late for it.
                 Life::Ended => {}
@@ -376,14 +381,14 @@ impl Oracle<'_> {
                     let edge = self.edge(side, &at, Direction::Receive, item.message);
                     let (from, edge) = edge.ok_or_else(unexpected)?;
                     let moved = self.moved(side, &at, from, edge.action);
-                    world.copies[index].lives[side] = self.life(side, moved);
+                    world.sub_sessions[index].lives[side] = self.life(side, moved);
                 }
                 Life::Unborn => {
                     let edge = self.edge(side, &world.main[side], Direction::Receive, item.message);
                     let Some((_, Edge { action: Action::Spawn(body), .. })) = edge else {
                         return Err(unexpected());
                     };
-                    world.copies[index].lives[side] = self.life(side, self.expand(side, body));
+                    world.sub_sessions[index].lives[side] = self.life(side, self.expand(side, body));
                 }
             }
             return Ok(());
@@ -398,14 +403,14 @@ impl Oracle<'_> {
     }
 }
 
-/// Forgets copies that are over and requests that are settled, once nothing on its way names them.
+/// Forgets sub-sessions that are over and requests that are settled, once nothing on its way names them.
 fn tidy(world: &mut World) {
     let tags: Vec<Tag> = world.inbox.iter().flatten().map(|item| item.tag).collect();
-    world.copies.retain(|copy| {
+    world.sub_sessions.retain(|sub_session| {
         let over = |life: &Life| *life == Life::Ended;
-        !copy.lives.iter().all(over) || tags.contains(&Tag::Copy(copy.number))
+        !sub_session.lives.iter().all(over) || tags.contains(&Tag::SubSession(sub_session.number))
     });
     world.exchanges.retain(|known| known.awaited || known.owed || tags.contains(&Tag::Request(known.number)));
-    world.copies.sort_by_key(|copy| copy.number);
+    world.sub_sessions.sort_by_key(|sub_session| sub_session.number);
     world.exchanges.sort_by_key(|known| known.number);
 }

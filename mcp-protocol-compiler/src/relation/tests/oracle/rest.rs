@@ -36,7 +36,7 @@ impl Oracle<'_> {
         Ok(())
     }
 
-    pub(super) fn copy_lag(
+    pub(super) fn sub_session_lag(
         &self,
         world: &World,
         side: usize,
@@ -46,7 +46,7 @@ impl Oracle<'_> {
         let mut ahead = world.clone();
         for item in &world.inbox[side] {
             self.receive(&mut ahead, side, *item)?;
-            let allowed = match &ahead.copies[index].lives[side] {
+            let allowed = match &ahead.sub_sessions[index].lives[side] {
                 Life::At(_) if self.is_step(edge.message) && self.rests(side, &ahead, Direction::Send) => {
                     false
                 }
@@ -56,7 +56,7 @@ impl Oracle<'_> {
                 Life::Unborn => false,
             };
             if !allowed {
-                return Err(format!("lag: `!{}` is too late in a copy", self.name(edge.message)));
+                return Err(format!("lag: `!{}` is too late in an instance", self.name(edge.message)));
             }
         }
         Ok(())
@@ -75,15 +75,15 @@ impl Oracle<'_> {
         if !somebody_closes && self.stuck(&world.main) {
             return Err("deadlock".to_owned());
         }
-        for copy in &world.copies {
-            match &copy.lives {
+        for sub_session in &world.sub_sessions {
+            match &sub_session.lives {
                 [Life::At(client), Life::At(server)] => {
                     if self.stuck(&[client.clone(), server.clone()]) {
-                        return Err("deadlock in a copy".to_owned());
+                        return Err("deadlock in an instance".to_owned());
                     }
                 }
                 [Life::Ended, Life::Ended] => {}
-                _ => return Err("a copy is left over on one side".to_owned()),
+                _ => return Err("an instance is left over on one side".to_owned()),
             }
         }
         Ok(())

@@ -41,9 +41,9 @@ impl Random {
     }
 }
 
-/// The messages that random automata use: notifications `a` to `h`, the openers of copies `m` to `p`, what copies
-/// say, one request that may be cancelled, one that opens copies and may be cancelled, too, and one within these.
-/// Conditions alone tell some of them apart.
+/// The messages that random automata use: notifications `a` to `h`, the openers of sub-sessions `m` to `p`, what
+/// sub-sessions say, one request that may be cancelled, one that opens sub-sessions and may be cancelled, too, and one
+/// within these. Conditions alone tell some of them apart.
 pub(in crate::relation::tests) fn vocabulary() -> Vec<Message> {
     let mut list = messages(
         "a; b; c; d; e; f; g; h; m; n; o; p; r; s; t; Call -> Result cancellable; Cancel; \

@@ -1,7 +1,7 @@
 //! Reconnects a session that the server has lost.
 //!
-//! In: the messages of the handshake. Out: the same, sent again, and a session that goes on under another id. Refuses to
-//! repeat a handshake that had alternatives, to accept another version than before, and to reconnect a session that
+//! In: the messages of the handshake. Out: the same, sent again, and a session that goes on under another id. Refuses
+//! to repeat a handshake that had alternatives, to accept another version than before, and to reconnect a session that
 //! another program opened. Several calls that find the session lost at the same time share one reconnection.
 
 use std::sync::Arc;

@@ -38,8 +38,8 @@ pub struct ListenOptions {
     /// How long the head of a request may take to come, the first one of a connection and every later one, so also how
     /// long a connection may rest between two. Default: 75 seconds.
     pub head_within: Duration,
-    /// The longest head of a request, in bytes, 8192 at least; a longer one is refused with 431. As much of a body, and of
-    /// an answer, is with a connection at once. Default: 32 KiB.
+    /// The longest head of a request, in bytes, 8192 at least; a longer one is refused with 431. As much of a body, and
+    /// of an answer, is with a connection at once. Default: 32 KiB.
     pub max_head_bytes: usize,
     /// How many connections are served at the same time; further ones wait. One of a client that has its share of them
     /// ([`ServerOptions::client_share`](super::ServerOptions::client_share)) is closed at once. Default: 16,384.

@@ -164,7 +164,8 @@ pub(super) struct Place {
 /// What a stream has for its reader.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// The next bytes of the event that it wants, the last ones of it or not, and what they hold until they are written.
+    /// The next bytes of the event that it wants, the last ones of it or not, and what they hold until they are
+    /// written.
     Part(Bytes, bool, Permit),
     /// Nothing more.
     End,
@@ -191,7 +192,7 @@ impl LongAnswer {
         self.rest.len()
     }
 
-    /// The next bytes, as a copy that does not keep the rest, and what they hold.
+    /// The next bytes, as a sub-session that does not keep the rest, and what they hold.
     pub(super) fn take(&mut self, most: usize, now: Instant) -> (Bytes, Permit) {
         let piece = self.rest.split_to(self.rest.len().min(most));
         self.since = now;

@@ -81,8 +81,8 @@ pub(super) struct StreamLimits {
 
 /// All streams of a session.
 ///
-/// Invariants: an event that is not kept holds as many of the bytes that may be unread as no connection has taken of it;
-/// every event that is kept stands in `kept_at` once, by its stream, unless a reader is to take it once more.
+/// Invariants: an event that is not kept holds as many of the bytes that may be unread as no connection has taken of
+/// it; every event that is kept stands in `kept_at` once, by its stream, unless a reader is to take it once more.
 #[derive(Debug)]
 pub(super) struct Streams {
     streams: HashMap<u64, Stream>,

@@ -1,4 +1,4 @@
-//! Copies with steps of their own: each is a session of its own, without types as well.
+//! Sub-sessions with steps of their own: each is a session of its own, without types as well.
 
 use mcp_runtime::checked::WhyNot;
 use mcp_runtime::protocol::Side;
@@ -21,7 +21,7 @@ async fn active() -> (CheckedSession, CheckedSession) {
 }
 
 #[tokio::test]
-async fn a_copy_is_opened_stepped_and_over() {
+async fn a_sub_session_is_opened_stepped_and_over() {
     let (mut watcher, mut watched) = active().await;
     let uri = |uri: &str| json!({ "uri": uri });
     let mut one = watcher.open("resources/subscribe", &uri("one")).await.unwrap();
@@ -41,9 +41,9 @@ async fn a_copy_is_opened_stepped_and_over() {
         assert_eq!(subscription.state_name(), "AfterSubscribed");
     }
     assert_eq!(notification(&mut two).await.1, uri("two"));
-    assert!(is_idle(&mut one).await, "it is the other copy's");
+    assert!(is_idle(&mut one).await, "it is the other instance's");
 
-    // Another value of the key is not this copy's, and what is no step of it is refused.
+    // Another value of the key is not this sub-session's, and what is no step of it is refused.
     let error = serving[0].notify("notifications/resources/updated", &uri("two")).await.unwrap_err();
     assert!(matches!(error, Error::NotPermitted(_)), "{error}");
     assert!(one.permits("textDocument/didChange").is_err());
@@ -56,7 +56,7 @@ async fn a_copy_is_opened_stepped_and_over() {
 }
 
 #[tokio::test]
-async fn what_opens_a_copy_is_sent_with_open_alone() {
+async fn what_opens_a_sub_session_is_sent_with_open_alone() {
     let (mut watcher, _watched) = active().await;
     let error = watcher.request("resources/subscribe", &json!({ "uri": "a" })).await.unwrap_err();
     assert_eq!(error.to_string(), "`Subscribe` opens something with steps of its own: send it with `open`");
@@ -67,7 +67,7 @@ async fn what_opens_a_copy_is_sent_with_open_alone() {
 }
 
 #[tokio::test]
-async fn a_copy_goes_from_face_to_face() {
+async fn a_sub_session_goes_from_face_to_face() {
     let (mut watcher, mut watched) = active().await;
     let subscription = watcher.open("resources/subscribe", &json!({ "uri": "a" })).await.unwrap();
     let Event::Opened { id: Some(id), mut session, .. } = next(&mut watched).await else { panic!() };
@@ -83,12 +83,12 @@ async fn a_copy_goes_from_face_to_face() {
     session.notify("notifications/resources/updated", &json!({ "uri": "a" })).await.unwrap();
     let mut subscription = subscription.into_checked();
     notification(&mut subscription).await;
-    // A copy does not close the session.
+    // A sub-session does not close the session.
     assert!(subscription.close().is_err());
 }
 
 #[tokio::test]
-async fn where_copies_rest_permits_says_so() {
+async fn where_sub_sessions_rest_permits_says_so() {
     let (here, there) = duplex();
     let start = |end, side| CheckedSession::start(end, &restaurant::PROTOCOL, side, Options::default());
     let (mut guest, mut host) = (start(here, Side::Client), start(there, Side::Server));
@@ -100,8 +100,8 @@ async fn where_copies_rest_permits_says_so() {
     assert!(dish.permits("change").is_ok());
     guest.request("bill", &()).await.unwrap();
     let resting = dish.permits("change").unwrap_err();
-    assert_eq!(resting.kind, ViolationKind::CopiesRest);
+    assert_eq!(resting.kind, ViolationKind::Suspended);
     assert!(dish.permitted().is_empty());
     let Err(Error::NotPermitted(refused)) = dish.request("change", &pie).await else { panic!() };
-    assert_eq!(refused.kind, ViolationKind::CopiesRest);
+    assert_eq!(refused.kind, ViolationKind::Suspended);
 }

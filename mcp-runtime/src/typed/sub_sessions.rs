@@ -1,12 +1,13 @@
-//! Values of copies: a copy that lives longer than a request and its reply is stepped like a session.
+//! Values of sub-sessions: a sub-session that lives longer than a request and its reply is stepped like a session.
 //!
-//! In: its first message, sent or taken. Out: a [`Session`] that stands for the copy alone: its inputs are those of
-//! the copy, its steps are judged by the copy's state. Refuses to keep the session open, and to outlive it.
+//! In: its first message, sent or taken. Out: a [`Session`] that stands for the sub-session alone: its inputs are those
+//! of the sub-session, its steps are judged by the sub-session's state. Refuses to keep the session open, and to
+//! outlive it.
 
 use std::future::Future;
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, StateIndex};
-use mcp_protocol_machine::{CopyNumber, RequestId};
+use mcp_protocol_machine::{RequestId, SubSessionNumber};
 use serde::Serialize;
 
 use super::call::{Call, Within, written};
@@ -18,7 +19,7 @@ use crate::error::Error;
 use crate::jsonrpc::RpcError;
 use crate::session::{Link, Moved, Waiter};
 
-/// Sends the first message of a copy.
+/// Sends the first message of a sub-session.
 pub(crate) fn open<P: Serialize + ?Sized>(
     link: Link,
     within: Within,
@@ -38,31 +39,32 @@ pub(crate) async fn open_written(
 ) -> Result<Session, Error> {
     room(&link, message).await?;
     let request = link.protocol().message(message).is_some_and(|message| message.kind == Kind::Request);
-    let (copy, state) = link.speak(|engine, caller| {
+    let (sub_session, state) = link.speak(|engine, caller| {
         engine.check_within(message, written, within.as_deref())?;
-        engine.open_copy(caller, message, written, request)
+        engine.open_sub_session(caller, message, written, request)
     })?;
-    Ok(Session::of_copy(link, within, copy, state, Vec::new()))
+    Ok(Session::of_sub_session(link, within, sub_session, state, Vec::new()))
 }
 
 impl Session {
-    /// The value of a copy, with the requests that it owes answers to. It is restricted as whatever it comes from is.
-    pub(crate) fn of_copy(
+    /// The value of a sub-session, with the requests that it owes answers to. It is restricted as whatever it comes
+    /// from is.
+    pub(crate) fn of_sub_session(
         link: Link,
         within: Within,
-        copy: CopyNumber,
+        sub_session: SubSessionNumber,
         state: StateIndex,
         open: Vec<(MessageIndex, RequestId)>,
     ) -> Session {
         Session {
-            seat: Seat::of_copy(link, within, copy, state),
+            seat: Seat::of_sub_session(link, within, sub_session, state),
             open,
             abandoned: None,
             waiter: Waiter::default(),
         }
     }
 
-    /// Opens a copy beside the linear channels; the value stands for it.
+    /// Opens a sub-session beside the linear channels; the value stands for it.
     pub fn open<P: Serialize + ?Sized>(
         &self,
         message: MessageIndex,
@@ -71,7 +73,7 @@ impl Session {
         open(self.seat.link.clone(), self.seat.within.clone(), message, params)
     }
 
-    /// Opens a copy by a request; the call gives the reply and the value.
+    /// Opens a sub-session by a request; the call gives the reply and the value.
     pub fn open_exchange<P, T, S, C, G>(&self, request: MessageIndex, params: &P) -> Call<'_, (T, S), C, G>
     where
         P: Serialize + ?Sized,
@@ -97,15 +99,15 @@ impl Session {
         }
     }
 
-    /// The id of the request that opened the copy; nothing once it is over.
+    /// The id of the request that opened the sub-session; nothing once it is over.
     pub fn request_id(&self) -> Option<RequestId> {
-        let copy = self.seat.copy?;
-        self.seat.link.with(|engine| engine.checker().copy_opener(copy).cloned())
+        let sub_session = self.seat.sub_session?;
+        self.seat.link.with(|engine| engine.checker().sub_session_opener(sub_session).cloned())
     }
 
     /// Answers whatever this value owes an answer to with an error, and lets go of it.
     pub fn decline(mut self, error: RpcError) {
-        if self.seat.copy_over().is_some() {
+        if self.seat.sub_session_over().is_some() {
             return;
         }
         for (_, id) in std::mem::take(&mut self.open) {

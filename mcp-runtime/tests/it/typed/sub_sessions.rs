@@ -1,4 +1,5 @@
-//! Copies with a life of their own: side by side, each with its inputs, dropped, refused, cancelled, from both sides.
+//! Sub-sessions with a life of their own: side by side, each with its inputs, dropped, refused, cancelled, from both
+//! sides.
 
 #![allow(clippy::indexing_slicing, reason = "the payloads are the test's own")]
 
@@ -85,7 +86,7 @@ async fn two_subscriptions_run_side_by_side_and_end_one_by_one() {
     for number in 0..3 {
         assert_eq!(b.recv_updated().await.unwrap(), json!({"uri": "b", "number": number}));
     }
-    // The value is free again, and the other copy goes on.
+    // The value is free again, and the other sub-session goes on.
     let (mut a, mut a_served) = both(&watcher, &incoming, "a").await;
     a_served.send_updated(json!({"uri": "a", "again": true})).await.unwrap();
     b_served.send_updated(uri("b")).await.unwrap();
@@ -153,7 +154,7 @@ async fn dropping_a_subscription_cancels_it() {
 }
 
 #[tokio::test]
-async fn what_a_dropped_copy_owes_is_answered_with_an_error() {
+async fn what_a_dropped_sub_session_owes_is_answered_with_an_error() {
     let (watcher, watched) = active().await;
     let incoming = watched.incoming();
     let dropping = async { drop(subscribed(&incoming).await) };
@@ -170,7 +171,7 @@ async fn what_a_dropped_copy_owes_is_answered_with_an_error() {
 }
 
 #[tokio::test]
-async fn another_key_than_the_copy_s_own_is_refused_before_it_is_written() {
+async fn another_key_than_the_sub_session_s_own_is_refused_before_it_is_written() {
     let (watcher, watched) = active().await;
     let incoming = watched.incoming();
     let (a, _a_served) = both(&watcher, &incoming, "a").await;
@@ -188,7 +189,7 @@ async fn another_key_than_the_copy_s_own_is_refused_before_it_is_written() {
     assert!(error.to_string().contains("nothing is running under it"), "{error}");
 }
 
-/// Serves both kinds of copies, and tells what happens in them.
+/// Serves both kinds of sub-sessions, and tells what happens in them.
 struct Resources(mpsc::UnboundedSender<String>);
 
 impl server::Handler for Resources {
@@ -227,8 +228,8 @@ impl server::Handler for Resources {
 }
 
 #[tokio::test]
-async fn a_handler_attends_to_copies_for_as_long_as_they_live() {
-    // One handler at a time; copies take nobody's place.
+async fn a_handler_attends_to_sub_sessions_for_as_long_as_they_live() {
+    // One handler at a time; sub-sessions take nobody's place.
     let (watcher, watched) = active_with(Options::default(), Options::default().max_handlers(1)).await;
     let (told, mut said) = mpsc::unbounded_channel();
     tokio::spawn(watched.incoming().serve(Resources(told)));
@@ -257,7 +258,7 @@ struct Nothing;
 impl server::Handler for Nothing {}
 
 #[tokio::test]
-async fn a_copy_that_no_handler_is_written_for_is_declined() {
+async fn a_sub_session_that_no_handler_is_written_for_is_declined() {
     let (watcher, watched) = active().await;
     tokio::spawn(watched.incoming().serve(Nothing));
     let error = watcher.handle().subscribe(uri("a")).await.unwrap_err();
@@ -265,7 +266,7 @@ async fn a_copy_that_no_handler_is_written_for_is_declined() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_session_ends_its_copies() {
+async fn the_end_of_the_session_ends_its_sub_sessions() {
     let (watcher, watched) = active().await;
     let incoming = watched.incoming();
     let (mut a, a_served) = both(&watcher, &incoming, "a").await;

@@ -1,5 +1,5 @@
-//! What a message of a copy does to it: whether its keys are free, whether it is over, and for which that is over it may
-//! be late.
+//! What a message of a sub-session does to it: whether its keys are free, whether it is over, and for which that is
+//! over it may be late.
 
 use mcp_protocol_machine::protocol::Direction;
 
@@ -11,7 +11,7 @@ impl World<'_> {
     /// Whether a message may leave its sender where it is.
     pub(super) fn stays(&self, number: usize, item: &Item) -> bool {
         let mut programs =
-            self.copies[number].configs.iter().map(|config| &config.programs[index(item.direction)]);
+            self.sub_sessions[number].configs.iter().map(|config| &config.programs[index(item.direction)]);
         programs.any(|program| {
             let step = self.reading.step(program, item.direction, item.message, item.id.as_ref(), false);
             step.as_ref() == Some(program)
@@ -25,17 +25,17 @@ impl World<'_> {
             return Err("KeyMissing");
         }
         for key in &event.keys {
-            let held = self.copies.iter().enumerate().any(|(number, copy)| {
-                self.reading.shares_keys(copy.body, body)
-                    && copy.over.is_none()
+            let held = self.sub_sessions.iter().enumerate().any(|(number, sub_session)| {
+                self.reading.shares_keys(sub_session.body, body)
+                    && sub_session.over.is_none()
                     && Some(number) != own
-                    && copy.keys.contains(key)
+                    && sub_session.keys.contains(key)
             });
             if held {
                 return Err("KeyInUse");
             }
             let other = own.is_some_and(|own| {
-                self.copies[own].keys.iter().any(|(known, value)| *known == key.0 && *value != key.1)
+                self.sub_sessions[own].keys.iter().any(|(known, value)| *known == key.0 && *value != key.1)
             });
             if other {
                 return Err("WrongKey");
@@ -44,26 +44,29 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Who gives a value to a copy, or goes on with it, knows that the copies are over that held the value before.
+    /// Who gives a value to a sub-session, or goes on with it, knows that the sub-sessions are over that held the value
+    /// before.
     pub(super) fn let_go(&mut self, number: usize, by: Direction) {
-        let (body, keys) = (self.copies[number].body, self.copies[number].keys.clone());
-        for (other, copy) in self.copies.iter_mut().enumerate() {
-            let before = other != number && copy.over.is_some() && self.reading.shares_keys(copy.body, body);
-            if before && copy.keys.iter().any(|key| keys.contains(key)) {
-                copy.let_go[way(by)] = true;
+        let (body, keys) = (self.sub_sessions[number].body, self.sub_sessions[number].keys.clone());
+        for (other, sub_session) in self.sub_sessions.iter_mut().enumerate() {
+            let before = other != number
+                && sub_session.over.is_some()
+                && self.reading.shares_keys(sub_session.body, body);
+            if before && sub_session.keys.iter().any(|key| keys.contains(key)) {
+                sub_session.let_go[way(by)] = true;
             }
         }
     }
 
-    /// What a message is that may be meant for one of these copies, the newest first, of those that are over; nothing if
-    /// whoever sends it knows that they all are.
+    /// What a message is that may be meant for one of these sub-sessions, the newest first, of those that are over;
+    /// nothing if whoever sends it knows that they all are.
     ///
-    /// Copies that held the same value one after the other may all be over where the message is seen, and its sender may
-    /// not have heard of the end of any of them. So no single one decides.
+    /// Sub-sessions that held the same value one after the other may all be over where the message is seen, and its
+    /// sender may not have heard of the end of any of them. So no single one decides.
     pub(super) fn late_for(&mut self, fitting: &[usize], event: &Event, item: &Item) -> Option<Verdict> {
         let may_go_on = |number: &usize| self.may_go_on_late(*number, item.direction);
         let unheard: Vec<usize> = fitting.iter().copied().filter(may_go_on).collect();
-        let sent = |number: &usize| (*number, self.sent(&self.copies[*number].configs, item));
+        let sent = |number: &usize| (*number, self.sent(&self.sub_sessions[*number].configs, item));
         let after = unheard.iter().map(sent);
         let after: Vec<_> = after.filter(|(_, after)| !after.is_empty()).collect();
         if after.is_empty() {
@@ -75,7 +78,7 @@ impl World<'_> {
         }
         let sure = after.len() == 1;
         for (number, after) in after {
-            let configs = &mut self.copies[number].configs;
+            let configs = &mut self.sub_sessions[number].configs;
             // It is meant for one of these; the others stay where they are.
             let others = std::mem::take(configs).into_iter().filter(|_| !sure);
             configs.extend(others.chain(after));
@@ -83,27 +86,27 @@ impl World<'_> {
         Some(Verdict::Late)
     }
 
-    /// Whether a copy that is over may have messages in a direction on their way.
+    /// Whether a sub-session that is over may have messages in a direction on their way.
     fn may_go_on_late(&self, number: usize, direction: Direction) -> bool {
-        let copy = &self.copies[number];
-        let Some(ended) = copy.over else { return false };
-        let unheard = copy.unsure.is_some() || ended.by != direction && !self.was_heard(ended);
-        unheard && !copy.let_go[way(direction)]
+        let sub_session = &self.sub_sessions[number];
+        let Some(ended) = sub_session.over else { return false };
+        let unheard = sub_session.unsure.is_some() || ended.by != direction && !self.was_heard(ended);
+        unheard && !sub_session.let_go[way(direction)]
     }
 
-    /// After a message of a copy: is it over?
+    /// After a message of a sub-session: is it over?
     pub(super) fn settle(&mut self, number: usize, by: Direction) {
-        let copy = &mut self.copies[number];
-        copy.known |= by != copy.by;
-        let over = copy.configs.iter().all(|config| self.reading.is_over(&config.programs[index(by)]));
+        let sub_session = &mut self.sub_sessions[number];
+        sub_session.known |= by != sub_session.by;
+        let over = sub_session.configs.iter().all(|config| self.reading.is_over(&config.programs[index(by)]));
         if over {
             self.end(number, by);
         }
     }
 
     pub(super) fn end(&mut self, number: usize, by: Direction) {
-        self.copies[number].over = Some(super::Over { by, at: self.seen });
-        for exchange in self.exchanges.values_mut().filter(|exchange| exchange.copy == Some(number)) {
+        self.sub_sessions[number].over = Some(super::Over { by, at: self.seen });
+        for exchange in self.exchanges.values_mut().filter(|exchange| exchange.sub_session == Some(number)) {
             if exchange.standing == Standing::Running {
                 exchange.standing = Standing::Owed;
             }
