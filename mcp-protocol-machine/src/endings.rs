@@ -30,10 +30,23 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// The request that came late under a number has opened nothing, so this excuses messages until a fence.
-    pub(crate) fn settle(&mut self, number: SubSessionNumber, fence: Fence) {
-        if self.unsure == Some(number) {
-            (self.unsure, self.fence) = (None, fence);
+    /// The request that came late under a number was refused by a side and has opened nothing, so this excuses messages
+    /// until a fence. Returns whether it excuses any.
+    pub(crate) fn settle(&mut self, number: SubSessionNumber, by: Direction, fence: Fence) -> bool {
+        if self.unsure != Some(number) {
+            return true;
+        }
+        (self.unsure, self.fence) = (None, fence);
+        // Otherwise the side that it excused has used the value again.
+        self.by == by
+    }
+
+    /// What this excuses once a side has used the value again, by which it shows that it knows of the end.
+    pub(crate) fn reused_by(self, by: Direction) -> Option<Ended> {
+        match self.unsure {
+            // It excused both sides, and excuses the other one still.
+            Some(_) => Some(Ended { by, ..self }),
+            None => Some(self).filter(|ended| ended.by == by),
         }
     }
 
@@ -127,10 +140,11 @@ impl Endings {
         past.insert_with(value, ends, limits, |gone| gone.iter().for_each(&mut forget));
     }
 
-    /// A request that came late has opened nothing: what comes under its values is late until a fence.
-    pub(crate) fn settle(&mut self, number: SubSessionNumber, fence: Fence) {
+    /// A request that came late was refused by a side and has opened nothing: what comes under its values is late until
+    /// a fence.
+    pub(crate) fn settle(&mut self, number: SubSessionNumber, by: Direction, fence: Fence) {
         let ends = self.past.values_mut().flat_map(Recent::values_mut);
-        ends.flat_map(|ends| ends.0.iter_mut()).for_each(|ended| ended.settle(number, fence));
+        ends.for_each(|ends| ends.0.retain_mut(|ended| ended.settle(number, by, fence)));
     }
 
     /// The fence of the latest forgotten ending by a message in a direction.
@@ -146,5 +160,31 @@ impl Endings {
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.past.values().map(Recent::len).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_opening_that_came_late_excuses_the_side_that_has_not_used_the_value_again() {
+        let number = SubSessionNumber(7);
+        let late = Ended {
+            by: Direction::Receive,
+            message: MessageIndex(0),
+            from: StateIndex(0),
+            awaited: false,
+            fence: Fence::NEVER,
+            unsure: Some(number),
+        };
+        // It has sent the request, and does not wait for the answer.
+        let mut reused = late.reused_by(Direction::Send).unwrap();
+        assert_eq!((reused.by, reused.unsure), (Direction::Send, Some(number)));
+        assert!(!reused.settle(number, Direction::Receive, Fence::NEVER), "the other side has refused it");
+        let mut waiting = late;
+        assert!(waiting.settle(number, Direction::Receive, Fence::NEVER), "the answer may be on its way");
+        assert_eq!(waiting.reused_by(Direction::Send), None);
+        assert_eq!(waiting.reused_by(Direction::Receive), Some(waiting));
     }
 }

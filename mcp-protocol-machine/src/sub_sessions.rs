@@ -330,7 +330,10 @@ impl SubSessions {
             running.keys.push((*key, value.clone()));
             let before = self.past.take(running.channel, *key, value);
             // The side that uses a value again knows that the sub-sessions which held it before are over.
-            let before = before.filter(|ended| !evidence.ordered || ended.by == by);
+            let before = before.filter_map(|ended| match evidence.ordered {
+                true => ended.reused_by(by),
+                false => Some(ended),
+            });
             running.reused.extend(before.map(|ended| (*key, ended)));
             self.holders.insert((running.channel, *key, value.clone()), sub_session);
         }
@@ -422,10 +425,11 @@ impl SubSessions {
 
     /// A late request has its error, so it has opened nothing.
     pub(crate) fn settle(&mut self, opened: Opened, fence: Fence) {
-        if let Some(number) = opened.ended.unsure {
-            let reused = self.running.values_mut().flat_map(|running| running.reused.iter_mut());
-            reused.for_each(|(_, ended)| ended.settle(number, fence));
-            self.past.settle(number, fence);
+        if let Ended { unsure: Some(number), by, .. } = opened.ended {
+            for running in self.running.values_mut() {
+                running.reused.retain_mut(|(_, ended)| ended.settle(number, by, fence));
+            }
+            self.past.settle(number, by, fence);
         }
     }
 
