@@ -27,6 +27,11 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
+/// Whether there are too few cases to expect something of their shares: a failing one runs again alone.
+fn are_few() -> bool {
+    cases() < 100
+}
+
 /// The seeds of so many cases.
 fn seeds(cases: u64) -> std::ops::Range<u64> {
     let first = number("RELATION_SEED").unwrap_or(0);
@@ -194,7 +199,7 @@ fn dual_is_what_its_definition_says() {
             both(&one, &other, &messages)
         );
     }
-    assert!(counts.iter().all(|count| *count > cases() / 6), "{counts:?}");
+    assert!(are_few() || counts.iter().all(|count| *count > cases() / 6), "{counts:?}");
 }
 
 #[test]
@@ -246,23 +251,23 @@ fn safety(seeds: std::ops::Range<u64>, wanted: Wanted) -> Counts {
         }
     }
     // Where the oracle gave up it has found nothing wrong as far as it came; most cases must be seen to their end.
-    assert!(counts.cut_short * 3 < counts.accepted, "{counts:?}");
+    assert!(are_few() || counts.cut_short * 3 < counts.accepted, "{counts:?}");
     counts
 }
 
 #[test]
 fn dual_roles_with_the_diamond_are_safe() {
     let counts = safety(seeds(cases()), Wanted::Dual);
-    assert!(counts.accepted > cases() / 10, "{counts:?}");
+    assert!(are_few() || counts.accepted > cases() / 10, "{counts:?}");
     println!("{counts:?}");
 }
 
 #[test]
 fn compatible_roles_with_the_diamond_are_safe() {
     let counts = safety(seeds(2 * cases()), Wanted::Compatible);
-    assert!(counts.accepted > cases() / 5, "{counts:?}");
+    assert!(are_few() || counts.accepted > cases() / 5, "{counts:?}");
     let crowded = CROWDED.load(Ordering::Relaxed);
-    assert!(crowded > 100, "there were two instances in {crowded} worlds only");
+    assert!(are_few() || crowded > 100, "there were two instances in {crowded} worlds only");
     println!("{counts:?}, two instances in {crowded} worlds");
 }
 
@@ -299,7 +304,7 @@ fn which_ends_are_one_state_and_how_channels_are_ordered_changes_no_verdict() {
             );
         }
     }
-    assert!(raced > cases() / 10 && raced < cases() / 10 * 9, "{raced}");
+    assert!(are_few() || (raced > cases() / 10 && raced < cases() / 10 * 9), "{raced}");
 }
 
 #[test]
@@ -331,7 +336,10 @@ fn a_race_of_dual_roles_is_real() {
         }
     }
     println!("{real} real, {false_alarms} false alarms");
-    assert!(real > cases() / 10 && false_alarms * 50 < real, "{real} real, {false_alarms} false alarms");
+    assert!(
+        are_few() || (real > cases() / 10 && false_alarms * 50 < real),
+        "{real} real, {false_alarms} false alarms"
+    );
 }
 
 #[test]
@@ -362,5 +370,5 @@ fn closing_adds_the_same_events_to_both_roles_and_twice_is_once() {
         let lone = events(Side::Client).symmetric_difference(&events(Side::Server)).count();
         assert!(lone == 0 || !first.added.is_empty());
     }
-    assert!(closed_some > cases() / 15, "{closed_some}");
+    assert!(are_few() || closed_some > cases() / 15, "{closed_some}");
 }
