@@ -324,6 +324,23 @@ fn random_protocols(seeds: std::ops::Range<u64>) -> Counts {
     counts
 }
 
+/// Cases that failed once, each with what was wrong.
+#[test]
+fn what_failed_once_is_judged_right() {
+    for seed in [
+        // The model: a sender that is further behind than the checker follows.
+        70_003_012,
+        // The model: a closed gate before a message that the other role never sends.
+        100_020_286,
+        // The checker: a value used again by the side whose opening came late.
+        110_169_871,
+        // Both: an uncorrelated message may have been sent for a sub-session that is over, in another state.
+        110_232_971,
+    ] {
+        random_protocols(seed..seed + 1);
+    }
+}
+
 #[test]
 fn the_checker_is_sound_prompt_and_transparent() {
     let counts = random_protocols(budget("CHECKER_CASES", 150));

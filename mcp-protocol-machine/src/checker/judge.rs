@@ -23,6 +23,9 @@ pub(super) struct Found {
     pub(super) origin: Origin,
     /// For an edge that was added to close the diamond: the step that the message has crossed, if that is known.
     pub(super) crossed: Option<MessageIndex>,
+    /// The message shows that its sender takes the channel to be in this state. One that opens a sub-session, or is
+    /// uncorrelated, shows nothing if it may have been sent for a sub-session before, wherever the channel was.
+    pub(super) shows_state: bool,
 }
 
 /// Where a request or a notification belongs.
@@ -63,8 +66,15 @@ impl Checker {
             let Some(edge) = role.state(state).and_then(|table| table.edge(direction, message)) else {
                 continue;
             };
-            let found =
-                Found { place, channel, state, action: edge.action, origin: edge.origin, crossed: None };
+            let found = Found {
+                place,
+                channel,
+                state,
+                action: edge.action,
+                origin: edge.origin,
+                crossed: None,
+                shows_state: true,
+            };
             if edge.origin != Origin::Closure {
                 return Some(found);
             }
@@ -154,10 +164,12 @@ impl Checker {
         let Some(found) = found else { return not_permitted() };
         self.gates(direction, message, &Capabilities::unknown(), applies)
             .map_err(|kind| self.violation(direction, message, id, kind))?;
+        let mut shows_state = true;
         if let Action::Spawn(start) = found.action {
             self.judge_opening(start, direction, message, id, ties)?;
+            shows_state = !self.may_be_late(direction, message, ties);
         }
-        Ok(Judged::Found(found))
+        Ok(Judged::Found(Found { shows_state, ..found }))
     }
 
     /// The gates of a message that is permitted otherwise.

@@ -9,7 +9,7 @@ use crate::endings::Ended;
 use crate::fence::Fence;
 use crate::id::RequestId;
 use crate::protocol::{Action, Direction, MessageIndex, Origin};
-use crate::sub_sessions::SubSessions;
+use crate::sub_sessions::{SubSessions, Ties};
 use crate::trail::Evidence;
 
 use super::channels::Channels;
@@ -52,8 +52,19 @@ impl Checker {
 
     /// A message was accepted for a linear channel, also as one that is late.
     pub(super) fn said(&mut self, found: &Found, direction: Direction, message: MessageIndex) {
+        if !found.shows_state {
+            return;
+        }
         let (channels, _, evidence) = self.with_evidence();
         channels.said(found.place, direction, message, &evidence);
+    }
+
+    /// Whether a message may be late for any sub-session that has held one of its values.
+    pub(super) fn may_be_late(&self, direction: Direction, message: MessageIndex, ties: Ties<'_>) -> bool {
+        self.sub_sessions.later(direction, message).is_some_and(|channel| {
+            let mut ended = self.sub_sessions.ended(channel, ties.keys);
+            ended.any(|ended| self.may_be_late_for(ended, direction, message))
+        })
     }
 
     /// Whether a message may be late for a sub-session that is over.

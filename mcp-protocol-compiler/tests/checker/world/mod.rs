@@ -350,8 +350,15 @@ impl<'a> World<'a> {
             let openers = self.reading.openers(&self.caught_up(config, sender));
             openers.iter().all(|(_, step)| (step.direction, step.message) != (direction, item.message))
         });
-        // Who has opened a sub-session may read on now.
-        self.main = self.arrivals(configs);
+        let past = self.past_of(event, &item);
+        if past.is_empty() {
+            // Who has opened a sub-session may read on now.
+            self.main = self.arrivals(configs);
+        }
+        // Otherwise it may have been sent for one of these, wherever its sender is.
+        for (number, after) in past {
+            self.sub_sessions[number].configs.extend(after);
+        }
         // Of what a notification has opened its sender hears nothing, so it is opened all the same.
         let refused = late && (item.id.is_some() || !keyed);
         if refused && !keyed {
@@ -384,6 +391,17 @@ impl<'a> World<'a> {
         self.let_go(number, direction);
         self.settle(number, direction);
         (Verdict::Fine, Some(number))
+    }
+
+    /// The sub-sessions that are over and that a message may have been sent for, with what they can be after it.
+    fn past_of(&self, event: &Event, item: &Item) -> Vec<(usize, HashSet<Config>)> {
+        let may_be_meant = |number: &usize| {
+            self.may_go_on(&self.sub_sessions[*number], event, item.direction)
+                && self.may_go_on_late(*number, item.direction)
+        };
+        let numbers = (0..self.sub_sessions.len()).filter(may_be_meant);
+        let after = numbers.map(|number| (number, self.sent(&self.sub_sessions[number].configs, item)));
+        after.filter(|(_, after)| !after.is_empty()).collect()
     }
 
     /// Whether a message may be a later step of a sub-session, which one of its keys ties to it.

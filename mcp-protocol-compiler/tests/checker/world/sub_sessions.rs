@@ -87,7 +87,7 @@ impl World<'_> {
     }
 
     /// Whether a sub-session that is over may have messages in a direction on their way.
-    fn may_go_on_late(&self, number: usize, direction: Direction) -> bool {
+    pub(super) fn may_go_on_late(&self, number: usize, direction: Direction) -> bool {
         let sub_session = &self.sub_sessions[number];
         let Some(ended) = sub_session.over else { return false };
         let unheard = sub_session.unsure.is_some() || ended.by != direction && !self.was_heard(ended);
