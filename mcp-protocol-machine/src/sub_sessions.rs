@@ -244,6 +244,15 @@ impl SubSessions {
         keys.iter().flat_map(move |(key, value)| self.past.get(channel, *key, value))
     }
 
+    /// The same, with those that held a value before a running sub-session.
+    pub(crate) fn before(&self, channel: u32, keys: &[(KeyIndex, KeyValue)]) -> impl Iterator<Item = &Ended> {
+        let reused = keys.iter().flat_map(move |(key, value)| {
+            let holder = self.holder(channel, *key, value).and_then(|holder| self.get(holder));
+            holder.into_iter().flat_map(|holder| holder.reused(*key))
+        });
+        self.ended(channel, keys).chain(reused)
+    }
+
     /// The value of a key that a sub-session holds.
     pub(crate) fn value(&self, sub_session: SubSessionNumber, key: KeyIndex) -> Option<&KeyValue> {
         let running = self.running.get(&sub_session)?;

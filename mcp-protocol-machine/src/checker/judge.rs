@@ -167,7 +167,9 @@ impl Checker {
         let mut shows_state = true;
         if let Action::Spawn(start) = found.action {
             self.judge_opening(start, direction, message, id, ties)?;
-            shows_state = !self.may_be_late(direction, message, ties);
+            let before = self.sub_sessions.later(direction, message);
+            let before = before.and_then(|channel| self.late_before(channel, direction, message, ties));
+            shows_state = before.is_none();
         }
         Ok(Judged::Found(Found { shows_state, ..found }))
     }

@@ -85,8 +85,7 @@ impl Checker {
             if new && (alone || otherwise == Otherwise::Opens) {
                 return Ok(None);
             }
-            let mut ended = self.sub_sessions.ended(channel, ties.keys);
-            return match ended.find(|ended| self.may_be_late_for(ended, direction, message)) {
+            return match self.late_before(channel, direction, message, ties) {
                 Some(ended) => Ok(Some(Later::Late(Checker::late_for(ended), None))),
                 None => refuse(ViolationKind::UnknownKey { key: self.key_name(*key), value: value.clone() }),
             };

@@ -59,12 +59,16 @@ impl Checker {
         channels.said(found.place, direction, message, &evidence);
     }
 
-    /// Whether a message may be late for any sub-session that has held one of its values.
-    pub(super) fn may_be_late(&self, direction: Direction, message: MessageIndex, ties: Ties<'_>) -> bool {
-        self.sub_sessions.later(direction, message).is_some_and(|channel| {
-            let mut ended = self.sub_sessions.ended(channel, ties.keys);
-            ended.any(|ended| self.may_be_late_for(ended, direction, message))
-        })
+    /// The newest sub-session that is over, has held one of these values, and may be what a message was sent for.
+    pub(super) fn late_before(
+        &self,
+        channel: u32,
+        direction: Direction,
+        message: MessageIndex,
+        ties: Ties<'_>,
+    ) -> Option<&Ended> {
+        let mut before = self.sub_sessions.before(channel, ties.keys);
+        before.find(|ended| self.may_be_late_for(ended, direction, message))
     }
 
     /// Whether a message may be late for a sub-session that is over.

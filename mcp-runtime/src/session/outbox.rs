@@ -27,7 +27,8 @@ pub(super) struct Outbox {
 /// A message that was said before there was an outlet.
 #[derive(Debug)]
 struct Mark {
-    length: usize,
+    /// Where it ends in `lines`.
+    end: usize,
     kind: MessageKind,
     in_reply_to: Option<RequestTag>,
     epoch: Epoch,
@@ -49,10 +50,10 @@ impl Outbox {
         self.routes = outlet.routes();
         self.outlet = Some(outlet);
         let lines = std::mem::take(&mut self.lines);
-        let mut rest = &*lines;
-        for Mark { length, kind, in_reply_to, epoch } in std::mem::take(&mut self.early) {
-            let (line, others) = rest.split_at_checked(length).unwrap_or((rest, &[]));
-            rest = others;
+        let mut start = 0;
+        for Mark { end, kind, in_reply_to, epoch } in std::mem::take(&mut self.early) {
+            let line = lines.get(start..end).unwrap_or_default();
+            start = end;
             self.hand_over(line, kind, in_reply_to, epoch, effects);
         }
     }
@@ -66,9 +67,8 @@ impl Outbox {
         effects: &mut Effects,
     ) {
         if self.outlet.is_none() {
-            let before: usize = self.early.iter().map(|mark| mark.length).sum();
-            let length = self.lines.len().saturating_sub(before);
-            return self.early.push(Mark { length, kind, in_reply_to, epoch });
+            let end = self.lines.len();
+            return self.early.push(Mark { end, kind, in_reply_to, epoch });
         }
         let mut line = std::mem::take(&mut self.lines);
         self.hand_over(&line, kind, in_reply_to, epoch, effects);

@@ -399,9 +399,7 @@ impl<'a> World<'a> {
             self.may_go_on(&self.sub_sessions[*number], event, item.direction)
                 && self.may_go_on_late(*number, item.direction)
         };
-        let numbers = (0..self.sub_sessions.len()).filter(may_be_meant);
-        let after = numbers.map(|number| (number, self.sent(&self.sub_sessions[number].configs, item)));
-        after.filter(|(_, after)| !after.is_empty()).collect()
+        self.after((0..self.sub_sessions.len()).filter(may_be_meant), item)
     }
 
     /// Whether a message may be a later step of a sub-session, which one of its keys ties to it.

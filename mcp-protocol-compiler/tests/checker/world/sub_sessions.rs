@@ -1,9 +1,11 @@
 //! What a message of a sub-session does to it: whether its keys are free, whether it is over, and for which that is
 //! over it may be late.
 
+use std::collections::HashSet;
+
 use mcp_protocol_machine::protocol::Direction;
 
-use super::{Item, Standing, Verdict, World, index};
+use super::{Config, Item, Standing, Verdict, World, index};
 use crate::event::Event;
 use crate::reading::{Place, way};
 
@@ -66,9 +68,7 @@ impl World<'_> {
     pub(super) fn late_for(&mut self, fitting: &[usize], event: &Event, item: &Item) -> Option<Verdict> {
         let may_go_on = |number: &usize| self.may_go_on_late(*number, item.direction);
         let unheard: Vec<usize> = fitting.iter().copied().filter(may_go_on).collect();
-        let sent = |number: &usize| (*number, self.sent(&self.sub_sessions[*number].configs, item));
-        let after = unheard.iter().map(sent);
-        let after: Vec<_> = after.filter(|(_, after)| !after.is_empty()).collect();
+        let after = self.after(unheard.iter().copied(), item);
         if after.is_empty() {
             return (!unheard.is_empty()).then_some(Verdict::Stale);
         }
@@ -84,6 +84,16 @@ impl World<'_> {
             configs.extend(others.chain(after));
         }
         Some(Verdict::Late)
+    }
+
+    /// What some of these sub-sessions can be after a message: those in which it can have been sent.
+    pub(super) fn after(
+        &self,
+        numbers: impl Iterator<Item = usize>,
+        item: &Item,
+    ) -> Vec<(usize, HashSet<Config>)> {
+        let after = numbers.map(|number| (number, self.sent(&self.sub_sessions[number].configs, item)));
+        after.filter(|(_, after)| !after.is_empty()).collect()
     }
 
     /// Whether a sub-session that is over may have messages in a direction on their way.
