@@ -151,7 +151,7 @@ impl Console {
                     return Ok(false);
                 }
                 Event::Failed { id, error } if id == asked => return Err(error),
-                Event::Unfit { error, .. } => return Err(error),
+                Event::NegotiationFailed { error, .. } => return Err(error),
                 Event::Request { id, method, params, .. } => {
                     self.show(format!("< {method} {params}"));
                     self.answer(&id, &method).await?;

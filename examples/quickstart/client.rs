@@ -74,7 +74,7 @@ pub(crate) async fn run(command: Command, approval: Approval) -> Result<(), Fail
     let (result, session) = match answer {
         Ok(Ok(answer)) => answer,
         // The server speaks another revision: close the session properly.
-        Ok(Err(StepError::Unfit { error, session })) => {
+        Ok(Err(StepError::NegotiationFailed { error, session })) => {
             if let Ok(closing) = session.close() {
                 let _ = closing.await;
             }

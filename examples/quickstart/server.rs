@@ -3,7 +3,7 @@
 use mcp_protocols::mcp_2025_11_25::{Active, McpError, McpServer, Uninit, server};
 use mcp_protocols::types::*;
 use mcp_protocols::{REVISIONS, VERSIONS};
-use mcp_runtime::{Options, RpcError, Transport, answer_version, transport};
+use mcp_runtime::{Options, RpcError, Transport, negotiate_version, transport};
 use serde_json::{Value, json};
 
 /// Serves one session over this process's standard streams.
@@ -26,7 +26,7 @@ pub(crate) async fn serve_session(transport: impl Transport, options: Options) -
 async fn handshake(session: McpServer<Uninit>) -> Result<McpServer<Active>, McpError> {
     // The server answers with the requested revision, or with the latest. A client that does not speak it closes.
     let (params, session) = session.recv_initialize().await?;
-    let version = answer_version(&VERSIONS, &params.protocol_version);
+    let version = negotiate_version(&VERSIONS, &params.protocol_version);
     session.send_initialize_result(hello(version)).await?.recv_initialized().await
 }
 

@@ -4,7 +4,7 @@ use mcp_protocols::mcp_2025_11_25::server::{self, WatchedNext};
 use mcp_protocols::mcp_2025_11_25::{Active, McpError, McpServer, Subscribing, Uninit};
 use mcp_protocols::types::*;
 use mcp_protocols::{REVISIONS, VERSIONS};
-use mcp_runtime::{Options, RpcError, Transport, answer_version};
+use mcp_runtime::{Options, RpcError, Transport, negotiate_version};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -22,7 +22,7 @@ pub(crate) async fn serve(transport: impl Transport, options: Options) -> Result
 /// latest.
 async fn handshake(session: McpServer<Uninit>) -> Result<McpServer<Active>, McpError> {
     let (params, session) = session.recv_initialize().await?;
-    let version = answer_version(&VERSIONS, &params.protocol_version);
+    let version = negotiate_version(&VERSIONS, &params.protocol_version);
     let hello = read(json!({
         "protocolVersion": version,
         "serverInfo": { "name": "desk", "version": "1.0.0" },
@@ -48,7 +48,7 @@ const TOOLS: [(&str, &str); 8] = [
     ("hold", "Waits until the call is cancelled"),
     ("taken_back", "Waits until a call has been cancelled"),
     (
-        "hang_up",
+        "release_connection",
         "Ends the connection before it has answered, over which the client comes back for the answer",
     ),
     ("touch", "Tells those who watch a resource that it has changed"),
@@ -81,8 +81,8 @@ impl server::Handler for Desk {
                 let _ = self.taken_back.subscribe().wait_for(|times| *times > 0).await;
                 Ok("taken back".to_owned())
             }
-            "hang_up" => {
-                context.hang_up();
+            "release_connection" => {
+                context.release_connection();
                 Ok("still here".to_owned())
             }
             "touch" => {

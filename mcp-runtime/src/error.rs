@@ -19,8 +19,8 @@ use mcp_protocol_machine::protocol::{Side, Text};
 use mcp_protocol_machine::{Excerpt, RequestId, Violation};
 
 pub use self::end::{End, Means, Outcome};
-pub use self::mismatch::Mismatch;
-pub use self::reason::{Reason, Renewal};
+pub use self::mismatch::MismatchError;
+pub use self::reason::{DisconnectReason, ReconnectError};
 pub use self::reply::{InvalidReply, ReplyProblem};
 pub use self::step::StepError;
 pub use self::version::AnnouncedVersion;
@@ -38,7 +38,7 @@ pub enum Error {
     Disconnected {
         /// What ended it.
         #[source]
-        reason: Reason,
+        reason: DisconnectReason,
     },
     /// The peer answered the request with an error.
     #[error("the peer refused the request: {0}")]
@@ -79,7 +79,7 @@ pub enum Error {
         /// The message, by its name in the `.session` file.
         message: Text,
         /// What does not go with it.
-        problem: Mismatch,
+        problem: MismatchError,
     },
     /// The peer chose another branch than the one that was waited for.
     #[error("`{got}` came in where `{expected}` was waited for")]
@@ -94,11 +94,11 @@ pub enum Error {
     Cancelled,
     /// The pages of a list do not come to an end.
     #[error("the pages of `{message}` do not come to an end: {problem}")]
-    Endless {
+    Pagination {
         /// The request, by its name in the `.session` file.
         message: Text,
         /// Why that is known.
-        problem: Endless,
+        problem: PaginationError,
     },
     /// A message opens a sub-session with steps of its own, and was sent like one that does not.
     #[error("`{message}` opens something with steps of its own: send it with `open`")]
@@ -165,15 +165,15 @@ pub enum Error {
         /// The limit that was reached.
         after: Duration,
         /// What did not happen in time.
-        what: Overdue,
+        what: TimeoutKind,
     },
 }
 
 /// That a session is over, and why.
-fn ended(reason: &Reason) -> String {
+fn ended(reason: &DisconnectReason) -> String {
     match reason {
         // It is mostly the beginning that is a step, and then there never was a session that could have ended.
-        Reason::NotDelivered(cause) => format!("there is no session with the server: {cause}"),
+        DisconnectReason::NotDelivered(cause) => format!("there is no session with the server: {cause}"),
         reason => format!("the session has ended: {reason}"),
     }
 }
@@ -185,7 +185,7 @@ fn protocol_name(name: &str, version: Option<&str>) -> String {
 /// Why a list is taken to be endless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
-pub enum Endless {
+pub enum PaginationError {
     /// There were as many pages as may be, and one more to come.
     #[error("there are more than {0}, which is as many as the settings permit")]
     TooMany(usize),
@@ -197,7 +197,7 @@ pub enum Endless {
 /// What did not happen in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Overdue {
+pub enum TimeoutKind {
     /// The message could not be written: the peer does not read. It never will be written.
     Room,
     /// The message could not be written: the reply to a request before it has not come, for which nobody waits any
@@ -209,15 +209,15 @@ pub enum Overdue {
     InAll,
 }
 
-impl fmt::Display for Overdue {
+impl fmt::Display for TimeoutKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Overdue::Room => "could not be written, for the peer does not read: gave up after",
-            Overdue::Turn => {
+            TimeoutKind::Room => "could not be written, for the peer does not read: gave up after",
+            TimeoutKind::Turn => {
                 "could not be written, for the reply to a request before it is missing: gave up after"
             }
-            Overdue::Reply => "was not answered within",
-            Overdue::InAll => {
+            TimeoutKind::Reply => "was not answered within",
+            TimeoutKind::InAll => {
                 "was not answered, whatever was reported on it, within the most that it may take:"
             }
         })

@@ -14,7 +14,7 @@ const LAYERS: layers::Layers = layers::Layers {
         "report",
         "options",
         "driver",
-        "session",
+        "engine",
         // What the macros of `typed` call themselves in other crates.
         "__private",
         "typed",
@@ -26,7 +26,7 @@ const LAYERS: layers::Layers = layers::Layers {
         "fuzzing",
     ],
     upwards: &[("error/step.rs", "checked")],
-    by_file: &["checked/", "driver/", "jsonrpc/", "session/", "typed/"],
+    by_file: &["checked/", "driver/", "jsonrpc/", "engine/", "typed/"],
 };
 
 #[test]

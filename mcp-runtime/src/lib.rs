@@ -16,6 +16,7 @@ mod budget;
 pub mod checked;
 mod clock;
 pub mod driver;
+mod engine;
 mod epoch;
 pub mod error;
 #[cfg(feature = "fuzzing")]
@@ -28,20 +29,19 @@ pub mod options;
 mod panics;
 mod report;
 mod revisions;
-mod session;
 pub mod transport;
 mod typed;
 
 pub use checked::{CheckedSession, Event};
 pub use driver::{Outcome, Transport};
 pub use error::{
-    AnnouncedVersion, Endless, Error, InvalidReply, Mismatch, Overdue, Reason, Renewal, ReplyProblem,
-    StepError,
+    AnnouncedVersion, DisconnectReason, Error, InvalidReply, MismatchError, PaginationError, ReconnectError,
+    ReplyProblem, StepError, TimeoutKind,
 };
 pub use jsonrpc::RpcError;
 pub use mcp_protocol_machine::{Capabilities, Capability, RequestId, Token, Violation, ViolationKind};
-pub use options::{Options, Rate, Resumed, answer_version};
-pub use report::{Cause, Report};
+pub use options::{Options, RateLimit, Resumed, negotiate_version};
+pub use report::{DropReason, Report};
 pub use typed::batch;
 
 /// Calls, notifications and the requests of the peer.

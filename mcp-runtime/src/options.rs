@@ -14,12 +14,12 @@ use std::time::Duration;
 
 use mcp_protocol_machine::protocol::Text;
 
-pub use self::rate::Rate;
+pub use self::rate::RateLimit;
 pub(crate) use self::resumed::Announced;
 pub use self::resumed::Resumed;
 pub(crate) use self::timeouts::CallTimeouts;
 use self::versions::Accepted;
-pub use self::versions::answer_version;
+pub use self::versions::negotiate_version;
 use crate::panics::contained;
 use crate::report::Report;
 use crate::revisions::Revision;
@@ -74,7 +74,7 @@ pub struct Options {
     pub max_running: usize,
     /// How fast the peer may make requests; one that comes too soon is refused, with the time to wait in its error.
     /// This counts whatever the protocol permits, pings and handshakes included. Default: as fast as it likes.
-    pub request_rate: Option<Rate>,
+    pub request_rate: Option<RateLimit>,
     /// How many progress messages of one call may wait for the call to be polled; older ones are dropped. Default: 64.
     pub max_progress: usize,
     /// How many pages a list may have that is asked for by [`Pages`](crate::call::Pages). Default: 1000.
@@ -90,7 +90,7 @@ pub struct Options {
     /// How long the end of a session may take in all, from `close`, or from when it is over for another reason: the
     /// handlers' [`close_grace`](Self::close_grace), what is still to be written, and the shutdown of a child. Then the
     /// transport is dropped, which kills a child, and `close` returns an error with
-    /// [`Reason::CloseTimedOut`](crate::Reason::CloseTimedOut). Default: 10 seconds.
+    /// [`DisconnectReason::CloseTimedOut`](crate::DisconnectReason::CloseTimedOut). Default: 10 seconds.
     pub close_timeout: Duration,
     /// Whether handlers that still run when the session is over go on to their end. If not, they have
     /// [`close_grace`](Self::close_grace) from the end of the session on; then their futures are dropped. Default: no.
@@ -262,7 +262,7 @@ impl Options {
 
     /// Sets [`request_rate`](Self::request_rate).
     #[must_use]
-    pub fn request_rate(mut self, rate: Rate) -> Options {
+    pub fn request_rate(mut self, rate: RateLimit) -> Options {
         self.request_rate = Some(rate);
         self
     }

@@ -67,7 +67,7 @@ pub enum Report {
     },
     /// The peer announced what this side cannot work with: a version that it does not accept, or less than it
     /// requires.
-    Unfit {
+    NegotiationFailed {
         /// [`Error::Version`] or [`Error::MissingCapabilities`].
         error: Error,
     },
@@ -106,14 +106,14 @@ pub enum Report {
         /// The message, by its name in the `.session` file.
         message: Text,
         /// Why.
-        cause: Cause,
+        cause: DropReason,
     },
 }
 
 /// Why a message was not worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Cause {
+pub enum DropReason {
     /// Too many were waiting already.
     QueueFull,
     /// Too many requests were unanswered already.
@@ -176,7 +176,7 @@ impl fmt::Display for Report {
             Report::Panicked { message, text: Some(text) } => {
                 write!(formatter, "the handler of `{message}` panicked: {text}")
             }
-            Report::Unfit { error } => error.fmt(formatter),
+            Report::NegotiationFailed { error } => error.fmt(formatter),
             Report::NotServed { after } => write!(
                 formatter,
                 "`incoming().serve(handler)` was not polled for {after:?}, so replies no longer wait for it: spawn its \
@@ -205,16 +205,18 @@ impl fmt::Display for Report {
             Report::Dropped { message, cause } => {
                 write!(formatter, "`{message}` was dropped: ")?;
                 formatter.write_str(match cause {
-                    Cause::QueueFull => "too many messages are waiting",
-                    Cause::TooMany => "too many requests are unanswered",
-                    Cause::TooFast => "too many requests in too short a time",
-                    Cause::TooManyBytes => "the messages that wait have too many bytes",
-                    Cause::TooManyHandlers => "too many handlers are running",
-                    Cause::Unattended => "nobody takes incoming messages: spawn `incoming().serve(handler)`",
-                    Cause::Abandoned => "whoever took it let go of it",
-                    Cause::Closed => "the session was over before anyone had taken it",
-                    Cause::PeerClosed => "the peer has said everything, and is sent replies only",
-                    Cause::PassedOver => {
+                    DropReason::QueueFull => "too many messages are waiting",
+                    DropReason::TooMany => "too many requests are unanswered",
+                    DropReason::TooFast => "too many requests in too short a time",
+                    DropReason::TooManyBytes => "the messages that wait have too many bytes",
+                    DropReason::TooManyHandlers => "too many handlers are running",
+                    DropReason::Unattended => {
+                        "nobody takes incoming messages: spawn `incoming().serve(handler)`"
+                    }
+                    DropReason::Abandoned => "whoever took it let go of it",
+                    DropReason::Closed => "the session was over before anyone had taken it",
+                    DropReason::PeerClosed => "the peer has said everything, and is sent replies only",
+                    DropReason::PassedOver => {
                         "the program took a later message, and left the state that accepts it"
                     }
                 })

@@ -27,13 +27,13 @@
 //!
 //! ```
 //! use mcp_protocols::{REVISIONS, VERSIONS, mcp_2025_11_25::{McpError, McpServer}};
-//! use mcp_runtime::{Options, answer_version};
+//! use mcp_runtime::{Options, negotiate_version};
 //! # use mcp_protocols::types::InitializeResult;
 //! # async fn example(mut result: InitializeResult) -> Result<(), McpError> {
 //! # let (_near, far) = mcp_runtime::transport::duplex();
 //! let server = McpServer::with_options(far, Options::new().revisions(REVISIONS));
 //! let (params, server) = server.recv_initialize().await?;
-//! result.protocol_version = answer_version(&VERSIONS, &params.protocol_version).to_owned();
+//! result.protocol_version = negotiate_version(&VERSIONS, &params.protocol_version).to_owned();
 //! let server = server.send_initialize_result(result).await?;
 //! # drop(server);
 //! # Ok(())

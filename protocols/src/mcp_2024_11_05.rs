@@ -768,7 +768,7 @@ pub mod client {
     typed::roles::context! {
         Context;
         peer = Handle;
-        reports = wants_reports;
+        reports = wants_progress;
     }
 
     impl Context {
@@ -1395,7 +1395,7 @@ pub mod server {
     typed::roles::context! {
         Context;
         peer = Handle;
-        reports = wants_reports;
+        reports = wants_progress;
     }
 
     impl Context {

@@ -769,7 +769,7 @@ pub mod client {
     typed::roles::context! {
         Context;
         peer = Handle;
-        reports = wants_reports;
+        reports = wants_progress;
     }
 
     impl Context {
@@ -1396,7 +1396,7 @@ pub mod server {
     typed::roles::context! {
         Context;
         peer = Handle;
-        reports = wants_reports;
+        reports = wants_progress;
     }
 
     impl Context {

@@ -771,7 +771,7 @@ pub mod client {
     typed::roles::context! {
         Context;
         peer = Handle;
-        reports = wants_reports;
+        reports = wants_progress;
     }
 
     impl Context {
@@ -1428,7 +1428,7 @@ pub mod server {
     typed::roles::context! {
         Context;
         peer = Handle;
-        reports = wants_reports;
+        reports = wants_progress;
     }
 
     impl Context {

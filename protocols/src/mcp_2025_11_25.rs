@@ -1267,7 +1267,7 @@ pub mod client {
     typed::roles::context! {
         Context;
         peer = Handle;
-        reports = wants_reports;
+        reports = wants_progress;
     }
 
     impl Context {
@@ -2509,7 +2509,7 @@ pub mod server {
     typed::roles::context! {
         Context;
         peer = Handle;
-        reports = wants_reports;
+        reports = wants_progress;
     }
 
     impl Context {

@@ -94,14 +94,14 @@ impl Generator<'_> {
                 }
             }
         });
-        let wants_reports = (!self.plan.reports.is_empty()).then(|| quote!(reports = wants_reports;));
+        let wants_progress = (!self.plan.reports.is_empty()).then(|| quote!(reports = wants_progress;));
         let reports: TokenStream = reports.collect();
         let reports = (!reports.is_empty()).then(|| quote!(impl Context { #reports }));
         quote! {
             typed::roles::context! {
                 Context;
                 #peer
-                #wants_reports
+                #wants_progress
             }
 
             #reports

@@ -27,7 +27,7 @@ pub(crate) const HANDLE_METHODS: [&str; 4] = ["clone", "restrict", "permits", "p
 
 /// Methods of a handler's context.
 pub(crate) const CONTEXT_METHODS: [&str; 7] =
-    ["peer", "cancelled", "is_cancelled", "wants_reports", "hang_up", "extension", "clone"];
+    ["peer", "cancelled", "is_cancelled", "wants_progress", "release_connection", "extension", "clone"];
 
 /// What stands in the generated module beside the roles and the states: the imports, the tables and the modules.
 pub(crate) const MODULE_ITEMS: [&str; 9] =

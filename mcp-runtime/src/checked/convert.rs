@@ -10,7 +10,7 @@ use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::Text;
 
 use super::session::CheckedSession;
-use crate::session::Verdict;
+use crate::engine::Verdict;
 use crate::typed::{Session, Typed, Wanted};
 
 /// A session without types that could not become a typed one: the session, as it was, and the reason.

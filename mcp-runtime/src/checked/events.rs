@@ -13,9 +13,9 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Text};
 use serde::de::DeserializeOwned;
 
 use super::session::CheckedSession;
-use crate::error::{Error, Reason};
+use crate::engine::{Arrived, Body, LinearInput, MailboxId, Notice, Sent, Turn, Verdict, to_be_read};
+use crate::error::{DisconnectReason, Error};
 use crate::jsonrpc::RpcError;
-use crate::session::{Arrived, Body, LinearInput, MailboxId, Notice, Sent, Turn, Verdict, to_be_read};
 use crate::typed::{Session, Wanted, checker_at};
 
 /// Something that came.
@@ -74,7 +74,7 @@ pub enum Event {
         params: Payload,
     },
     /// The peer has taken a request back that [`next`](CheckedSession::next) gave before. It needs no answer.
-    TakenBack {
+    Cancelled {
         /// The request of the peer.
         id: RequestId,
     },
@@ -91,7 +91,7 @@ pub enum Event {
     },
     /// A message came that the session accepts, but what the peer announces in it is not what this side can work
     /// with. The session is in the state behind the message.
-    Unfit {
+    NegotiationFailed {
         /// The request of this side that it answers, if it is a reply.
         id: Option<RequestId>,
         /// What is wrong: [`Error::Version`] or [`Error::MissingCapabilities`].
@@ -188,10 +188,10 @@ impl CheckedSession {
     /// Nothing comes any more. Whether the peer was allowed to close the session is for all parts to say, and is said
     /// once.
     fn over(&mut self, event: Result<Event, Error>) -> Result<Event, Error> {
-        let reason = Reason::PeerClosed;
+        let reason = DisconnectReason::PeerClosed;
         let by_peer = match &event {
             Ok(event) => matches!(event, Event::Closed),
-            Err(error) => matches!(error, Error::Disconnected { reason: Reason::PeerClosed }),
+            Err(error) => matches!(error, Error::Disconnected { reason: DisconnectReason::PeerClosed }),
         };
         if !by_peer {
             return event;
@@ -229,7 +229,7 @@ impl CheckedSession {
             return Poll::Ready(match part.seat.cannot_work_with(id, before, *error) {
                 Ok(()) => None,
                 Err(error @ (Error::Version { .. } | Error::MissingCapabilities { .. })) => {
-                    Some(Ok(Event::Unfit { id: self.asked_as(answers), error }))
+                    Some(Ok(Event::NegotiationFailed { id: self.asked_as(answers), error }))
                 }
                 Err(error) => Some(Err(error)),
             });
@@ -312,7 +312,7 @@ impl CheckedSession {
                     Ok(answer) => Event::Reply { id, message: answer.message, result: Payload(answer.text) },
                     Err(Error::Refused(error)) => Event::Refused { id, error },
                     Err(error @ (Error::Version { .. } | Error::MissingCapabilities { .. })) => {
-                        Event::Unfit { id: Some(id), error }
+                        Event::NegotiationFailed { id: Some(id), error }
                     }
                     Err(error) => Event::Failed { id, error },
                 })
@@ -335,7 +335,7 @@ impl CheckedSession {
                     }
                     None => self.link.with(|engine| engine.forget_taken_back(&id)),
                 }
-                Some(Event::TakenBack { id })
+                Some(Event::Cancelled { id })
             }
         }
     }

@@ -7,7 +7,7 @@
 use mcp_protocol_machine::Violation;
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
-use crate::session::{Engine, Link};
+use crate::engine::{Engine, Link};
 
 /// Names a message, by its wire method, `"tools/call"`, or by its index in the tables, for which generated code has a
 /// constant, `messages::TOOLS_CALL`.

@@ -15,9 +15,9 @@ use serde::de::DeserializeOwned;
 use super::named::Name;
 use super::session::CheckedSession;
 use crate::clock::now;
-use crate::error::{Error, Mismatch, Overdue};
+use crate::engine::{Caller, Engine, Moved, id_at};
+use crate::error::{Error, MismatchError, TimeoutKind};
 use crate::jsonrpc::{RpcError, write};
-use crate::session::{Caller, Engine, Moved, id_at};
 use crate::typed::{Call, Patient, Uncancellable, Wanted, permits, room, sub_sessions};
 
 /// Where a message goes.
@@ -98,7 +98,9 @@ impl CheckedSession {
         poll_fn(|context| {
             let Some(part) = self.parts.get_mut(place) else { return Poll::Ready(Err(Error::Closed)) };
             match part.poll_take_here(context, Wanted::ReplyTo(request)) {
-                Poll::Pending => patient.poll_overdue(context, &self.link, request, Overdue::Reply).map(Err),
+                Poll::Pending => {
+                    patient.poll_overdue(context, &self.link, request, TimeoutKind::Reply).map(Err)
+                }
                 taken => taken,
             }
         })
@@ -215,7 +217,8 @@ impl CheckedSession {
         let Some(reply) = self.link.with(|engine| engine.reply_of(request, &written)) else {
             let replies =
                 self.protocol().messages.iter().filter(|reply| reply.kind == Kind::Reply { request });
-            let problem = Mismatch::FitsNone(replies.filter_map(|reply| reply.condition.clone()).collect());
+            let problem =
+                MismatchError::FitsNone(replies.filter_map(|reply| reply.condition.clone()).collect());
             return Err(Error::Mismatch { message: self.name_of(request), problem });
         };
         self.put(place, reply, written, &mut Patient::default()).await.map(drop)

@@ -8,8 +8,8 @@ use mcp_protocol_machine::{Capabilities, ProtocolRef, Violation};
 
 use super::named::Name;
 use crate::driver::Transport;
+use crate::engine::{Link, MailboxId};
 use crate::options::Options;
-use crate::session::{Link, MailboxId};
 use crate::typed::{Closing, Session, StateKind, checker_at, permits, permitted};
 
 /// A session whose every step is judged at run time.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::delivery::{Delivery, Received};
 use super::outlet::Outlet;
-use crate::error::{End, Error, Outcome, Reason};
+use crate::error::{DisconnectReason, End, Error, Outcome};
 use crate::report::Report;
 
 /// What the engine of one session offers the transport that carries it.
@@ -61,7 +61,7 @@ pub enum TransportEvent<'a> {
     /// Writing failed, and what waited to be written is lost. Said once at most.
     OutputFailed(io::Error),
     /// The session cannot go on.
-    Failed(Reason),
+    Failed(DisconnectReason),
     /// A request of this side could not be delivered, or no reply to it will come.
     RequestFailed {
         /// Its id.

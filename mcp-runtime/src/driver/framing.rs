@@ -27,7 +27,7 @@ pub enum Framing {
     ///
     /// The length counts the bytes of the message. Other header fields are permitted and ignored, except that a
     /// `charset` in `Content-Type` must be UTF-8. A header has at most 4096 bytes. A malformed header ends the session,
-    /// because the end of its message is unknown: [`Reason::Failed`](crate::Reason::Failed) says what is wrong.
+    /// because the end of its message is unknown: [`DisconnectReason::Failed`](crate::DisconnectReason::Failed) says what is wrong.
     ContentLength,
 }
 

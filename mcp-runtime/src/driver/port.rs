@@ -18,7 +18,7 @@ use crate::error::{End, Outcome};
 ///
 /// `docs/transports.md` has a transport that is written with it.
 ///
-/// Dropping it ends the session with [`Reason::TransportDropped`](crate::Reason::TransportDropped).
+/// Dropping it ends the session with [`DisconnectReason::TransportDropped`](crate::DisconnectReason::TransportDropped).
 #[derive(Debug)]
 pub struct MessagePort {
     session: Clocked,

@@ -65,9 +65,9 @@ impl<S> StepError<S> {
     fn error(&self) -> Option<&Error> {
         match self {
             StepError::Refused { .. } => None,
-            StepError::NotSent { error, .. } | StepError::Unfit { error, .. } | StepError::Ended(error) => {
-                Some(error)
-            }
+            StepError::NotSent { error, .. }
+            | StepError::NegotiationFailed { error, .. }
+            | StepError::Ended(error) => Some(error),
         }
     }
 }
@@ -77,12 +77,12 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::error::{Overdue, Reason};
+    use crate::error::{DisconnectReason, TimeoutKind};
     use crate::jsonrpc::RpcError;
 
     fn timeout() -> Error {
         let (message, method) = ("Ping".into(), "ping".into());
-        Error::Timeout { message, method, after: Duration::from_secs(1), what: Overdue::Reply }
+        Error::Timeout { message, method, after: Duration::from_secs(1), what: TimeoutKind::Reply }
     }
 
     /// Timeout, cancelled, closed, refused.
@@ -101,7 +101,7 @@ mod tests {
             (timeout(), [true, false, false, false]),
             (Error::Cancelled, [false, true, false, false]),
             (Error::Closed, [false, false, true, false]),
-            (Error::Disconnected { reason: Reason::PeerClosed }, [false, false, true, false]),
+            (Error::Disconnected { reason: DisconnectReason::PeerClosed }, [false, false, true, false]),
             (Error::SessionInvalid, [false, false, true, false]),
             (Error::SessionRenewed, [false, false, true, false]),
             (Error::Refused(refused()), [false, false, false, true]),

@@ -1,6 +1,6 @@
 //! Why a payload does not go with its message.
 //!
-//! In: a payload that this side was about to send. Out: a [`Mismatch`], told before anything is written.
+//! In: a payload that this side was about to send. Out: a [`MismatchError`], told before anything is written.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use super::{AnnouncedVersion, OTHERS, either};
 /// Why a payload does not go with its message.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Mismatch {
+pub enum MismatchError {
     /// It does not fit the condition of the message.
     Lacks(Condition),
     /// It fits the condition of another message, as which the peer would read it.
@@ -49,16 +49,16 @@ pub enum Mismatch {
     },
 }
 
-impl fmt::Display for Mismatch {
+impl fmt::Display for MismatchError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Mismatch::Lacks(condition) => {
+            MismatchError::Lacks(condition) => {
                 write!(formatter, "does not have what tells the message from others: `{condition}`")
             }
-            Mismatch::ReadAs { message, condition } => {
+            MismatchError::ReadAs { message, condition } => {
                 write!(formatter, "would be read as `{message}`, because of what it holds: `{condition}`")
             }
-            Mismatch::Version { announced, versions } => {
+            MismatchError::Version { announced, versions } => {
                 match announced {
                     AnnouncedVersion::Named(version) => {
                         write!(formatter, "announces version `{}`", Excerpt(version))?
@@ -70,7 +70,7 @@ impl fmt::Display for Mismatch {
                 }
                 write!(formatter, ", and has to announce {}", either(versions))
             }
-            Mismatch::Asks { version, accepted } => {
+            MismatchError::Asks { version, accepted } => {
                 write!(
                     formatter,
                     "asks for version `{}`, and this side accepts {}{OTHERS}",
@@ -78,10 +78,10 @@ impl fmt::Display for Mismatch {
                     either(accepted)
                 )
             }
-            Mismatch::NotMore { before, now } => {
+            MismatchError::NotMore { before, now } => {
                 write!(formatter, "reports the progress {now} after {before}: each report must say more")
             }
-            Mismatch::FitsNone(conditions) => {
+            MismatchError::FitsNone(conditions) => {
                 formatter.write_str("is the result of no kind that there is")?;
                 for (place, condition) in conditions.iter().enumerate() {
                     write!(formatter, "{} `{condition}`", if place == 0 { ":" } else { " or" })?;

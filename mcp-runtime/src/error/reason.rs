@@ -1,6 +1,6 @@
 //! What ends a session, and why a lost one is not begun anew.
 //!
-//! In: ends of the transport, errors of the step that a session ended with. Out: a [`Reason`], which every call that was
+//! In: ends of the transport, errors of the step that a session ended with. Out: a [`DisconnectReason`], which every call that was
 //! waiting gets.
 
 use std::io;
@@ -17,7 +17,7 @@ use crate::jsonrpc::RpcError;
 /// What ended a session that this side did not close.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum DisconnectReason {
     /// The peer closed the connection in order.
     #[error("the peer closed the connection")]
     PeerClosed,
@@ -41,7 +41,7 @@ pub enum Reason {
     InvalidReply(#[source] InvalidReply),
     /// The peer has lost the session, and it could not be begun anew.
     #[error("the peer does not know the session any more: {0}")]
-    SessionInvalid(#[source] Renewal),
+    SessionInvalid(#[source] ReconnectError),
     /// The transport was dropped, perhaps with the tokio runtime that it ran on.
     #[error("the transport was dropped")]
     TransportDropped,
@@ -59,7 +59,7 @@ pub enum Reason {
 /// Why a session that the peer has lost was not begun anew.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Renewal {
+pub enum ReconnectError {
     /// This side does not own the session, so it is not its to begin.
     #[error("it belongs to somebody else, who must begin another")]
     NotOurs,
@@ -85,38 +85,40 @@ pub enum Renewal {
     NotDelivered(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }
 
-impl From<Error> for Reason {
+impl From<Error> for DisconnectReason {
     /// What a session ends with where this happens to one of its steps.
-    fn from(error: Error) -> Reason {
+    fn from(error: Error) -> DisconnectReason {
         match error {
             Error::Disconnected { reason } => reason,
-            Error::SessionInvalid => Reason::SessionInvalid(Renewal::NotOurs),
-            Error::Closed => Reason::PeerClosed,
-            Error::InvalidReply(reply) => Reason::InvalidReply(reply),
-            Error::NotDelivered(error) | Error::SessionProvider(error) => Reason::NotDelivered(error),
-            error => Reason::Failed(Arc::new(io::Error::other(error))),
+            Error::SessionInvalid => DisconnectReason::SessionInvalid(ReconnectError::NotOurs),
+            Error::Closed => DisconnectReason::PeerClosed,
+            Error::InvalidReply(reply) => DisconnectReason::InvalidReply(reply),
+            Error::NotDelivered(error) | Error::SessionProvider(error) => {
+                DisconnectReason::NotDelivered(error)
+            }
+            error => DisconnectReason::Failed(Arc::new(io::Error::other(error))),
         }
     }
 }
 
-impl From<End> for Reason {
-    fn from(end: End) -> Reason {
+impl From<End> for DisconnectReason {
+    fn from(end: End) -> DisconnectReason {
         match end {
-            End::Eof | End::GaveUp => Reason::PeerClosed,
-            End::Failed(error) => Reason::Failed(Arc::new(error)),
-            End::Exited(status) => Reason::Exited(status),
+            End::Eof | End::GaveUp => DisconnectReason::PeerClosed,
+            End::Failed(error) => DisconnectReason::Failed(Arc::new(error)),
+            End::Exited(status) => DisconnectReason::Exited(status),
         }
     }
 }
 
-impl From<&Outcome> for Reason {
-    fn from(outcome: &Outcome) -> Reason {
+impl From<&Outcome> for DisconnectReason {
+    fn from(outcome: &Outcome) -> DisconnectReason {
         match outcome {
-            Outcome::Closed => Reason::PeerClosed,
-            Outcome::Dropped => Reason::TransportDropped,
-            Outcome::TimedOut(limit) => Reason::CloseTimedOut(*limit),
-            Outcome::Failed(error) => Reason::Failed(Arc::clone(error)),
-            Outcome::Exited { status, .. } => Reason::Exited(*status),
+            Outcome::Closed => DisconnectReason::PeerClosed,
+            Outcome::Dropped => DisconnectReason::TransportDropped,
+            Outcome::TimedOut(limit) => DisconnectReason::CloseTimedOut(*limit),
+            Outcome::Failed(error) => DisconnectReason::Failed(Arc::clone(error)),
+            Outcome::Exited { status, .. } => DisconnectReason::Exited(*status),
         }
     }
 }

@@ -26,7 +26,7 @@ pub enum StepError<S> {
     },
     /// The step happened, but what the peer announced with it is not what this side can work with, by
     /// [`Options::require`](crate::Options::require) or the version. Dropping the session parts from the peer.
-    Unfit {
+    NegotiationFailed {
         /// What is wrong: [`Error::Version`] or [`Error::MissingCapabilities`].
         error: Error,
         /// The session after the step, without its type: to be closed or aborted, or to go on with all the same,
@@ -43,7 +43,9 @@ impl<S> StepError<S> {
         match self {
             StepError::Refused { error, session } => StepError::Refused { error, session: convert(session) },
             StepError::NotSent { error, session } => StepError::NotSent { error, session: convert(session) },
-            StepError::Unfit { error, session } => StepError::Unfit { error, session },
+            StepError::NegotiationFailed { error, session } => {
+                StepError::NegotiationFailed { error, session }
+            }
             StepError::Ended(error) => StepError::Ended(error),
         }
     }
@@ -53,7 +55,7 @@ impl<S> StepError<S> {
         match self {
             StepError::Refused { error, session } => (Some(session), Error::Refused(error)),
             StepError::NotSent { error, session } => (Some(session), error),
-            StepError::Unfit { error, .. } | StepError::Ended(error) => (None, error),
+            StepError::NegotiationFailed { error, .. } | StepError::Ended(error) => (None, error),
         }
     }
 }
@@ -69,7 +71,7 @@ impl<S> std::fmt::Display for StepError<S> {
         match self {
             StepError::Refused { error, .. } => write!(formatter, "the peer refused the request: {error}"),
             StepError::NotSent { error, .. } => write!(formatter, "nothing was sent: {error}"),
-            StepError::Unfit { error, .. } | StepError::Ended(error) => error.fmt(formatter),
+            StepError::NegotiationFailed { error, .. } | StepError::Ended(error) => error.fmt(formatter),
         }
     }
 }
@@ -79,7 +81,9 @@ impl<S: std::fmt::Debug> std::error::Error for StepError<S> {
         match self {
             StepError::Refused { error, .. } => Some(error),
             StepError::NotSent { error, .. } => Some(error),
-            StepError::Unfit { error, .. } | StepError::Ended(error) => std::error::Error::source(error),
+            StepError::NegotiationFailed { error, .. } | StepError::Ended(error) => {
+                std::error::Error::source(error)
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How often something may happen.
 //!
-//! In: times, a period, and how many may come at once. Out: [`Rate`], by which
+//! In: times, a period, and how many may come at once. Out: [`RateLimit`], by which
 //! [`Options::request_rate`](crate::Options::request_rate) holds a peer back.
 
 use std::time::Duration;
@@ -9,13 +9,13 @@ use std::time::Duration;
 ///
 /// ```
 /// # use std::time::Duration;
-/// # use mcp_runtime::{Options, Rate};
-/// let options = Options::new().request_rate(Rate::new(50, Duration::from_secs(1)).burst(200));
+/// # use mcp_runtime::{Options, RateLimit};
+/// let options = Options::new().request_rate(RateLimit::new(50, Duration::from_secs(1)).burst(200));
 /// # drop(options);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Rate {
+pub struct RateLimit {
     /// How many times.
     pub times: u32,
     /// In how much time.
@@ -24,15 +24,15 @@ pub struct Rate {
     pub burst: u32,
 }
 
-impl Rate {
+impl RateLimit {
     /// So many times in so much time, and as many at once.
-    pub const fn new(times: u32, period: Duration) -> Rate {
-        Rate { times, period, burst: times }
+    pub const fn new(times: u32, period: Duration) -> RateLimit {
+        RateLimit { times, period, burst: times }
     }
 
     /// The same with another number that may come at once.
     #[must_use]
-    pub const fn burst(mut self, burst: u32) -> Rate {
+    pub const fn burst(mut self, burst: u32) -> RateLimit {
         self.burst = burst;
         self
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::error::Overdue;
+use crate::error::TimeoutKind;
 
 /// How long a call may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,14 +29,14 @@ impl CallTimeouts {
     }
 
     /// The limit that was reached when the deadline passed, and which one it was.
-    pub(crate) fn reached(&self, started: Instant, heard: Instant) -> (Duration, Overdue) {
+    pub(crate) fn reached(&self, started: Instant, heard: Instant) -> (Duration, TimeoutKind) {
         let silent = self.timeout.and_then(|timeout| heard.checked_add(timeout));
         let whole = self.most.and_then(|most| started.checked_add(most));
         let (timeout, most) = (self.timeout.unwrap_or_default(), self.most.unwrap_or_default());
         match (silent, whole) {
-            (Some(silent), Some(whole)) if silent > whole => (most, Overdue::InAll),
-            (Some(_), _) => (timeout, Overdue::Reply),
-            (None, _) => (most, Overdue::InAll),
+            (Some(silent), Some(whole)) if silent > whole => (most, TimeoutKind::InAll),
+            (Some(_), _) => (timeout, TimeoutKind::Reply),
+            (None, _) => (most, TimeoutKind::InAll),
         }
     }
 }

@@ -27,7 +27,7 @@ impl Options {
     ///
     /// Any other that the peer announces is [`Error::Version`](crate::Error::Version). A side that announces it itself
     /// has to announce the one that it was asked for, if it is among these, and else any of these;
-    /// [`answer_version`] finds it.
+    /// [`negotiate_version`] finds it.
     #[must_use]
     pub fn accept_versions<V: Into<String>>(mut self, versions: impl IntoIterator<Item = V>) -> Options {
         let versions = versions.into_iter().map(|version| Text::Owned(version.into()));
@@ -79,7 +79,7 @@ impl Options {
 
 /// The version with which to answer a peer that asks for one: that one, if it is among those that this side speaks, else
 /// the latest of these, which stands last. Where none is given, any is spoken.
-pub fn answer_version<'v, V: AsRef<str>>(versions: &'v [V], requested: &'v str) -> &'v str {
+pub fn negotiate_version<'v, V: AsRef<str>>(versions: &'v [V], requested: &'v str) -> &'v str {
     match versions.last() {
         Some(latest) if !versions.iter().any(|version| version.as_ref() == requested) => latest.as_ref(),
         _ => requested,

@@ -221,10 +221,10 @@ impl Head {
     /// Tells the writer that its bytes cannot be taken any more, and why.
     pub(crate) fn fail(&mut self, error: io::Error) {
         lock(&self.shared).failure = Some(error);
-        self.hang_up();
+        self.release_connection();
     }
 
-    fn hang_up(&mut self) {
+    fn release_connection(&mut self) {
         let mut state = lock(&self.shared);
         state.head_gone = true;
         let waker = state.tail_waker.take();
@@ -243,7 +243,7 @@ impl Head {
 
 impl Drop for Head {
     fn drop(&mut self) {
-        self.hang_up();
+        self.release_connection();
     }
 }
 

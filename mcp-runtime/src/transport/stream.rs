@@ -17,7 +17,7 @@ const LIMITS: Limits = Limits::new(Duration::from_secs(2), Duration::from_secs(2
 ///
 /// The program opens the stream; the transport reads, writes and closes it. One message stands on each line unless
 /// [`framing`](Self::framing) says otherwise. A stream that fails ends the session with
-/// [`Reason::Failed`](crate::Reason::Failed).
+/// [`DisconnectReason::Failed`](crate::DisconnectReason::Failed).
 ///
 /// ```no_run
 /// # async fn example() -> std::io::Result<()> {

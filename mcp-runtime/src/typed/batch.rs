@@ -57,7 +57,7 @@ pub async fn batch<I: InBatch>(mut items: I) -> Result<I::Sent, Error> {
 mod sealed {
     use mcp_protocol_machine::protocol::MessageIndex;
 
-    use crate::session::{Caller, Engine, Link};
+    use crate::engine::{Caller, Engine, Link};
 
     /// The session that a part belongs to, and its first message.
     #[derive(Debug)]

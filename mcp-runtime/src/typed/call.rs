@@ -23,11 +23,11 @@ use super::reply::{ReadReply, Reply};
 use super::session::Session;
 use super::step::InState;
 use crate::clock::now;
-use crate::error::{Error, Overdue};
+use crate::engine::{AlarmKey, Answer, Caller, Engine, Link, OnProgress, Sent, Waiter};
+use crate::error::{Error, TimeoutKind};
 use crate::jsonrpc::write;
 use crate::options::CallTimeouts;
 use crate::report::Report;
-use crate::session::{AlarmKey, Answer, Caller, Engine, Link, OnProgress, Sent, Waiter};
 
 /// Marks calls that the protocol allows to be taken back.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +100,7 @@ pub(super) enum Cancelling {
     /// It was, under this id.
     Sent(i64),
     /// It was taken back, perhaps before it was written, or is complete: there is nothing to take back any more.
-    TakenBack,
+    Cancelled,
 }
 
 impl<'a, T: ReadReply, C, G> Call<'a, T, C, G> {
@@ -265,7 +265,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         let polled = self.link.speak(|engine, caller| {
             // Locked inside of the engine's lock, always in this order, and never while other code runs.
             let mut cancelling = cancelling.map(locked);
-            if matches!(cancelling.as_deref(), Some(Cancelling::TakenBack)) {
+            if matches!(cancelling.as_deref(), Some(Cancelling::Cancelled)) {
                 return Poll::Ready(Err(Error::Cancelled));
             }
             if engine.poll_room(context, waiter).is_pending() {
@@ -279,7 +279,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
                     Poll::Ready(()) => {
                         let (after, _) = timeouts.reached(waiting.started, waiting.started);
                         let (message, method) = (engine.name(message), engine.method(message));
-                        Poll::Ready(Err(Error::Timeout { message, method, after, what: Overdue::Room }))
+                        Poll::Ready(Err(Error::Timeout { message, method, after, what: TimeoutKind::Room }))
                     }
                 };
             }
@@ -318,7 +318,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         let Stage::New(Ok(written)) = &self.stage else { return };
         let mut cancelling = self.cancelling.as_deref().map(locked);
         let asked = match cancelling.as_deref() {
-            Some(Cancelling::TakenBack) => Err(Error::Cancelled),
+            Some(Cancelling::Cancelled) => Err(Error::Cancelled),
             _ => engine
                 .check_within(self.message, written, self.within.as_deref())
                 .map_err(Error::from)
@@ -378,7 +378,7 @@ impl<T, G> Call<'_, T, Cancellable, G> {
         let state = match self.stage {
             Stage::New(_) => Cancelling::Unsent,
             Stage::Running(id) => Cancelling::Sent(id),
-            Stage::Over => Cancelling::TakenBack,
+            Stage::Over => Cancelling::Cancelled,
         };
         Canceller::of(&self.link, &mut self.cancelling, state)
     }
@@ -420,7 +420,7 @@ impl<T, C, G> Future for Call<'_, T, C, G> {
                     call.stage = Stage::Over;
                     if let Some(shared) = call.cancelling.as_deref() {
                         // What it opened goes on, and is not to be taken back by whoever meant the call.
-                        *locked(shared) = Cancelling::TakenBack;
+                        *locked(shared) = Cancelling::Cancelled;
                     }
                     let value = call.value();
                     let read = result.and_then(|answer| {
@@ -517,17 +517,17 @@ impl Canceller {
             match *cancelling {
                 Cancelling::Sent(id) => {
                     if engine.cancel_awaited(caller, id, extra)? {
-                        *cancelling = Cancelling::TakenBack;
+                        *cancelling = Cancelling::Cancelled;
                     }
                     Ok(())
                 }
                 Cancelling::Unsent => {
-                    *cancelling = Cancelling::TakenBack;
+                    *cancelling = Cancelling::Cancelled;
                     // Whatever was taken back may wait for room, or for its turn.
                     engine.nudge();
                     Ok(())
                 }
-                Cancelling::TakenBack => Ok(()),
+                Cancelling::Cancelled => Ok(()),
             }
         })
     }

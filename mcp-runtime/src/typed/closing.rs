@@ -8,8 +8,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::driver::Outcome;
+use crate::engine::{Link, Waiter};
 use crate::error::Error;
-use crate::session::{Link, Waiter};
 
 /// Waits until a closed session has been drained and its transport is gone. Closing goes on if this is dropped.
 #[derive(Debug)]

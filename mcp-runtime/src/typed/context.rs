@@ -15,8 +15,8 @@ use super::call::{Within, written};
 use super::handle::Handle;
 use super::timer::room;
 use crate::driver::Extension;
+use crate::engine::Link;
 use crate::error::Error;
-use crate::session::Link;
 
 /// What a handler knows besides the message.
 #[derive(Clone)]
@@ -43,7 +43,7 @@ impl Context {
     }
 
     /// Whether the peer wants reports on the request.
-    pub fn wants_reports(&self) -> bool {
+    pub fn wants_progress(&self) -> bool {
         self.token.is_some()
     }
 
@@ -71,9 +71,9 @@ impl Context {
     /// Ends the connection on which the peer waits for the answer, where the transport has one for each request and
     /// the peer can come back for the rest: over HTTP, after the time that the server's options give for it. The
     /// request goes on, and nothing that is said about it is lost.
-    pub fn hang_up(&self) {
+    pub fn release_connection(&self) {
         if let Some(id) = &self.id {
-            self.link.with(|engine| engine.hang_up(id));
+            self.link.with(|engine| engine.release_connection(id));
         }
     }
 

@@ -22,7 +22,7 @@ use super::reply::ReadReply;
 use super::session::Session;
 use super::step::InState;
 use super::timer::Timer;
-use crate::error::{Error, Overdue, StepError};
+use crate::error::{Error, StepError, TimeoutKind};
 
 /// How far an exchange is.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl<T, C> Exchange<'_, T, C> {
     }
 
     fn is_taken_back(&self) -> bool {
-        self.cancelling.as_deref().is_some_and(|shared| matches!(*locked(shared), Cancelling::TakenBack))
+        self.cancelling.as_deref().is_some_and(|shared| matches!(*locked(shared), Cancelling::Cancelled))
     }
 
     /// The request was written. Whoever wanted to take it back meanwhile does so now.
@@ -83,7 +83,7 @@ impl<T, C> Exchange<'_, T, C> {
         self.session.seat.link.speak(|engine, caller| {
             // Locked inside of the engine's lock, as cancellers do it.
             let mut cancelling = locked(shared);
-            if !matches!(*cancelling, Cancelling::TakenBack)
+            if !matches!(*cancelling, Cancelling::Cancelled)
                 || !matches!(engine.cancel(caller, id, None), Ok(true))
             {
                 *cancelling = Cancelling::Sent(id);
@@ -98,7 +98,7 @@ impl<T> Exchange<'_, T, Cancellable> {
         let state = match self.stage {
             Stage::New(_) => Cancelling::Unsent,
             Stage::Waiting(id) => Cancelling::Sent(id),
-            Stage::Over => Cancelling::TakenBack,
+            Stage::Over => Cancelling::Cancelled,
         };
         Canceller::of(&self.session.seat.link, &mut self.cancelling, state)
     }
@@ -137,7 +137,7 @@ impl<T: ReadReply, C> Future for Exchange<'_, T, C> {
                             Poll::Ready(outcome)
                         }
                         Poll::Pending if exchange.timer.poll(context).is_ready() => {
-                            let error = exchange.timer.overdue(exchange.request, Overdue::Reply);
+                            let error = exchange.timer.overdue(exchange.request, TimeoutKind::Reply);
                             exchange.leave(Some(&error));
                             Poll::Ready(Err(error))
                         }
@@ -216,7 +216,7 @@ impl<Out, Back> Advance<Out, Back> {
         };
         if overdue {
             // The session goes with the value.
-            return Poll::Ready(Err(StepError::Ended(self.timer.overdue(self.request, Overdue::Reply))));
+            return Poll::Ready(Err(StepError::Ended(self.timer.overdue(self.request, TimeoutKind::Reply))));
         }
         self.session = Some(session);
         Poll::Pending
@@ -285,8 +285,8 @@ impl Session {
     }
 
     /// What keeps a step from being written.
-    pub(super) fn held_up_by(&self) -> Overdue {
-        if self.abandoned.is_some() { Overdue::Turn } else { Overdue::Room }
+    pub(super) fn held_up_by(&self) -> TimeoutKind {
+        if self.abandoned.is_some() { TimeoutKind::Turn } else { TimeoutKind::Room }
     }
 
     fn advance<P: Serialize + ?Sized, Out, Back>(

@@ -15,8 +15,8 @@ use super::notify::Notify;
 use super::reply::ReadReply;
 use super::session::Session;
 use super::step::InState;
+use crate::engine::Link;
 use crate::error::Error;
-use crate::session::Link;
 
 /// Makes calls beside the linear channels, from any task. Does not keep the session open.
 #[derive(Clone, Debug)]

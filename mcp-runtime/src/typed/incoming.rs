@@ -21,10 +21,10 @@ use super::reply::WriteReply;
 use super::responder::Responder;
 use super::session::Session;
 use crate::budget::Permit;
+use crate::engine::{Arrived, DispatcherKey, Engine, Link, Waiter, to_be_read};
 use crate::jsonrpc::{RpcError, undecodable};
 use crate::panics::contained;
-use crate::report::{Cause, Report};
-use crate::session::{Arrived, DispatcherKey, Engine, Link, Waiter, to_be_read};
+use crate::report::{DropReason, Report};
 
 /// So many handlers begin before other tasks of the thread have their turn.
 const AT_ONCE: usize = 64;
@@ -158,7 +158,7 @@ impl IncomingQueue {
             Err(exhausted) => {
                 if let Some(arrived) = arrival.arrived.take() {
                     self.link.speak(|engine, caller| {
-                        engine.refuse_exhausted(caller, &arrived, Cause::TooManyHandlers, exhausted);
+                        engine.refuse_exhausted(caller, &arrived, DropReason::TooManyHandlers, exhausted);
                     });
                 }
                 None
@@ -371,7 +371,7 @@ impl Arrival {
     /// Nobody knows this message: a request is answered with *method not found*.
     pub fn unexpected(mut self) -> Unread {
         if let Some(arrived) = self.arrived.take() {
-            self.link.speak(|engine, caller| engine.refuse_arrived(caller, &arrived, Cause::Unattended));
+            self.link.speak(|engine, caller| engine.refuse_arrived(caller, &arrived, DropReason::Unattended));
         }
         Unread::skipped()
     }
@@ -436,7 +436,7 @@ impl Drop for Arrival {
         if let Some(arrived) =
             self.arrived.take().filter(|arrived| arrived.id.is_some() || arrived.sub_session.is_some())
         {
-            self.link.speak(|engine, caller| engine.refuse_arrived(caller, &arrived, Cause::Abandoned));
+            self.link.speak(|engine, caller| engine.refuse_arrived(caller, &arrived, DropReason::Abandoned));
         }
     }
 }

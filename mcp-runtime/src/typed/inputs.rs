@@ -16,9 +16,9 @@ use super::incoming::{read, report_undecodable, text};
 use super::reply::{ReadReply, Reply};
 use super::session::{Seat, Session};
 use super::timer::{Timer, limit_of};
-use crate::error::{Error, Overdue, Reason, StepError};
+use crate::engine::{Body, LinearInput, Link, Moved, Verdict};
+use crate::error::{DisconnectReason, Error, StepError, TimeoutKind};
 use crate::jsonrpc::{RpcError, undecodable};
-use crate::session::{Body, LinearInput, Link, Moved, Verdict};
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug)]
@@ -162,7 +162,7 @@ impl Session {
         let taken = poll_fn(|context| match self.poll_take_here(context, wanted) {
             Poll::Pending => match &mut timer {
                 Some((request, timer)) => {
-                    timer.poll(context).map(|()| Err(timer.overdue(*request, Overdue::Reply)))
+                    timer.poll(context).map(|()| Err(timer.overdue(*request, TimeoutKind::Reply)))
                 }
                 None => Poll::Pending,
             },
@@ -196,7 +196,7 @@ impl Session {
     fn negotiation_failed(self, error: Error) -> StepError<Session> {
         match error {
             error @ (Error::Version { .. } | Error::MissingCapabilities { .. }) => {
-                StepError::Unfit { error, session: self.into_checked() }
+                StepError::NegotiationFailed { error, session: self.into_checked() }
             }
             error => StepError::Ended(error),
         }
@@ -223,7 +223,7 @@ impl Session {
         loop {
             let before = self.seat.state;
             let Some(input) = ready!(self.poll_take(context, wanted))? else {
-                return Poll::Ready(Err(Error::Disconnected { reason: Reason::PeerClosed }));
+                return Poll::Ready(Err(Error::Disconnected { reason: DisconnectReason::PeerClosed }));
             };
             let message = input.message;
             if let Some(error) = input.negotiation {
@@ -276,7 +276,7 @@ impl Session {
                 Ok(Some(input))
             }
             None if seat.peer_may_close() => Ok(None),
-            None => Err(Error::Disconnected { reason: Reason::PeerClosed }),
+            None => Err(Error::Disconnected { reason: DisconnectReason::PeerClosed }),
         })
     }
 }
@@ -448,7 +448,7 @@ impl Input {
                 let got = self.link.with(|engine| engine.name(input.message));
                 Error::Unexpected { expected: "an input of this state".into(), got }
             }
-            None => Error::Disconnected { reason: Reason::PeerClosed },
+            None => Error::Disconnected { reason: DisconnectReason::PeerClosed },
         };
         Unread::error(error)
     }

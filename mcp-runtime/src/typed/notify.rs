@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use super::call::{Within, written};
 use super::timer::Patient;
-use crate::error::{Error, Overdue};
-use crate::session::{Caller, Engine, Link, Waiter};
+use crate::engine::{Caller, Engine, Link, Waiter};
+use crate::error::{Error, TimeoutKind};
 
 /// A notification beside the linear channels. Sent when it is first polled.
 #[must_use = "a notification is sent when it is awaited"]
@@ -101,7 +101,7 @@ impl Future for Notify<'_> {
         });
         match polled {
             Poll::Ready(outcome) => Poll::Ready(outcome),
-            Poll::Pending => patient.poll_overdue(context, link, *message, Overdue::Room).map(Err),
+            Poll::Pending => patient.poll_overdue(context, link, *message, TimeoutKind::Room).map(Err),
         }
     }
 }

@@ -22,9 +22,9 @@ use serde_json::value::RawValue;
 use super::call::{Call, Uncancellable, Within, written};
 use super::handle::Handle;
 use super::session::Session;
-use crate::error::{Endless, Error};
+use crate::engine::Link;
+use crate::error::{Error, PaginationError};
 use crate::jsonrpc::path;
-use crate::session::Link;
 
 /// The request for one page. Its cursor is looked for in its text.
 type OnePage = Call<'static, Box<RawValue>, Uncancellable, ()>;
@@ -85,7 +85,7 @@ impl<T> Pages<'_, T> {
         }
     }
 
-    /// How many pages there may be; one more is [`Error::Endless`]. In place of
+    /// How many pages there may be; one more is [`Error::Pagination`]. In place of
     /// [`Options::max_pages`](crate::Options::max_pages).
     pub fn max_pages(mut self, most: usize) -> Self {
         self.most = most;
@@ -101,7 +101,7 @@ impl<T> Pages<'_, T> {
     /// Asks for the next page.
     fn ask(&mut self, params: String) -> Result<OnePage, Error> {
         if self.asked >= self.most {
-            return Err(self.endless(Endless::TooMany(self.most)));
+            return Err(self.endless(PaginationError::TooMany(self.most)));
         }
         self.asked += 1;
         let params = RawValue::from_string(params).map_err(|error| self.unreadable(error))?;
@@ -118,13 +118,13 @@ impl<T> Pages<'_, T> {
             return Ok(None);
         };
         if !self.seen.insert(self.hasher.hash_one(cursor)) {
-            return Err(self.endless(Endless::Repeats(self.asked)));
+            return Err(self.endless(PaginationError::Repeats(self.asked)));
         }
         path::set(Some(params), &self.cursor, cursor).map(Some).map_err(|error| self.unreadable(error))
     }
 
-    fn endless(&self, problem: Endless) -> Error {
-        Error::Endless { message: self.name(), problem }
+    fn endless(&self, problem: PaginationError) -> Error {
+        Error::Pagination { message: self.name(), problem }
     }
 
     fn unreadable(&self, error: serde_json::Error) -> Error {

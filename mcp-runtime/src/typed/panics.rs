@@ -10,10 +10,10 @@ use std::task::Poll;
 
 use mcp_protocol_machine::protocol::MessageIndex;
 
+use crate::engine::Link;
 use crate::jsonrpc::RpcError;
 use crate::panics::text;
 use crate::report::Report;
-use crate::session::Link;
 
 /// Runs a handler. If it panics, that is reported, and what a request is to be answered with is given.
 pub(super) async fn caught<T>(

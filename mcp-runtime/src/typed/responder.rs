@@ -14,9 +14,9 @@ use super::context::Context;
 use super::reply::{WriteReply, Written};
 use crate::budget::Permit;
 use crate::driver::Extension;
+use crate::engine::Link;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
-use crate::session::Link;
 
 /// Owes the peer an answer of type `R`.
 ///

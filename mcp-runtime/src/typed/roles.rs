@@ -262,8 +262,8 @@ macro_rules! __context {
 
             /// Ends the connection on which the peer waits for the answer, where the transport has one for each
             /// request and the peer can come back for the rest, as over HTTP. The request goes on.
-            pub fn hang_up(&self) {
-                self.context.hang_up()
+            pub fn release_connection(&self) {
+                self.context.release_connection()
             }
 
             /// Returns what the transport knows of the message, if that is of this type: over HTTP, the head of its

@@ -22,9 +22,9 @@ use super::incoming::IncomingQueue;
 use super::notify::Notify;
 use super::reply::ReadReply;
 use crate::driver::{Endpoint, Outcome, Transport};
-use crate::error::{Error, Reason};
+use crate::engine::{Engine, Link, Moved, SubSessionLeft, Waiter};
+use crate::error::{DisconnectReason, Error};
 use crate::options::Options;
-use crate::session::{Engine, Link, Moved, SubSessionLeft, Waiter};
 
 /// One linear channel of a session. Dropping it abandons the session, unless the session can do without it.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ async fn carry(transport: impl Future<Output = ()>, link: Link) {
 
 impl Session {
     /// Starts a session over a transport, which is carried by a task of its own on the tokio runtime at hand. Without
-    /// one, every step and call fails with [`Reason::NoRuntime`].
+    /// one, every step and call fails with [`DisconnectReason::NoRuntime`].
     pub fn start(
         transport: impl Transport,
         protocol: impl Into<ProtocolRef>,
@@ -167,10 +167,10 @@ impl Session {
         let engine = engine.and_then(|mut engine| bring(&mut engine).map(|()| engine));
         let (mut engine, unusable) = match engine {
             Ok(engine) => (engine, None),
-            Err(error) => (Engine::idle(side, Arc::clone(&options)), Some(Reason::Protocol(error))),
+            Err(error) => (Engine::idle(side, Arc::clone(&options)), Some(DisconnectReason::Protocol(error))),
         };
         let runtime = tokio::runtime::Handle::try_current();
-        let hopeless = unusable.or(runtime.is_err().then_some(Reason::NoRuntime));
+        let hopeless = unusable.or(runtime.is_err().then_some(DisconnectReason::NoRuntime));
         engine.set_ordered(transport.is_ordered());
         engine.value_made();
         if let Some(reason) = hopeless.clone() {

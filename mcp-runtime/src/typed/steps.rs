@@ -16,9 +16,9 @@ use serde::Serialize;
 use super::call::written;
 use super::session::Session;
 use super::timer::Patient;
+use crate::engine::Moved;
 use crate::error::{Error, StepError};
 use crate::jsonrpc::RpcError;
-use crate::session::Moved;
 
 impl Session {
     /// Sends a linear notification, request or reply.

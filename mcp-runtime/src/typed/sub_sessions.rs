@@ -15,9 +15,9 @@ use super::reply::ReadReply;
 use super::session::{Seat, Session};
 use super::step::InState;
 use super::timer::room;
+use crate::engine::{Link, Moved, Waiter};
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
-use crate::session::{Link, Moved, Waiter};
 
 /// Sends the first message of a sub-session.
 pub(crate) fn open<P: Serialize + ?Sized>(

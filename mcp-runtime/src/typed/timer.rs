@@ -11,8 +11,8 @@ use std::time::Duration;
 use mcp_protocol_machine::protocol::MessageIndex;
 
 use crate::clock::now;
-use crate::error::{Error, Overdue};
-use crate::session::{AlarmKey, Link, Waiter};
+use crate::engine::{AlarmKey, Link, Waiter};
+use crate::error::{Error, TimeoutKind};
 
 /// A limit of time, from when it is first polled.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Timer {
     }
 
     /// The error that says so.
-    pub(crate) fn overdue(&self, message: MessageIndex, what: Overdue) -> Error {
+    pub(crate) fn overdue(&self, message: MessageIndex, what: TimeoutKind) -> Error {
         let names =
             self.link.protocol().message(message).map(|table| (table.name.clone(), table.method.clone()));
         let (message, method) = names.unwrap_or_default();
@@ -84,7 +84,7 @@ impl Patient {
         context: &Context<'_>,
         link: &Link,
         message: MessageIndex,
-        what: Overdue,
+        what: TimeoutKind,
     ) -> Poll<Error> {
         let timer = self.0.get_or_insert_with(|| Timer::of_session(link));
         timer.poll(context).map(|()| timer.overdue(message, what))
@@ -96,7 +96,7 @@ pub(crate) async fn room(link: &Link, message: MessageIndex) -> Result<(), Error
     let (mut patient, mut waiter) = (Patient::default(), Waiter::default());
     poll_fn(|context| match link.with(|engine| engine.poll_room(context, &mut waiter)) {
         Poll::Ready(()) => Poll::Ready(Ok(())),
-        Poll::Pending => patient.poll_overdue(context, link, message, Overdue::Room).map(Err),
+        Poll::Pending => patient.poll_overdue(context, link, message, TimeoutKind::Room).map(Err),
     })
     .await
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mcp_runtime::call::{Call, Cancellable, Uncancellable};
-use mcp_runtime::{Error, Overdue, RpcError};
+use mcp_runtime::{Error, RpcError, TimeoutKind};
 use serde_json::{Value, json};
 
 use crate::ledger::Ledger;
@@ -163,7 +163,7 @@ fn fits(ledger: &Ledger, outcome: &Result<Value, Error>, number: usize, wish: Wi
             nested || (error.code == -32000 && ledger.is_tight()) || ledger.is_over()
         }
         Err(Error::Cancelled) => way == Way::TakesItBack,
-        Err(Error::Timeout { what: Overdue::Reply | Overdue::InAll | Overdue::Room, .. }) => {
+        Err(Error::Timeout { what: TimeoutKind::Reply | TimeoutKind::InAll | TimeoutKind::Room, .. }) => {
             way == Way::HasALimit
         }
         // A reply in whose middle the wire was cut cannot be accepted.

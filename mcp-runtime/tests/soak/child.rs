@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_runtime::transport::{Child, stdio};
-use mcp_runtime::{Error, Outcome, Reason};
+use mcp_runtime::{DisconnectReason, Error, Outcome};
 use serde_json::json;
 
 use crate::bazaar::{Buyer, Seller};
@@ -205,7 +205,7 @@ async fn play_out(
             // It may not have been asked often enough.
             while !matches!(handle.look(json!({})).await, Err(Error::Disconnected { .. })) {}
             let error = handle.ping().await.unwrap_err();
-            if !matches!(&error, Error::Disconnected { reason: Reason::Exited(_) }) {
+            if !matches!(&error, Error::Disconnected { reason: DisconnectReason::Exited(_) }) {
                 ledger.problem(format!("the child has died, and this is said to be why: {error}"));
             }
             drop(buyer);

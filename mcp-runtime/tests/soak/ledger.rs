@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::{Cause, Options, Report};
+use mcp_runtime::{DropReason, Options, Report};
 
 /// How a session comes to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,11 +97,12 @@ impl Ledger {
                 // The two sides play what their handlers have, and no more.
                 Report::Unhandled { .. } => {}
                 // What comes for a sub-session whose value was dropped, or that is being left or cancelled meanwhile.
-                Report::Dropped { cause: Cause::Abandoned, .. } => {}
+                Report::Dropped { cause: DropReason::Abandoned, .. } => {}
                 Report::Late { message, .. } if message == "Updated" => {}
                 // What stands at an end. Whether anything was lost in order is counted apart.
-                Report::Dropped { cause: Cause::PeerClosed | Cause::Closed, .. } => {}
-                Report::Dropped { cause: Cause::QueueFull | Cause::TooMany, .. } if ledger.is_tight() => {}
+                Report::Dropped { cause: DropReason::PeerClosed | DropReason::Closed, .. } => {}
+                Report::Dropped { cause: DropReason::QueueFull | DropReason::TooMany, .. }
+                    if ledger.is_tight() => {}
                 other => ledger.problem(format!("{whose:?} was told: {other}")),
             });
         if self.is_tight() {

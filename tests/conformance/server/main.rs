@@ -22,7 +22,7 @@ use mcp_protocols::mcp_2025_11_25::{Active, McpError, McpServer, Uninit};
 use mcp_protocols::types::InitializeResult;
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::transport::http::{HttpServer, ServerOptions};
-use mcp_runtime::{Options, answer_version};
+use mcp_runtime::{Options, negotiate_version};
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -64,7 +64,7 @@ async fn serve(session: McpServer<Uninit>) -> Result<(), McpError> {
 async fn handshake(session: McpServer<Uninit>) -> Result<McpServer<Active>, McpError> {
     let (params, session) = session.recv_initialize().await?;
     // The version that is answered governs the session from here on.
-    let version = answer_version(&VERSIONS, &params.protocol_version);
+    let version = negotiate_version(&VERSIONS, &params.protocol_version);
     session.send_initialize_result(welcome(version)).await?.recv_initialized().await
 }
 

@@ -62,7 +62,7 @@ pub(crate) async fn call(
         "test_tool_with_progress" => told(report(context).await),
         "test_reconnection" => {
             // The connection ends here. The call does not, and the client fetches the answer when it is back.
-            context.hang_up();
+            context.release_connection();
             CallToolResult::text("Welcome back.")
         }
         "test_change_watched_resource" => {

@@ -393,7 +393,7 @@ impl server::Handler for Tools {
                     let report = read(json!({ "progressToken": 0, "progress": 1 }));
                     context.send_progress(report).await.unwrap();
                 }
-                context.hang_up();
+                context.release_connection();
                 Ok(CallToolResult::text("left"))
             }
             "hold_and_ask_twice" => {

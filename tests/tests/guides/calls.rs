@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpError, McpServer, server};
 use mcp_protocols::types::*;
 use mcp_runtime::transport::{Transport, duplex};
-use mcp_runtime::{Endless, Error, Options, Overdue, Rate, ReplyProblem, RpcError};
+use mcp_runtime::{Error, Options, PaginationError, RateLimit, ReplyProblem, RpcError, TimeoutKind};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -127,7 +127,7 @@ async fn limits_of_time() {
         .await;
     match result {
         Err(Error::Timeout { method, after, what, .. }) => {
-            assert_eq!((&*method, after, what), ("tools/call", Duration::from_secs(30), Overdue::Reply));
+            assert_eq!((&*method, after, what), ("tools/call", Duration::from_secs(30), TimeoutKind::Reply));
         }
         other => panic!("{other:?}"),
     }
@@ -197,7 +197,7 @@ async fn pages() -> Result<(), McpError> {
     let options = Options::new()
         .max_message_bytes(1024 * 1024)
         .max_requests(64)
-        .request_rate(Rate::new(50, Duration::from_secs(1)).burst(100));
+        .request_rate(RateLimit::new(50, Duration::from_secs(1)).burst(100));
     let (client, _server) = served(options).await;
     let mut names = Vec::new();
     let mut pages = client.list_tools_pages(None).timeout(Duration::from_secs(10));
@@ -206,7 +206,7 @@ async fn pages() -> Result<(), McpError> {
     }
     assert_eq!(names, ["tool 1", "tool 2", "tool 3"]);
     let two = client.handle().list_tools_pages(None).max_pages(2).all().await;
-    assert!(matches!(two, Err(Error::Endless { problem: Endless::TooMany(2), .. })));
+    assert!(matches!(two, Err(Error::Pagination { problem: PaginationError::TooMany(2), .. })));
     Ok(())
 }
 

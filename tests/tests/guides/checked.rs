@@ -13,7 +13,7 @@ use mcp_protocols::types::*;
 use mcp_runtime::protocol::Side;
 use mcp_runtime::transport::{Transport, duplex};
 use mcp_runtime::{
-    Capabilities, CheckedSession, Error, Event, Options, RequestId, RpcError, StepError, answer_version,
+    Capabilities, CheckedSession, Error, Event, Options, RequestId, RpcError, StepError, negotiate_version,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -207,7 +207,7 @@ async fn requiring() -> Result<(), Failure> {
     let client = McpClient::with_options(transport, options);
     match client.initialize(hello()).await {
         Ok((result, client)) => go_on(result, client).await,
-        Err(StepError::Unfit { error: Error::MissingCapabilities { missing, .. }, session }) => {
+        Err(StepError::NegotiationFailed { error: Error::MissingCapabilities { missing, .. }, session }) => {
             assert_eq!(missing, ["resources.subscribe"]);
             session.abort();
         }
@@ -236,7 +236,9 @@ async fn versions() -> Result<(), Failure> {
     let (near, far) = duplex();
     serving(far, "2024-11-05");
     let client = McpClient::new(near);
-    let Err(StepError::Unfit { error, session }) = client.initialize(hello()).await else { panic!() };
+    let Err(StepError::NegotiationFailed { error, session }) = client.initialize(hello()).await else {
+        panic!()
+    };
     assert_eq!(
         error.to_string(),
         "the peer speaks version `2024-11-05`, and this side accepts `2025-03-26`: list others with `Options::revisions`"
@@ -249,7 +251,7 @@ async fn versions() -> Result<(), Failure> {
     let answering = async {
         let (params, server) = server.recv_initialize().await?;
         let versions = ["2024-11-05", "2025-03-26"];
-        let version = answer_version(&versions, &params.protocol_version);
+        let version = negotiate_version(&versions, &params.protocol_version);
         assert_eq!(version, "2025-03-26");
         let server = server.refuse(RpcError::unsupported_version(versions, &params.protocol_version)).await?;
         let _: McpServer<Uninit> = server;

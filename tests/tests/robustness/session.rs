@@ -12,7 +12,7 @@ use std::time::Duration;
 use mcp_runtime::driver::{
     Delivery, End, Endpoint, FrameReader, Framing, Outcome, Outgoing, Outlet, OutletNotice, TransportEvent,
 };
-use mcp_runtime::{CheckedSession, Error, Event, Options, Reason, RequestId, Transport};
+use mcp_runtime::{CheckedSession, DisconnectReason, Error, Event, Options, RequestId, Transport};
 use serde_json::{Value, json};
 
 use crate::choices::Choices;
@@ -312,9 +312,11 @@ impl World<'_> {
                 assert!(number > self.rung, "bell {number} came after bell {}", self.rung);
                 self.rung = number;
             }
-            Some(Ok(Event::TakenBack { id })) => self.owed.retain(|(_, owed)| *owed != id),
+            Some(Ok(Event::Cancelled { id })) => self.owed.retain(|(_, owed)| *owed != id),
             // A peer that does not read ends the session, also if the program learns of it only after the input's end.
-            Some(Err(Error::Disconnected { reason: Reason::OutputFull(_) })) => self.cut_short = true,
+            Some(Err(Error::Disconnected { reason: DisconnectReason::OutputFull(_) })) => {
+                self.cut_short = true
+            }
             Some(Ok(Event::Closed) | Err(_)) if place.is_none() && !self.ended => self.cut_short = true,
             _ => {}
         }

@@ -34,7 +34,7 @@ pub fn streams(input: &[u8]) {
         world.serve_well().await;
         // Nobody comes back: the sessions that are left are given up, and their code returns.
         tokio::time::sleep(Duration::from_secs(48 * 60 * 60)).await;
-        assert_eq!((desk.server.sessions(), desk.running()), (0, 0), "sessions are left behind");
+        assert_eq!((desk.server.session_count(), desk.running()), (0, 0), "sessions are left behind");
     });
 }
 

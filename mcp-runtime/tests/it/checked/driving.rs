@@ -1,7 +1,7 @@
 //! A session from its first message to its end, by name alone.
 
 use mcp_runtime::protocol::Side;
-use mcp_runtime::{CheckedSession, Error, Event, Options, Reason, RpcError};
+use mcp_runtime::{CheckedSession, DisconnectReason, Error, Event, Options, RpcError};
 use serde_json::{Value, json};
 
 use super::desk;
@@ -27,7 +27,7 @@ async fn linear_steps_move_the_state_as_they_do_with_types() {
     visitor.close().unwrap().await.unwrap();
     assert!(matches!(next(&mut clerk).await, Event::Closed));
     // It is said once.
-    assert!(matches!(clerk.next().await, Err(Error::Disconnected { reason: Reason::PeerClosed })));
+    assert!(matches!(clerk.next().await, Err(Error::Disconnected { reason: DisconnectReason::PeerClosed })));
 }
 
 #[tokio::test]
@@ -67,7 +67,10 @@ async fn a_reply_that_is_rejected_fails_its_request_and_ends_the_session_if_it_w
     assert_eq!(id, asked);
     assert!(matches!(error, Error::InvalidReply(_)), "{error}");
     let ended = visitor.next().await;
-    assert!(matches!(ended, Err(Error::Disconnected { reason: Reason::InvalidReply(_) })), "{ended:?}");
+    assert!(
+        matches!(ended, Err(Error::Disconnected { reason: DisconnectReason::InvalidReply(_) })),
+        "{ended:?}"
+    );
     assert!(visitor.request("hello", &json!({})).await.is_err());
 }
 
@@ -179,7 +182,7 @@ async fn a_request_may_be_taken_back_by_either_of_two_ways() {
         let Event::Failed { id: failed, error } = next(&mut visitor).await else { panic!() };
         assert_eq!(failed, asked);
         assert!(matches!(error, Error::Cancelled), "{error}");
-        let Event::TakenBack { id: back } = next(&mut clerk).await else { panic!() };
+        let Event::Cancelled { id: back } = next(&mut clerk).await else { panic!() };
         assert_eq!(back, id);
         // The answer crosses the wish to have none.
         clerk.respond(&id, "done").await.unwrap();

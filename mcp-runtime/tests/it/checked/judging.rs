@@ -131,7 +131,7 @@ async fn permits_agrees_with_what_is_then_done_and_permitted_lists_it() {
 
     // And nothing once it is over.
     drop(visitor.close().unwrap());
-    assert!(matches!(next(&mut clerk).await, Event::TakenBack { .. } | Event::Closed));
+    assert!(matches!(next(&mut clerk).await, Event::Cancelled { .. } | Event::Closed));
     assert_eq!(clerk.permits("approve").unwrap_err().kind, ViolationKind::Over);
     assert!(!names(&clerk).contains(&"Approve".to_owned()));
 }

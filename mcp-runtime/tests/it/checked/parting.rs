@@ -29,7 +29,7 @@ async fn a_linear_request_that_is_taken_back_leaves_both_sides_where_they_were()
     let (id, _) = request(&mut host).await;
     guest.cancel(&asked).unwrap();
     assert_eq!(guest.state_name(), "Lefts and Rights");
-    let Event::TakenBack { id: back } = next(&mut host).await else { panic!() };
+    let Event::Cancelled { id: back } = next(&mut host).await else { panic!() };
     assert_eq!(back, id);
     assert_eq!(host.state_name(), "Lefts and Rights");
     guest.notify("left", &()).await.unwrap();
@@ -62,7 +62,7 @@ async fn a_half_that_goes_lets_go_of_what_it_asked_and_answers_what_it_held() {
     drop(rights);
     let mut seen = vec![next(&mut host).await, next(&mut host).await];
     seen.sort_by_key(|event| matches!(event, Event::Refused { .. }));
-    let Event::TakenBack { id: back } = &seen[0] else { panic!("{seen:?}") };
+    let Event::Cancelled { id: back } = &seen[0] else { panic!("{seen:?}") };
     assert_eq!(*back, id);
     let Event::Refused { id: refused, error } = &seen[1] else { panic!("{seen:?}") };
     assert_eq!((refused, error.code), (&queried, RpcError::INTERNAL_ERROR));
@@ -77,7 +77,7 @@ async fn what_was_taken_back_is_held_no_more() {
     let asked = visitor.request("ask", "slow").await.unwrap();
     request(&mut clerk).await;
     visitor.cancel(&asked).unwrap();
-    assert!(matches!(next(&mut clerk).await, Event::TakenBack { .. }));
+    assert!(matches!(next(&mut clerk).await, Event::Cancelled { .. }));
     let clerk: Clerk<Open> = clerk.try_into_typed().unwrap();
     drop(clerk);
 }
@@ -137,6 +137,6 @@ async fn what_was_taken_with_a_type_and_is_taken_back_is_told_without() {
     };
     let mut waiting = waiting.into_checked();
     lefts.cancel(&asked).unwrap();
-    assert!(matches!(next(&mut waiting).await, Event::TakenBack { .. }));
+    assert!(matches!(next(&mut waiting).await, Event::Cancelled { .. }));
     assert!(waiting.try_into_typed::<Host<Lefts>>().is_ok());
 }

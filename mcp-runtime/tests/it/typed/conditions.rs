@@ -17,7 +17,7 @@ mod sale {
 }
 
 use mcp_runtime::transport::duplex;
-use mcp_runtime::{Error, Mismatch, Options, ReplyProblem, Report, RpcError, StepError};
+use mcp_runtime::{Error, MismatchError, Options, ReplyProblem, Report, RpcError, StepError};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
@@ -82,7 +82,7 @@ async fn two_requests_of_one_method_arrive_as_what_they_are() {
     assert_eq!(customer.make_by_mould(json!({"mould": "round"})).await.unwrap(), "round");
     let error = customer.make_by_mould(json!({"result": 1})).await.unwrap_err();
     assert!(
-        matches!(&error, Error::Mismatch { problem: Mismatch::Lacks(condition), .. } if condition.to_string() == "if mould")
+        matches!(&error, Error::Mismatch { problem: MismatchError::Lacks(condition), .. } if condition.to_string() == "if mould")
     );
     assert_eq!(
         error.to_string(),
@@ -104,10 +104,10 @@ async fn notifications_are_told_apart_by_a_text() {
     assert!(matches!(incoming.next().await, Some(server::Incoming::Note(note)) if note["urgent"] == "no"));
     assert!(matches!(incoming.next().await, Some(server::Incoming::Alarm(_))));
     let error = customer.send_alarm(json!({"urgent": true})).await.unwrap_err();
-    assert!(matches!(error, Error::Mismatch { problem: Mismatch::Lacks(_), .. }));
+    assert!(matches!(error, Error::Mismatch { problem: MismatchError::Lacks(_), .. }));
     let error = customer.send_note(json!({"urgent": "yes"})).await.unwrap_err();
     assert!(
-        matches!(error, Error::Mismatch { problem: Mismatch::ReadAs { message, .. }, .. } if message == "Alarm")
+        matches!(error, Error::Mismatch { problem: MismatchError::ReadAs { message, .. }, .. } if message == "Alarm")
     );
     // Neither of the two was written: what comes next is the next one that was sent.
     customer.send_note(json!({"last": 1})).await.unwrap();
@@ -124,7 +124,7 @@ async fn a_reply_that_would_be_read_as_another_becomes_an_error() {
     };
     let (outcome, error) = tokio::join!(customer.make(None), answering);
     assert!(
-        matches!(error, Error::Mismatch { problem: Mismatch::ReadAs { message, .. }, .. } if message == "Ticket")
+        matches!(error, Error::Mismatch { problem: MismatchError::ReadAs { message, .. }, .. } if message == "Ticket")
     );
     assert!(matches!(outcome, Err(Error::Refused(error)) if error.code == -32603));
 
@@ -133,7 +133,7 @@ async fn a_reply_that_would_be_read_as_another_becomes_an_error() {
         responder.respond(&server::MakeReply::Ticket(json!({}))).unwrap_err()
     };
     let (outcome, error) = tokio::join!(customer.make(None), answering);
-    assert!(matches!(error, Error::Mismatch { problem: Mismatch::Lacks(_), .. }));
+    assert!(matches!(error, Error::Mismatch { problem: MismatchError::Lacks(_), .. }));
     assert!(matches!(outcome, Err(Error::Refused(_))));
 }
 
@@ -255,7 +255,7 @@ async fn linear_replies_lead_to_states_of_their_own() {
         else {
             panic!()
         };
-        assert!(matches!(error, Error::Mismatch { problem: Mismatch::Lacks(_), .. }));
+        assert!(matches!(error, Error::Mismatch { problem: MismatchError::Lacks(_), .. }));
         let Err(StepError::NotSent { session: workshop, .. }) =
             workshop.send_inside(json!({"place": 1})).await
         else {
@@ -361,7 +361,7 @@ async fn what_only_the_peer_tells_apart_counts_and_what_nobody_sends_does_not() 
     // The buyer's own type has no such order, but the seller would read one.
     let error = buyer.order(json!({"express": 1})).await.unwrap_err();
     assert!(
-        matches!(error, Error::Mismatch { problem: Mismatch::ReadAs { message, .. }, .. } if message == "Express")
+        matches!(error, Error::Mismatch { problem: MismatchError::ReadAs { message, .. }, .. } if message == "Express")
     );
     // A message that is declared and in neither type is none that the payload could be.
     buyer.send_tell(json!({"aloud": true})).await.unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcp_runtime::driver::Endpoint;
 use mcp_runtime::transport::Transport;
-use mcp_runtime::{Error, Options, Outcome, Reason, Resumed};
+use mcp_runtime::{DisconnectReason, Error, Options, Outcome, Resumed};
 use serde_json::json;
 
 use super::desk::{Clerk, Open, Visitor, server};
@@ -51,7 +51,7 @@ async fn dropping_a_value_ends_the_session_for_the_peer() {
     let (visitor, clerk) = open().await;
     clerk.abort();
     let error = visitor.ask("?".into()).await.unwrap_err();
-    assert!(matches!(error, Error::Disconnected { reason: Reason::PeerClosed }), "{error}");
+    assert!(matches!(error, Error::Disconnected { reason: DisconnectReason::PeerClosed }), "{error}");
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn a_peer_that_closes_where_it_may_not_is_an_error() {
     let clerk = Clerk::new(wire);
     peer.hush().await;
     let error = clerk.recv_hello().await.unwrap_err();
-    assert!(matches!(error, Error::Disconnected { reason: Reason::PeerClosed }), "{error}");
+    assert!(matches!(error, Error::Disconnected { reason: DisconnectReason::PeerClosed }), "{error}");
     assert_eq!(peer.hear().await, None);
 }
 
@@ -143,9 +143,9 @@ async fn a_client_that_serves_nothing_leaves_no_server_hanging() {
 }
 
 /// Works until nobody wants the answer any more.
-struct Endless;
+struct PaginationError;
 
-impl server::Handler for Endless {
+impl server::Handler for PaginationError {
     async fn ask(&self, context: server::Context, _: String) -> Result<String, mcp_runtime::RpcError> {
         context.cancelled().await;
         Ok("for nobody".to_owned())
@@ -155,7 +155,7 @@ impl server::Handler for Endless {
 #[tokio::test]
 async fn a_peer_that_is_gone_for_good_is_worked_for_no_longer() {
     let (visitor, clerk) = open().await;
-    let serving = tokio::spawn(clerk.incoming().serve(Endless));
+    let serving = tokio::spawn(clerk.incoming().serve(PaginationError));
     let mut call = std::pin::pin!(visitor.handle().look(None));
     let mut asking = std::pin::pin!(visitor.handle().ask("?".into()));
     tokio::select! {
@@ -173,7 +173,7 @@ async fn a_peer_that_has_said_everything_is_worked_for_as_long_as_the_settings_s
     let (wire, mut peer) = raw();
     let options = mcp_runtime::Options::new().answer_grace(std::time::Duration::from_secs(5));
     let clerk = Clerk::with_options(wire, options);
-    let serving = tokio::spawn(clerk.incoming().serve(Endless));
+    let serving = tokio::spawn(clerk.incoming().serve(PaginationError));
     let shaking = async {
         peer.ask(json!({"jsonrpc":"2.0","id":"a","method":"hello","params":{}})).await;
     };
@@ -235,7 +235,7 @@ async fn closing_has_one_limit_whatever_the_transport_does() {
     let from = tokio::time::Instant::now();
     let error = visitor.close().await.unwrap_err();
     assert!(
-        matches!(error, Error::Disconnected { reason: Reason::CloseTimedOut(after) } if after == limit),
+        matches!(error, Error::Disconnected { reason: DisconnectReason::CloseTimedOut(after) } if after == limit),
         "{error}"
     );
     assert!(error.to_string().contains("Options::close_timeout"), "{error}");

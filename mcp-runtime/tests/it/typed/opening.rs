@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_runtime::transport::duplex;
-use mcp_runtime::{Error, Options, Overdue, RequestId};
+use mcp_runtime::{Error, Options, RequestId, TimeoutKind};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -65,7 +65,7 @@ async fn what_takes_too_long_is_taken_back_and_leaves_its_value_free() {
     let started = tokio::time::Instant::now();
     let (outcome, theirs) = tokio::join!(owner.dig(bed("a")).timeout(SECOND * 5), dig(&incoming));
     let error = outcome.unwrap_err();
-    assert!(matches!(error, Error::Timeout { after, what: Overdue::Reply, .. } if after == SECOND * 5));
+    assert!(matches!(error, Error::Timeout { after, what: TimeoutKind::Reply, .. } if after == SECOND * 5));
     assert_eq!(error.to_string(), "`bed/dig` was not answered within 5s");
     assert_eq!(started.elapsed(), SECOND * 5);
     is_over(theirs).await;
@@ -143,7 +143,7 @@ struct Digging(mpsc::UnboundedSender<bool>);
 
 impl server::Handler for Digging {
     async fn dig(&self, context: server::Context, _: Value, bed: server::Bed<BeforeDug>) {
-        self.0.send(context.wants_reports()).unwrap();
+        self.0.send(context.wants_progress()).unwrap();
         for step in 1..=3 {
             context.send_progress(json!({"progress": step})).await.unwrap();
         }

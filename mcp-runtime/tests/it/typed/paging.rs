@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use mcp_runtime::{Endless, Error, Options, Overdue};
+use mcp_runtime::{Error, Options, PaginationError, TimeoutKind};
 use serde_json::{Value, json};
 
 use super::raw::{Raw, raw};
@@ -101,7 +101,7 @@ async fn a_cursor_that_comes_again_ends_the_list() {
         pages.next().await.unwrap().unwrap_err()
     };
     let (error, ()) = tokio::join!(reading, answering);
-    assert!(matches!(error, Error::Endless { problem: Endless::Repeats(3), .. }), "{error}");
+    assert!(matches!(error, Error::Pagination { problem: PaginationError::Repeats(3), .. }), "{error}");
     assert_eq!(
         error.to_string(),
         "the pages of `Browse` do not come to an end: page 3 has a cursor that an earlier page had, too"
@@ -123,7 +123,7 @@ async fn a_list_has_as_many_pages_as_the_settings_say() {
         let (error, ()) = tokio::join!(pages.all(), answering);
         let error = error.unwrap_err();
         assert!(
-            matches!(error, Error::Endless { problem: Endless::TooMany(limit), .. } if limit == most),
+            matches!(error, Error::Pagination { problem: PaginationError::TooMany(limit), .. } if limit == most),
             "{error}"
         );
     }
@@ -155,7 +155,7 @@ async fn errors_end_the_list_and_each_page_has_its_time() {
     let (first, _) = tokio::join!(pages.next(), page(&mut peer, json!({"next": {"cursor": 1}})));
     assert!(first.unwrap().is_ok());
     let late = pages.next().await.unwrap().unwrap_err();
-    assert!(matches!(late, Error::Timeout { what: Overdue::Reply, .. }), "{late}");
+    assert!(matches!(late, Error::Timeout { what: TimeoutKind::Reply, .. }), "{late}");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Replies that this side cannot accept: they are not refusals of the peer.
 
-use mcp_runtime::{Error, InvalidReply, Options, Reason, ReplyProblem, StepError};
+use mcp_runtime::{DisconnectReason, Error, InvalidReply, Options, ReplyProblem, StepError};
 use serde_json::json;
 
 use super::desk::{Open, Visitor};
@@ -87,7 +87,8 @@ async fn everything_else_learns_why_the_session_has_ended() {
     };
     let (step, pinged, ()) = tokio::join!(visitor.hello(json!({})), handle.ping(), answer);
     assert!(matches!(step, Err(StepError::Ended(Error::InvalidReply(_)))));
-    let Err(Error::Disconnected { reason: Reason::InvalidReply(InvalidReply { method, .. }) }) = pinged
+    let Err(Error::Disconnected { reason: DisconnectReason::InvalidReply(InvalidReply { method, .. }) }) =
+        pinged
     else {
         panic!("{pinged:?}")
     };

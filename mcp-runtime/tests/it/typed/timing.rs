@@ -7,7 +7,7 @@ use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use mcp_runtime::protocol::Side;
-use mcp_runtime::{CheckedSession, Error, Options, Overdue, RequestId, StepError};
+use mcp_runtime::{CheckedSession, Error, Options, RequestId, StepError, TimeoutKind};
 use serde_json::{Value, json};
 
 use super::desk::{self, Clerk, Visitor, server};
@@ -20,7 +20,7 @@ use mcp_runtime::transport::duplex;
 const SECOND: Duration = Duration::from_secs(1);
 
 fn is_overdue(error: &Error, seconds: u32) -> bool {
-    matches!(error, Error::Timeout { after, what: Overdue::Reply, .. } if *after == SECOND * seconds)
+    matches!(error, Error::Timeout { after, what: TimeoutKind::Reply, .. } if *after == SECOND * seconds)
 }
 
 #[tokio::test(start_paused = true)]
@@ -64,7 +64,7 @@ async fn reports_put_the_end_off_until_the_most_that_a_call_may_take() {
     let started = tokio::time::Instant::now();
     let call = visitor.look(None).timeout(SECOND * 2).reset_on_progress().max_timeout(SECOND * 10);
     let error = call.await.unwrap_err();
-    assert!(matches!(error, Error::Timeout { what: Overdue::InAll, .. }), "{error}");
+    assert!(matches!(error, Error::Timeout { what: TimeoutKind::InAll, .. }), "{error}");
     assert_eq!(started.elapsed(), SECOND * 10);
     let started = tokio::time::Instant::now();
     let call = visitor.look(None).timeout(SECOND * 2).on_progress(|_| ());
@@ -77,7 +77,7 @@ struct Ticking;
 
 impl server::Handler for Ticking {
     async fn look(&self, context: server::Context, _: Option<Value>) -> Result<Value, mcp_runtime::RpcError> {
-        assert!(context.wants_reports());
+        assert!(context.wants_progress());
         for step in 1.. {
             tokio::time::sleep(SECOND).await;
             context.send_progress(json!({ "progress": step })).await.unwrap();
@@ -171,7 +171,7 @@ async fn a_step_that_may_not_be_taken_back_leaves_a_debt() {
         assert_eq!(peer.hear().await.unwrap()["id"], json!(1));
         // As long as it is not paid the next step is not written.
         let error = guest.cook("soup".into()).timeout(SECOND).await.unwrap_err();
-        assert!(matches!(error, Error::Timeout { what: Overdue::Turn, .. }), "{error}");
+        assert!(matches!(error, Error::Timeout { what: TimeoutKind::Turn, .. }), "{error}");
         peer.say(json!({"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}})).await;
         let cooking = async {
             let cook = peer.hear().await.unwrap();
@@ -253,11 +253,11 @@ async fn a_peer_that_does_not_read_is_no_reason_to_wait_for_ever() {
     visitor.send_note(short.clone()).await.unwrap();
     let error = visitor.ask("?".into()).timeout(SECOND * 3).await.unwrap_err();
     assert!(
-        matches!(error, Error::Timeout { after, what: Overdue::Room, .. } if after == SECOND * 3),
+        matches!(error, Error::Timeout { after, what: TimeoutKind::Room, .. } if after == SECOND * 3),
         "{error}"
     );
     let error = visitor.count(1).timeout(SECOND).await.unwrap_err();
-    assert!(matches!(error, Error::Timeout { what: Overdue::Room, .. }), "{error}");
+    assert!(matches!(error, Error::Timeout { what: TimeoutKind::Room, .. }), "{error}");
     // What has no reply has the time of the session.
     let started = tokio::time::Instant::now();
     assert!(has_no_room(&visitor.send_bell(1).await.unwrap_err(), "bell"));
@@ -276,7 +276,7 @@ async fn a_peer_that_does_not_read_is_no_reason_to_wait_for_ever() {
 /// Whether it was not written within the two seconds that a session has for it.
 fn has_no_room(error: &Error, method: &str) -> bool {
     let expected = format!("`{method}` could not be written, for the peer does not read: gave up after 2s");
-    matches!(error, Error::Timeout { what: Overdue::Room, .. }) && error.to_string() == expected
+    matches!(error, Error::Timeout { what: TimeoutKind::Room, .. }) && error.to_string() == expected
 }
 
 fn little_room() -> Options {

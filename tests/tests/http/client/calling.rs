@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpError, ListenOptions, ServerOptions};
-use mcp_runtime::{Error, Reason};
+use mcp_runtime::{DisconnectReason, Error};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -47,7 +47,7 @@ async fn a_whole_session() {
         session.close().await.unwrap();
         serving.await.unwrap();
         desk.next_end().await.unwrap();
-        assert_eq!(desk.server.sessions(), 0, "the client has deleted its session");
+        assert_eq!(desk.server.session_count(), 0, "the client has deleted its session");
         assert_eq!(*reports.lock().unwrap(), Vec::<String>::new());
     })
     .await;
@@ -121,7 +121,7 @@ async fn a_server_that_is_not_there() {
     guarded(async {
         let (session, _) = start(transport("http://127.0.0.1:1/mcp"));
         match session.initialize(initialize()).await.map(drop).unwrap_err().into_parts().1 {
-            error @ Error::Disconnected { reason: Reason::NotDelivered(_) } => {
+            error @ Error::Disconnected { reason: DisconnectReason::NotDelivered(_) } => {
                 assert!(matches!(error.http(), Some(HttpError::Request(_))), "{error:?}");
             }
             other => panic!("{other:?}"),

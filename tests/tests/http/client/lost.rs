@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use mcp_protocols::mcp_2025_03_26::{McpError, client};
 use mcp_protocols::types::{ListRootsParams, ListRootsResult};
 use mcp_runtime::transport::http::{ClientOptions, HttpClient, ListenOptions, ServerOptions};
-use mcp_runtime::{Error, Reason, Renewal, RpcError};
+use mcp_runtime::{DisconnectReason, Error, ReconnectError, RpcError};
 use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
 
@@ -31,13 +31,13 @@ async fn it_is_begun_anew_and_the_call_made_once_more() {
         for round in 1..=3 {
             forget(&desk).await;
             assert_eq!(said(&handle.call_tool(call("echo")).await.unwrap()), "hello");
-            assert_eq!(desk.server.sessions(), 1);
+            assert_eq!(desk.server.session_count(), 1);
             let renewed =
                 reports.lock().unwrap().iter().filter(|report| report.contains("begun anew")).count();
             assert_eq!(renewed, round, "{:?}", reports.lock().unwrap());
         }
         session.close().await.unwrap();
-        assert_eq!(desk.server.sessions(), 0);
+        assert_eq!(desk.server.session_count(), 0);
     })
     .await;
 }
@@ -108,10 +108,12 @@ async fn forgetful(versions: &'static [&'static str]) -> Fake {
     .await
 }
 
-async fn ends(server: &Fake) -> Renewal {
+async fn ends(server: &Fake) -> ReconnectError {
     let (session, _) = ready(transport(&server.url())).await.unwrap();
     let error: McpError = session.call_tool(call("echo")).await.unwrap_err();
-    let Error::Disconnected { reason: Reason::SessionInvalid(renewal) } = error else { panic!("{error:?}") };
+    let Error::Disconnected { reason: DisconnectReason::SessionInvalid(renewal) } = error else {
+        panic!("{error:?}")
+    };
     // It is over for everybody.
     assert!(matches!(session.list_tools(None).await, Err(Error::Disconnected { .. })));
     renewal
@@ -129,7 +131,7 @@ async fn another_version_ends_it() {
     guarded(async {
         let server = forgetful(&["2025-03-26", "2025-06-18"]).await;
         match ends(&server).await {
-            Renewal::OtherVersion { before, now } => {
+            ReconnectError::OtherVersion { before, now } => {
                 assert_eq!((&*before, &*now), ("2025-03-26", "2025-06-18"))
             }
             other => panic!("{other:?}"),
@@ -149,7 +151,7 @@ async fn a_refusal_ends_it() {
     guarded(async {
         let server = forgetful(&["2025-03-26", "refused"]).await;
         match ends(&server).await {
-            Renewal::Refused(error) => assert_eq!(error.message, "enough"),
+            ReconnectError::Refused(error) => assert_eq!(error.message, "enough"),
             other => panic!("{other:?}"),
         }
     })
@@ -160,7 +162,7 @@ async fn a_refusal_ends_it() {
 async fn a_session_that_is_lost_again_at_once_ends() {
     guarded(async {
         let server = forgetful(&["2025-03-26", "2025-03-26", "2025-03-26"]).await;
-        assert!(matches!(ends(&server).await, Renewal::LostAgain));
+        assert!(matches!(ends(&server).await, ReconnectError::LostAgain));
         let again = ["initialize", "notifications/initialized", "tools/call"];
         assert_eq!(server.posted(), [again, again].concat());
     })

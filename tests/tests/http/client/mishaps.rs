@@ -10,7 +10,7 @@ use http_body::Frame;
 use mcp_runtime::transport::http::{
     ClientOptions, HttpClient, HttpConnections, HttpError, ListenOptions, ServerOptions,
 };
-use mcp_runtime::{Error, Reason, Renewal};
+use mcp_runtime::{DisconnectReason, Error, ReconnectError};
 use serde_json::{Value, json};
 
 use super::calling::cause;
@@ -249,7 +249,7 @@ async fn a_session_that_is_lost_while_it_is_begun_anew_ends() {
         .await;
         let (session, _) = ready(transport(&server.url())).await.unwrap();
         match session.call_tool(call("x")).await.unwrap_err() {
-            Error::Disconnected { reason: Reason::SessionInvalid(Renewal::LostAgain) } => {}
+            Error::Disconnected { reason: DisconnectReason::SessionInvalid(ReconnectError::LostAgain) } => {}
             other => panic!("{other:?}"),
         }
     })
@@ -280,7 +280,9 @@ async fn a_beginning_in_which_something_was_chosen_is_not_repeated() {
         writer.ended().await;
         let Err(error) = writer.send_add().await else { panic!("it goes on") };
         match error {
-            Error::Disconnected { reason: Reason::SessionInvalid(Renewal::NotRepeatable) } => {}
+            Error::Disconnected {
+                reason: DisconnectReason::SessionInvalid(ReconnectError::NotRepeatable),
+            } => {}
             other => panic!("{other:?}"),
         }
         let posted = server.posted();

@@ -58,7 +58,7 @@ async fn a_session_that_was_begun_elsewhere_goes_on_here() {
             assert_eq!(names.asked.load(Ordering::SeqCst), calls, "once for each request");
         }
         session.close().await.unwrap();
-        assert_eq!(desk.server.sessions(), 1, "it is not this client's to delete");
+        assert_eq!(desk.server.session_count(), 1, "it is not this client's to delete");
     })
     .await;
 }
@@ -75,7 +75,7 @@ async fn a_session_that_is_rejected_is_not_begun_anew() {
         let error = session.call_tool(call("echo")).await.unwrap_err();
         assert!(matches!(error, Error::SessionInvalid), "{error:?}");
         assert_eq!(names.asked.load(Ordering::SeqCst), 2, "it is said at the first rejection");
-        assert_eq!(desk.server.sessions(), 1);
+        assert_eq!(desk.server.session_count(), 1);
         // Whoever owns the sessions has begun another; the next call is made in that.
         assert_eq!(said(&session.call_tool(call("echo")).await.unwrap()), "hello");
         session.close().await.unwrap();
@@ -93,7 +93,7 @@ async fn the_provider_s_own_error_reaches_the_caller() {
             other => panic!("{other:?}"),
         }
         session.close().await.unwrap();
-        assert_eq!(desk.server.sessions(), 0);
+        assert_eq!(desk.server.session_count(), 0);
     })
     .await;
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_protocols::mcp_2025_03_26::McpError;
 use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpError};
-use mcp_runtime::{Error, Reason, Renewal};
+use mcp_runtime::{DisconnectReason, Error, ReconnectError};
 use serde_json::json;
 
 use super::desk::guarded;
@@ -32,10 +32,10 @@ async fn one_that_does_not_answer_ends_the_session_for_everybody() {
         });
         for call in calls.collect::<Vec<_>>() {
             let error: McpError = call.await.unwrap().unwrap_err();
-            let Error::Disconnected { reason: Reason::SessionInvalid(renewal) } = error else {
+            let Error::Disconnected { reason: DisconnectReason::SessionInvalid(renewal) } = error else {
                 panic!("{error:?}")
             };
-            let Renewal::NotDelivered(error) = renewal else { panic!("{renewal:?}") };
+            let ReconnectError::NotDelivered(error) = renewal else { panic!("{renewal:?}") };
             assert!(matches!(error.downcast_ref(), Some(HttpError::Late)), "{error:?}");
         }
         until(&mut seen, "DELETE").await;
@@ -116,10 +116,10 @@ async fn one_that_does_not_answer_ends_the_session_also_where_it_is_a_notificati
         until(&mut seen, "notifications/roots/list_changed").await;
         // This waits for its turn.
         let error: McpError = session.call_tool(call("echo")).await.unwrap_err();
-        let Error::Disconnected { reason: Reason::SessionInvalid(renewal) } = error else {
+        let Error::Disconnected { reason: DisconnectReason::SessionInvalid(renewal) } = error else {
             panic!("{error:?}")
         };
-        assert!(matches!(renewal, Renewal::NotDelivered(_)), "{renewal:?}");
+        assert!(matches!(renewal, ReconnectError::NotDelivered(_)), "{renewal:?}");
         until(&mut seen, "DELETE").await;
         let begin = ["initialize", "notifications/initialized"];
         let posted = [&begin[..], &["notifications/roots/list_changed", "initialize"]].concat();

@@ -39,11 +39,11 @@ async fn a_session_goes_through_the_proxy_of_a_client_of_one_s_own() {
         let other = HttpClient::with_connections(own, "http://mcp.invalid/mcp").unwrap();
         let (other, _) = ready(other).await.unwrap();
         assert_eq!(said(&other.call_tool(call("echo")).await.unwrap()), "hello");
-        assert_eq!(desk.server.sessions(), 2);
+        assert_eq!(desk.server.session_count(), 2);
         assert!(proxy.connections.load(Ordering::SeqCst) > 0);
         session.close().await.unwrap();
         other.close().await.unwrap();
-        assert_eq!(desk.server.sessions(), 0, "also the last request has found its way");
+        assert_eq!(desk.server.session_count(), 0, "also the last request has found its way");
         assert_eq!(*reports.lock().unwrap(), Vec::<String>::new());
     })
     .await;
@@ -137,7 +137,7 @@ async fn a_protocol_that_begins_in_other_words_is_served_once_they_are_set() {
         assert_eq!((refused.head.status, &refused.json()["id"]), (400, &json!(0)));
         let words = refused.json()["error"]["message"].as_str().unwrap().to_owned();
         assert!(words.starts_with("a session begins with `open`"), "{words}");
-        assert_eq!(notebooks.sessions(), 0);
+        assert_eq!(notebooks.session_count(), 0);
 
         let writer = Writer::new(HttpClient::new(&format!("http://{address}/mcp")).unwrap());
         let mut writer = writer.send_open().await.unwrap().recv_opened().await.unwrap();

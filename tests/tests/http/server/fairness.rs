@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Extension;
 use axum::extract::ConnectInfo;
-use mcp_runtime::Rate;
+use mcp_runtime::RateLimit;
 use mcp_runtime::transport::http::{HttpServer, ListenOptions, ServerOptions};
 
 use super::desk::{Desk, call, connect, guarded, initialize, initialized, list, settle};
@@ -137,7 +137,7 @@ async fn handlers_and_the_code_of_a_session_see_who_asks() {
 #[tokio::test(start_paused = true)]
 async fn one_address_has_its_share_of_the_rate_the_handlers_and_the_bytes() {
     guarded(async {
-        let options = ServerOptions::default().request_rate(Some(Rate::new(4, Duration::from_secs(1))));
+        let options = ServerOptions::default().request_rate(Some(RateLimit::new(4, Duration::from_secs(1))));
         let desk = Desk::with(options);
         let ask = async |address| from(&desk, address).ask(&Ask::get()).await;
         assert_eq!([ask("10.0.0.1").await.head.status, ask("10.0.0.1").await.head.status], [400, 400]);

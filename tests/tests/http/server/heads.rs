@@ -134,7 +134,7 @@ async fn each_fault_has_its_status() {
         assert_eq!(wire.ask(&good).await.head.status, 200);
         // Nothing of all that has hurt the session, and nothing has begun another.
         assert_eq!(status(&desk, good).await, 200);
-        assert_eq!(desk.server.sessions(), 1);
+        assert_eq!(desk.server.session_count(), 1);
     })
     .await;
 }
@@ -158,7 +158,7 @@ async fn a_request_that_is_refused_is_answered_by_its_id() {
         assert_eq!(desk.ask(&Ask::post(garbled)).await.json()["id"], 7);
         let reply = json!({ "jsonrpc": "2.0", "id": 7, "result": {} });
         assert_eq!(desk.ask(&Ask::post(&reply)).await.json()["id"], json!(null));
-        assert_eq!(desk.server.sessions(), 0);
+        assert_eq!(desk.server.session_count(), 0);
     })
     .await;
 }
@@ -291,7 +291,7 @@ async fn older_forms_of_http_and_requests_without_a_host() {
             let _ = tokio::io::AsyncWriteExt::write_all(&mut wire.stream, text.as_bytes()).await;
             assert_eq!(wire.head().await.unwrap().status, 431);
         }
-        assert_eq!(desk.server.sessions(), 1);
+        assert_eq!(desk.server.session_count(), 1);
     })
     .await;
 }
@@ -317,7 +317,7 @@ async fn what_is_nested_too_deep_is_refused() {
         let refused = desk.ask(&Ask::post(inside(100_000)).session(&id)).await;
         assert!(refused.json()["error"].is_object(), "{refused:?}");
         assert_eq!(status(&desk, Ask::post(list(2)).session(&id)).await, 200);
-        assert_eq!(desk.server.sessions(), 1);
+        assert_eq!(desk.server.session_count(), 1);
     })
     .await;
 }

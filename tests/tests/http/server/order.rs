@@ -31,7 +31,7 @@ async fn a_client_that_never_says_initialized_is_served_until_it_is_forgotten() 
         assert_eq!(desk.ask(&Ask::method("DELETE").session(&id)).await.head.status, 204);
         // The revision lets a client leave here, so the server's code sees an end in order.
         desk.next_end().await.unwrap_err();
-        assert_eq!(desk.server.sessions(), 0);
+        assert_eq!(desk.server.session_count(), 0);
     })
     .await;
 }
@@ -44,7 +44,7 @@ async fn two_clients_that_begin_at_the_same_time_have_two_sessions() {
         let (one, two) = tokio::join!(desk.ask(&ask), desk.ask(&ask));
         let id = |answer: &super::wire::Answer| answer.head.get("mcp-session-id").unwrap().to_owned();
         assert_ne!(id(&one), id(&two));
-        assert_eq!(desk.server.sessions(), 2);
+        assert_eq!(desk.server.session_count(), 2);
         // Each has its own state: what one says is not said in the other.
         let ready = Ask::post(initialized());
         assert_eq!(desk.ask(&ready.clone().session(&id(&one))).await.head.status, 202);
@@ -63,7 +63,7 @@ async fn a_second_initialize_is_refused_and_changes_nothing() {
         assert_eq!((again.head.status, &again.json()["id"]), (200, &json!(7)), "{again:?}");
         assert_eq!(again.json()["error"]["data"]["state"], "Active", "{again:?}");
         assert_eq!(again.head.get("mcp-session-id"), None);
-        assert_eq!(desk.server.sessions(), 1);
+        assert_eq!(desk.server.session_count(), 1);
         let listed = desk.ask(&Ask::post(list(8)).session(&id)).await;
         assert_eq!(listed.json()["id"], 8);
     })
@@ -79,11 +79,11 @@ async fn a_handshake_that_is_refused_leaves_nothing_behind() {
         assert_eq!(refused.json()["error"]["code"], -32602, "{refused:?}");
         assert_eq!(refused.head.get("mcp-session-id"), None);
         desk.next_end().await.unwrap_err();
-        assert_eq!(desk.server.sessions(), 0);
+        assert_eq!(desk.server.session_count(), 0);
         // A batch is no way to begin either.
         let batch = desk.ask(&Ask::post(json!([initialize(0)]))).await;
         assert_eq!(batch.head.status, 400);
-        assert_eq!(desk.server.sessions(), 0);
+        assert_eq!(desk.server.session_count(), 0);
     })
     .await;
 }
@@ -109,7 +109,7 @@ async fn a_request_on_a_session_that_is_being_deleted() {
         assert_eq!(begun.elapsed().as_secs(), 0, "at once");
         desk.gates.hold.add_permits(1);
         desk.next_end().await.unwrap();
-        assert_eq!(desk.server.sessions(), 0);
+        assert_eq!(desk.server.session_count(), 0);
     })
     .await;
 }
@@ -233,10 +233,10 @@ async fn a_client_that_goes_away_before_it_knows_its_session_leaves_nothing_behi
         let mut wire = desk.wire().await;
         wire.send(&Ask::post(initialize(0)).text()).await;
         settle().await;
-        assert_eq!(desk.server.sessions(), 1);
+        assert_eq!(desk.server.session_count(), 1);
         drop(wire);
         settle().await;
-        assert_eq!((desk.server.sessions(), desk.running()), (0, 0));
+        assert_eq!((desk.server.session_count(), desk.running()), (0, 0));
         desk.next_end().await.unwrap_err();
     })
     .await;
@@ -259,7 +259,7 @@ async fn ten_thousand_idle_sessions() {
             }
             ids.push(id);
         }
-        assert_eq!((desk.server.sessions(), desk.running()), (10_000, 10_000));
+        assert_eq!((desk.server.session_count(), desk.running()), (10_000, 10_000));
         assert_eq!(wire.ask(&opening).await.head.status, 503);
         let distinct: std::collections::HashSet<&String> = ids.iter().collect();
         assert_eq!(distinct.len(), ids.len());
@@ -271,14 +271,14 @@ async fn ten_thousand_idle_sessions() {
         assert_eq!(wire.ask(&opening).await.head.status, 200, "there is room again");
         // Those who have never come back are forgotten first.
         tokio::time::sleep(std::time::Duration::from_secs(61)).await;
-        assert_eq!((desk.server.sessions(), desk.running()), (999, 999));
+        assert_eq!((desk.server.session_count(), desk.running()), (999, 999));
         // Then nobody says anything for as long as a session may rest, but in one of them.
         let last = &ids[9_990];
         for number in 2..6 {
             tokio::time::sleep(std::time::Duration::from_secs(10 * 60)).await;
             assert_eq!(wire.ask(&Ask::post(list(number)).session(last)).await.json()["id"], number);
         }
-        assert_eq!((desk.server.sessions(), desk.running()), (1, 1));
+        assert_eq!((desk.server.session_count(), desk.running()), (1, 1));
         for gone in [0, 1, 10] {
             assert_eq!(wire.ask(&Ask::post(list(1)).session(&ids[gone])).await.head.status, 404);
         }

@@ -23,7 +23,7 @@ async fn a_head_that_does_not_come_to_an_end_ends_the_connection() {
             assert_eq!(head.status, 408);
         }
         assert!(wire.head().await.is_none());
-        assert_eq!(desk.server.sessions(), 0);
+        assert_eq!(desk.server.session_count(), 0);
     })
     .await;
 }
@@ -58,7 +58,7 @@ async fn connections_have_a_limit() {
         second.send(&Ask::post(initialize(0)).text()).await;
         for _ in 0..50 {
             assert_eq!(first.ask(&Ask::get()).await.head.status, 400);
-            assert_eq!(desk.server.sessions(), 0);
+            assert_eq!(desk.server.session_count(), 0);
         }
         drop(first);
         assert_eq!(second.answer().await.head.status, 200);
@@ -80,7 +80,7 @@ async fn a_body_that_does_not_come_to_an_end_is_refused() {
             assert_eq!(wire.answer().await.head.status, 408);
             assert_eq!(begun.elapsed().as_secs(), 30);
         }
-        assert_eq!(desk.server.sessions(), 1);
+        assert_eq!(desk.server.session_count(), 1);
         assert_eq!(desk.ask(&Ask::post(list(2)).session(&id)).await.head.status, 200);
     })
     .await;
@@ -130,7 +130,7 @@ async fn a_body_that_is_cut_short_is_nobody_s_message() {
                 assert_eq!(head.status, 400);
             }
         }
-        assert_eq!(desk.server.sessions(), 1);
+        assert_eq!(desk.server.session_count(), 1);
         // The id was not used up, for nobody has seen the message.
         let listed = desk.ask(&Ask::post(&whole).session(&id)).await;
         assert!(listed.json()["result"].is_object(), "{listed:?}");
@@ -152,13 +152,13 @@ async fn a_session_that_nobody_takes_on_is_refused_after_a_while() {
         let mut wire = super::desk::connect(&router);
         let begun = Instant::now();
         assert_eq!(wire.ask(&Ask::post(initialize(0))).await.head.status, 503);
-        assert_eq!((begun.elapsed().as_secs(), server.sessions()), (60, 0));
+        assert_eq!((begun.elapsed().as_secs(), server.session_count()), (60, 0));
         // One who drops his lets go of the client at once.
         let server = HttpServer::new(ServerOptions::default(), |_| async {});
         let router = axum::Router::new().route("/mcp", server.method_router());
         let begun = Instant::now();
         assert_eq!(super::desk::connect(&router).ask(&Ask::post(initialize(0))).await.head.status, 503);
-        assert_eq!((begun.elapsed().as_secs(), server.sessions()), (0, 0));
+        assert_eq!((begun.elapsed().as_secs(), server.session_count()), (0, 0));
     })
     .await;
 }
@@ -175,7 +175,7 @@ async fn a_session_that_nobody_uses_comes_to_its_end() {
         desk.next_end().await.unwrap();
         assert_eq!(begun.elapsed().as_secs(), 30 * 60);
         settle().await;
-        assert_eq!((desk.server.sessions(), desk.running()), (0, 0));
+        assert_eq!((desk.server.session_count(), desk.running()), (0, 0));
         assert_eq!(desk.ask(&Ask::post(list(2)).session(&id)).await.head.status, 404);
     })
     .await;
@@ -205,7 +205,7 @@ async fn a_session_that_the_server_s_own_code_ends_is_not_there_any_more() {
         desk.gates.announce.close();
         desk.next_end().await.unwrap();
         settle().await;
-        assert_eq!((desk.server.sessions(), desk.running()), (0, 0));
+        assert_eq!((desk.server.session_count(), desk.running()), (0, 0));
         assert_eq!(desk.ask(&Ask::post(list(1)).session(&id)).await.head.status, 404);
     })
     .await;
@@ -220,7 +220,7 @@ async fn a_session_whose_client_never_comes_back_comes_to_its_end_sooner() {
         desk.next_end().await.unwrap_err();
         assert_eq!(begun.elapsed().as_secs(), 60);
         settle().await;
-        assert_eq!((desk.server.sessions(), desk.running()), (0, 0));
+        assert_eq!((desk.server.session_count(), desk.running()), (0, 0));
     })
     .await;
 }
@@ -261,7 +261,7 @@ async fn a_server_that_stops_answers_what_it_has_begun() {
         assert_eq!(talk.message().await.unwrap().json()["result"]["content"][0]["text"], "talked");
         desk.next_end().await.unwrap();
         port.serving.await.unwrap().unwrap();
-        assert_eq!(desk.server.sessions(), 0);
+        assert_eq!(desk.server.session_count(), 0);
     })
     .await;
 }
@@ -285,7 +285,7 @@ async fn a_server_that_stops_begins_nothing_and_does_not_wait_for_ever() {
         assert_eq!(held.answer().await.head.status, 410);
         // The handler has had its time, too.
         desk.next_end().await.unwrap();
-        assert_eq!((desk.server.sessions(), desk.running()), (0, 0));
+        assert_eq!((desk.server.session_count(), desk.running()), (0, 0));
     })
     .await;
 }

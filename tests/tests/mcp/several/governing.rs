@@ -4,7 +4,7 @@ use mcp_protocols::mcp_2025_11_25::{Active, McpClient, McpServer, PROTOCOL};
 use mcp_protocols::types::*;
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::transport::duplex;
-use mcp_runtime::{Error, Options, Resumed, RpcError, StepError, ViolationKind, answer_version, batch};
+use mcp_runtime::{Error, Options, Resumed, RpcError, StepError, ViolationKind, batch, negotiate_version};
 use serde_json::{Value, json};
 
 use super::{Reports, active_in, everything, guarded, hello, read, welcome};
@@ -119,7 +119,7 @@ async fn asked_in(version: &str, can: &Value) -> (test_support::raw::Raw, Report
     tokio::spawn(async move {
         let serving = tokio::spawn(server.incoming().serve(Any));
         let (params, server) = server.recv_initialize().await.unwrap();
-        let version = answer_version(&VERSIONS, &params.protocol_version);
+        let version = negotiate_version(&VERSIONS, &params.protocol_version);
         let server = server.send_initialize_result(welcome(version, &can)).await.unwrap();
         let server = server.recv_initialized().await.unwrap();
         serving.await.unwrap();
@@ -231,7 +231,8 @@ async fn a_version_that_nobody_listed_is_not_worked_with() {
             server.send_initialize_result(welcome("2024-11-05", &json!({}))).await.unwrap()
         };
         let (said, _server) = tokio::join!(client.initialize(hello("2025-11-25", &json!({}))), serving);
-        let Err(StepError::Unfit { error: Error::Version { offered, accepted, .. }, .. }) = said else {
+        let Err(StepError::NegotiationFailed { error: Error::Version { offered, accepted, .. }, .. }) = said
+        else {
             panic!("{said:?}")
         };
         assert_eq!(offered.as_deref(), Some("2024-11-05"));

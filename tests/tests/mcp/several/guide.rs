@@ -4,7 +4,7 @@ use mcp_protocols::mcp_2025_11_25::{BeforeToolsTaskCreated, McpClient, McpError,
 use mcp_protocols::types::*;
 use mcp_protocols::{REVISIONS, VERSIONS, related, related_task};
 use mcp_runtime::transport::duplex;
-use mcp_runtime::{Options, answer_version, batch};
+use mcp_runtime::{Options, batch, negotiate_version};
 use serde_json::{Value, json};
 
 use super::{active_in, everything, guarded, hello, read, welcome};
@@ -26,7 +26,7 @@ async fn a_server_and_a_client_of_several_revisions() {
 async fn serve(transport: impl mcp_runtime::Transport) -> Result<(), McpError> {
     let server = McpServer::with_options(transport, Options::new().revisions(REVISIONS));
     let (params, server) = server.recv_initialize().await?;
-    let version = answer_version(&VERSIONS, &params.protocol_version);
+    let version = negotiate_version(&VERSIONS, &params.protocol_version);
     let server = server.send_initialize_result(welcome(version, &json!({}))).await?;
     drop(server);
     Ok(())

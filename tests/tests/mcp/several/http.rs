@@ -9,7 +9,7 @@ use axum::response::Response;
 use mcp_protocols::types::*;
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::transport::http::{HttpClient, HttpServer, HttpSession, ServerOptions};
-use mcp_runtime::{Error, Options, RpcError, answer_version, batch};
+use mcp_runtime::{Error, Options, RpcError, batch, negotiate_version};
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -133,7 +133,7 @@ async fn session(transport: HttpSession, handler: impl server::Handler) {
     let session = McpServer::with_options(transport, Options::new().revisions(REVISIONS));
     let serving = tokio::spawn(session.incoming().serve(handler));
     let (params, session) = session.recv_initialize().await.unwrap();
-    let version = answer_version(&VERSIONS, &params.protocol_version);
+    let version = negotiate_version(&VERSIONS, &params.protocol_version);
     let session = session.send_initialize_result(welcome(version, &everything().1)).await.unwrap();
     // Its client may be gone before it says that it is ready.
     if let Ok(session) = session.recv_initialized().await {
@@ -209,7 +209,7 @@ async fn one_endpoint_serves_each_client_in_its_own_revision() {
         for version in VERSIONS {
             clients.push((version, endpoint.client(version).await));
         }
-        assert_eq!(endpoint.server.sessions(), VERSIONS.len());
+        assert_eq!(endpoint.server.session_count(), VERSIONS.len());
         // Side by side, and none is disturbed by what governs the others.
         for (version, client) in &clients {
             let asked = if *version >= "2025-06-18" { "accepted" } else { "not permitted" };
@@ -225,7 +225,7 @@ async fn one_endpoint_serves_each_client_in_its_own_revision() {
         for (_, client) in clients {
             client.close().await.unwrap();
         }
-        assert_eq!(endpoint.server.sessions(), 0);
+        assert_eq!(endpoint.server.session_count(), 0);
         let seen = endpoint.seen.lock().unwrap();
         for version in VERSIONS {
             let own = seen.iter().filter(|exchange| exchange.version == version).count();

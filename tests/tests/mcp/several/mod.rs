@@ -22,7 +22,7 @@ use mcp_protocols::mcp_2025_11_25::{Active, McpClient, McpServer};
 use mcp_protocols::types::{InitializeParams, InitializeResult};
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::transport::duplex;
-use mcp_runtime::{Options, Report, answer_version};
+use mcp_runtime::{Options, Report, negotiate_version};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -107,7 +107,7 @@ async fn active_in(version: &str, can: (Value, Value)) -> (McpClient<Active>, Mc
     };
     let there = async {
         let (params, there) = there.recv_initialize().await.unwrap();
-        let version = answer_version(&VERSIONS, &params.protocol_version).to_owned();
+        let version = negotiate_version(&VERSIONS, &params.protocol_version).to_owned();
         let there = there.send_initialize_result(welcome(&version, &can.1)).await.unwrap();
         there.recv_initialized().await.unwrap()
     };

@@ -1,7 +1,7 @@
 //! Ends: in order from either side, and without a word in the middle of calls.
 
 use mcp_protocols::mcp_2025_03_26::server::{AwaitingNotifNext, Incoming};
-use mcp_runtime::{Error, Outcome, Reason, StepError};
+use mcp_runtime::{DisconnectReason, Error, Outcome, StepError};
 use serde_json::json;
 
 use super::desk::{Model, Tools, call, question};
@@ -35,7 +35,10 @@ async fn the_server_closes() {
         let (closed, ()) = tokio::join!(server.close(), async {
             client.ended().await;
             let late = client.ping().await;
-            assert!(matches!(late, Err(Error::Disconnected { reason: Reason::PeerClosed })), "{late:?}");
+            assert!(
+                matches!(late, Err(Error::Disconnected { reason: DisconnectReason::PeerClosed })),
+                "{late:?}"
+            );
             assert!(matches!(client.close().await, Ok(Outcome::Closed)));
         });
         assert!(matches!(closed, Ok(Outcome::Closed)), "{closed:?}");
@@ -97,7 +100,7 @@ async fn a_server_that_leaves_during_the_handshake_ends_the_step() {
         let (_, server) = server.recv_initialize().await.unwrap();
         drop(server);
         match client.recv_initialize_result().await {
-            Err(StepError::Ended(Error::Disconnected { reason: Reason::PeerClosed })) => {}
+            Err(StepError::Ended(Error::Disconnected { reason: DisconnectReason::PeerClosed })) => {}
             other => panic!("{other:?}"),
         }
     })
@@ -141,7 +144,7 @@ async fn a_peer_that_vanishes_fails_every_call_with_the_reason() {
             client.send_roots_list_changed().await.unwrap_err(),
         ];
         for error in errors {
-            assert!(matches!(error, Error::Disconnected { reason: Reason::PeerClosed }), "{error}");
+            assert!(matches!(error, Error::Disconnected { reason: DisconnectReason::PeerClosed }), "{error}");
             assert_eq!(error.to_string(), "the session has ended: the peer closed the connection");
         }
         serving.await.unwrap();
@@ -168,7 +171,10 @@ async fn a_client_that_vanishes_fails_the_server_s_requests_and_cancels_its_work
             drop(question);
         };
         let (outcome, ()) = tokio::join!(server.create_message(question("why")), vanishing);
-        assert!(matches!(outcome, Err(Error::Disconnected { reason: Reason::PeerClosed })), "{outcome:?}");
+        assert!(
+            matches!(outcome, Err(Error::Disconnected { reason: DisconnectReason::PeerClosed })),
+            "{outcome:?}"
+        );
         responder.context().cancelled().await;
         assert!(asks.next().await.is_none());
     })

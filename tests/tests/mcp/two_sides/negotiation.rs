@@ -9,8 +9,8 @@ use mcp_protocols::mcp_2025_03_26::{AwaitingNotif, McpClient, McpServer, PROTOCO
 use mcp_protocols::types::{InitializeParams, InitializeResult};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{
-    AnnouncedVersion, CheckedSession, Error, Event, Mismatch, Options, Report, RpcError, StepError,
-    ViolationKind, answer_version,
+    AnnouncedVersion, CheckedSession, Error, Event, MismatchError, Options, Report, RpcError, StepError,
+    ViolationKind, negotiate_version,
 };
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ async fn a_server_that_lacks_what_the_client_requires_is_told_of_by_everything_t
         let offered = welcome(json!({ "tools": {}, "resources": { "subscribe": false }, "prompts": {} }));
         let (client, server) =
             tokio::join!(client.initialize(hello(json!({}))), answering(McpServer::new(far), offered));
-        let Err(StepError::Unfit { error, session }) = client else { panic!("{client:?}") };
+        let Err(StepError::NegotiationFailed { error, session }) = client else { panic!("{client:?}") };
         assert_eq!(
             error.to_string(),
             "the server lacks what this side requires: resources.subscribe, prompts.listChanged, experimental"
@@ -86,7 +86,7 @@ async fn who_looks_past_what_is_missing_goes_on_with_the_type() {
         // In two steps it is the same.
         let client = client.send_initialize(hello(json!({}))).await.unwrap();
         let (client, server) = tokio::join!(client.recv_initialize_result(), serving);
-        let Err(StepError::Unfit { session, .. }) = client else { panic!("{client:?}") };
+        let Err(StepError::NegotiationFailed { session, .. }) = client else { panic!("{client:?}") };
         let client: McpClient<AwaitingNotif> = session.try_into_typed().unwrap();
         let client = client.send_initialized().await.unwrap();
         server.recv_initialized().await.unwrap().abort();
@@ -131,7 +131,9 @@ async fn without_types_the_same_is_an_event_behind_which_the_session_goes_on() {
         let serving = answering(McpServer::new(far), welcome(json!({ "tools": {} })));
         let asked = client.request("initialize", &hello(json!({}))).await.unwrap();
         let (event, _server) = tokio::join!(client.next(), serving);
-        let Event::Unfit { id, error: Error::MissingCapabilities { missing, .. } } = event.unwrap() else {
+        let Event::NegotiationFailed { id, error: Error::MissingCapabilities { missing, .. } } =
+            event.unwrap()
+        else {
             panic!()
         };
         assert_eq!((id, missing), (Some(asked), vec!["logging".to_owned()]));
@@ -151,9 +153,9 @@ fn the_server_answers_with_the_version_that_is_asked_for_if_it_has_it_and_else_w
         ("1.0.0", "2025-03-26"),
         ("", "2025-03-26"),
     ] {
-        assert_eq!(answer_version(&versions, requested), answer, "{requested}");
+        assert_eq!(negotiate_version(&versions, requested), answer, "{requested}");
     }
-    assert_eq!(answer_version::<&str>(&[], "2025-03-26"), "2025-03-26");
+    assert_eq!(negotiate_version::<&str>(&[], "2025-03-26"), "2025-03-26");
 }
 
 #[tokio::test]
@@ -172,10 +174,11 @@ async fn no_other_answer_goes_out() {
             let server = McpServer::with_options(far, Options::new().accept_versions(speaks.iter().copied()));
             let serving = async {
                 let (params, server) = server.recv_initialize().await.unwrap();
-                assert_eq!(answer_version(speaks, &params.protocol_version), right);
+                assert_eq!(negotiate_version(speaks, &params.protocol_version), right);
                 let refused = server.send_initialize_result(welcome_in(wrong)).await;
                 let Err(StepError::NotSent { error, session }) = refused else { panic!("{refused:?}") };
-                let Error::Mismatch { problem: Mismatch::Version { announced, versions }, .. } = error else {
+                let Error::Mismatch { problem: MismatchError::Version { announced, versions }, .. } = error
+                else {
                     panic!("{error}")
                 };
                 assert_eq!(announced.as_deref(), Some(wrong));
@@ -225,7 +228,7 @@ async fn a_client_that_cannot_accept_the_answer_learns_both_versions_and_parts()
         let old = Options::new().accept_versions(["2024-11-05"]);
         let serving = answering(McpServer::with_options(far, old), welcome_in("2024-11-05"));
         let (client, server) = tokio::join!(McpClient::new(near).initialize(hello(json!({}))), serving);
-        let Err(StepError::Unfit { error, session }) = client else { panic!("{client:?}") };
+        let Err(StepError::NegotiationFailed { error, session }) = client else { panic!("{client:?}") };
         assert_eq!(
             error.to_string(),
             "the peer speaks version `2024-11-05`, and this side accepts `2025-03-26`: list others with `Options::revisions`"
@@ -267,7 +270,7 @@ async fn a_version_that_is_a_number_is_said_not_to_be_a_string() {
             server.respond(&id, &result).await.unwrap();
         };
         let (client, ()) = tokio::join!(McpClient::new(near).initialize(hello(json!({}))), serving);
-        let Err(StepError::Unfit { error, session }) = client else { panic!("{client:?}") };
+        let Err(StepError::NegotiationFailed { error, session }) = client else { panic!("{client:?}") };
         assert_eq!(
             error.to_string(),
             "the peer announces the version `20250326`, which is not a string, and this side accepts \

@@ -142,7 +142,7 @@ async fn a_revision_that_the_server_answers_with_another() {
         let (session, _window, reports) = everything::start_with(spoken);
         let refused = session.initialize(hello("1999-01-01", json!({}))).await;
         // It names the newest that it has. A client that does not speak it parts, where the protocol lets it.
-        let Err(StepError::Unfit { error, session }) = refused else { panic!("{refused:?}") };
+        let Err(StepError::NegotiationFailed { error, session }) = refused else { panic!("{refused:?}") };
         let Error::Version { requested, offered, .. } = &error else { panic!("{error}") };
         assert_eq!((requested.as_deref(), offered.as_deref()), (Some("1999-01-01"), Some("2025-11-25")));
         assert_left_in_order(session.close().unwrap().await);

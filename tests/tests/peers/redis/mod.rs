@@ -312,7 +312,7 @@ async fn an_id_that_is_rejected_is_not_asked_for_again() {
             assert_eq!(redis.reads().await, rejections);
             assert_eq!(desk.named(), ["of-a-session-long-gone"], "once, and no `initialize`");
         }
-        assert_eq!(desk.server.sessions(), 1);
+        assert_eq!(desk.server.session_count(), 1);
         // Whoever owns the sessions notices, and puts another id there.
         let _: () = redis.command(&["SET", KEY, &id]).await;
         assert_eq!(echo(&session).await.unwrap(), "hello");
@@ -339,7 +339,7 @@ async fn the_example_as_it_is_run() {
         let errors = String::from_utf8(done.stderr).unwrap();
         assert_eq!((done.status.code(), errors.as_str()), (Some(0), ""));
         assert_eq!(String::from_utf8(done.stdout).unwrap(), "echo says: hello again\n");
-        assert_eq!(desk.server.sessions(), 1);
+        assert_eq!(desk.server.session_count(), 1);
     })
     .await;
 }

@@ -72,7 +72,7 @@ impl Client {
         json!({
             "revision": self.revision,
             "server": "desk",
-            "tools": ["echo", "count", "ask_model", "ask_user", "hold", "taken_back", "hang_up", "touch"],
+            "tools": ["echo", "count", "ask_model", "ask_user", "hold", "taken_back", "release_connection", "touch"],
             "echo": ["grüße", "twice"],
             "progress": [[1, 3], [2, 3], [3, 3]],
             "counted": "counted to 3",
@@ -146,7 +146,7 @@ async fn over_http(clients: &[Client], between: Option<Cutter>) {
         named.extend(seen.as_object_mut().unwrap().remove("session"));
         assert_eq!(whole_numbers(seen), client.expected());
     }
-    assert_eq!(server.sessions(), 0, "the clients have deleted their sessions");
+    assert_eq!(server.session_count(), 0, "the clients have deleted their sessions");
     // Each client has begun one session, which has come to its end here as well.
     let mut begun = Vec::new();
     for _ in clients {

@@ -70,7 +70,7 @@ async fn one_that_hangs_up() {
             let (_, client, _logged) = begin(client, "2025-11-25", &reports).await;
             for _ in 0..3 {
                 let (one, other) = tokio::join!(
-                    call(&client, "hang_up", json!({})),
+                    call(&client, "release_connection", json!({})),
                     call(&client, "echo", json!({ "message": "meanwhile" }))
                 );
                 assert_eq!(

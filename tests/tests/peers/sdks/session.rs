@@ -68,7 +68,7 @@ pub(crate) async fn begin(
 
 /// What every one of the servers can do.
 pub(crate) const TOOLS: [&str; 8] =
-    ["echo", "count", "ask_model", "ask_user", "hold", "taken_back", "hang_up", "touch"];
+    ["echo", "count", "ask_model", "ask_user", "hold", "taken_back", "release_connection", "touch"];
 
 /// The tools that the server lists.
 pub(crate) async fn names(client: &McpClient<Active>) -> Vec<String> {
@@ -121,7 +121,7 @@ pub(crate) async fn play(transport: impl Transport, revision: &str, reports: &Re
     let held = held.on_progress(move |_: ProgressParams| canceller.cancel().unwrap()).await;
     assert!(matches!(held, Err(Error::Cancelled)), "{held:?}");
     assert_eq!(text("taken_back", json!({})).await, "taken back");
-    assert_eq!(text("hang_up", json!({})).await, "still here");
+    assert_eq!(text("release_connection", json!({})).await, "still here");
 
     let uri = json!({ "uri": "desk://note" });
     let contents = client.read_resource(read(uri.clone())).await.unwrap().contents;

@@ -154,7 +154,7 @@ pub mod client {
     typed::roles::context! {
         Context;
         peer = Handle;
-        reports = wants_reports;
+        reports = wants_progress;
     }
 
     impl Context {
@@ -300,7 +300,7 @@ pub mod server {
     typed::roles::context! {
         Context;
         peer = Handle;
-        reports = wants_reports;
+        reports = wants_progress;
     }
 
     impl Context {

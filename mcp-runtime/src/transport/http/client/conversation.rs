@@ -25,7 +25,7 @@ use super::reconnect::Handshake;
 use super::running::{Over, Requests};
 use super::{HttpClient, posting};
 use crate::driver::{Delivery, Endpoint, Epoch, Outgoing, Outlet, OutletNotice, RequestTag, TransportEvent};
-use crate::error::{Error, Reason, Renewal};
+use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::report::Report;
 use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 
@@ -230,7 +230,7 @@ impl Conversation {
         let asks = message.asks();
         if message.is_step() {
             if asks.is_empty() || self.is_awaited(message) {
-                self.endpoint.notify(TransportEvent::Failed(Reason::from(error)));
+                self.endpoint.notify(TransportEvent::Failed(DisconnectReason::from(error)));
             }
         } else if asks.is_empty() {
             self.undelivered(error.to_string());
@@ -250,8 +250,8 @@ impl Conversation {
     }
 
     /// The session is lost and cannot be begun anew.
-    pub(super) fn invalid(&self, why: Renewal) {
-        self.endpoint.notify(TransportEvent::Failed(Reason::SessionInvalid(why)));
+    pub(super) fn invalid(&self, why: ReconnectError) {
+        self.endpoint.notify(TransportEvent::Failed(DisconnectReason::SessionInvalid(why)));
     }
 
     /// So much of a message was taken.

@@ -13,7 +13,7 @@ use reqwest::{Response, StatusCode};
 
 use super::conversation::Identity;
 use super::events::TooLong;
-use crate::error::{Error, Reason, Renewal};
+use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::jsonrpc::{Envelope, RpcError, parse};
 
 /// How much of what a server says with a failure is kept.
@@ -175,7 +175,9 @@ impl Error {
         match self {
             Error::NotDelivered(cause)
             | Error::Disconnected {
-                reason: Reason::NotDelivered(cause) | Reason::SessionInvalid(Renewal::NotDelivered(cause)),
+                reason:
+                    DisconnectReason::NotDelivered(cause)
+                    | DisconnectReason::SessionInvalid(ReconnectError::NotDelivered(cause)),
             } => cause.downcast_ref(),
             _ => None,
         }

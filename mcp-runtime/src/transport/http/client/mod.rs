@@ -45,7 +45,7 @@ use conversation::{Conversation, Posts, server};
 use provider::{AnyHeaderProvider, AnyProvider};
 
 use crate::driver::{Clocked, End, Endpoint, Finish, Outcome, TransportEvent, duplicate};
-use crate::error::Reason;
+use crate::error::DisconnectReason;
 use crate::transport::Transport;
 use crate::transport::http::SESSION_ID;
 
@@ -166,7 +166,7 @@ impl Transport for HttpClient {
         let resumed = endpoint.info().resumed;
         if resumed && self.provider.is_none() && !self.headers.contains_key(SESSION_ID) {
             // No server would know the session. It is over before anything is said in it.
-            let reason = Reason::NotDelivered(Arc::new(HttpError::Unnamed));
+            let reason = DisconnectReason::NotDelivered(Arc::new(HttpError::Unnamed));
             endpoint.notify(TransportEvent::Failed(reason));
         }
         let conversation = Conversation::new(self, Arc::clone(&endpoint));

@@ -17,7 +17,7 @@ use super::message::Message;
 use super::reconnect::reconnect;
 use super::running::{Over, Running};
 use super::sending::{LONG, Sending, Taken};
-use crate::error::{Error, Renewal};
+use crate::error::{Error, ReconnectError};
 use crate::jsonrpc::{Envelope, parse};
 use crate::transport::http::pieces::Pieces;
 use crate::transport::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, SESSION_ID};
@@ -48,7 +48,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
                 return conversation.fail(message, Error::SessionInvalid);
             }
             if std::mem::replace(&mut again, true) {
-                return conversation.invalid(Renewal::LostAgain);
+                return conversation.invalid(ReconnectError::LostAgain);
             }
             // Somebody may have let go of the call, or nobody may want its answer any more.
             if !reconnect(conversation, identity.epoch).await

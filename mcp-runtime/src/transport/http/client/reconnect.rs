@@ -16,7 +16,7 @@ use super::events::Events;
 use super::message::Message;
 use super::posting::{first_bytes, form, has_form, whole};
 use crate::driver::{Epoch, MessageKind, Place};
-use crate::error::{Error, Renewal};
+use crate::error::{Error, ReconnectError};
 use crate::jsonrpc::{Envelope, parse};
 use crate::transport::http::{EVENT_STREAM, JSON, SESSION_ID};
 
@@ -72,7 +72,7 @@ pub(super) async fn reconnect(conversation: &Arc<Conversation>, lost: Epoch) -> 
     true
 }
 
-async fn reconnect_alone(conversation: &Arc<Conversation>, lost: Epoch) -> Result<(), Renewal> {
+async fn reconnect_alone(conversation: &Arc<Conversation>, lost: Epoch) -> Result<(), ReconnectError> {
     let (said, agreed) = {
         let state = conversation.state();
         if state.identity.epoch > lost {
@@ -80,7 +80,7 @@ async fn reconnect_alone(conversation: &Arc<Conversation>, lost: Epoch) -> Resul
         }
         // Where something was chosen, nothing of it is kept.
         if state.handshake.said.is_empty() {
-            return Err(Renewal::NotRepeatable);
+            return Err(ReconnectError::NotRepeatable);
         }
         (state.handshake.said.clone(), state.handshake.version.clone())
     };
@@ -105,7 +105,7 @@ async fn begin(
     conversation: &Conversation,
     said: Vec<Message>,
     agreed: Option<String>,
-) -> Result<(Identity, Option<(Message, Bytes)>), Renewal> {
+) -> Result<(Identity, Option<(Message, Bytes)>), ReconnectError> {
     let mut identity = Identity::default();
     let mut opened: Option<(Message, Bytes)> = None;
     for message in said {
@@ -114,13 +114,13 @@ async fn begin(
         let response = response.map_err(undelivered)?;
         let status = response.status();
         if identity.id.is_some() && conversation.options.unknown_session.contains(&status.as_u16()) {
-            return Err(Renewal::LostAgain);
+            return Err(ReconnectError::LostAgain);
         }
         if !status.is_success() {
             let failure = Failure::new(&response, &identity);
             let body = first_bytes(response, conversation.options.max_message_bytes).await;
             if let Ok(Envelope::Error { error, .. }) = parse(&body, usize::MAX) {
-                return Err(Renewal::Refused(error));
+                return Err(ReconnectError::Refused(error));
             }
             return Err(undelivered(failure.saying(&body)));
         }
@@ -133,14 +133,14 @@ async fn begin(
         let reply = reply(conversation, &identity, id, response).await.map_err(undelivered)?;
         match parse(&reply, usize::MAX) {
             Ok(Envelope::Result { .. }) => {}
-            Ok(Envelope::Error { error, .. }) => return Err(Renewal::Refused(error)),
+            Ok(Envelope::Error { error, .. }) => return Err(ReconnectError::Refused(error)),
             _ => return Err(undelivered(HttpError::NoReply)),
         }
         if opened.is_none()
             && let Some(now) = conversation.endpoint.read_aside(&reply).version
         {
             if let Some(before) = agreed.as_ref().filter(|before| **before != now) {
-                return Err(Renewal::OtherVersion { before: before.clone(), now });
+                return Err(ReconnectError::OtherVersion { before: before.clone(), now });
             }
             identity.version = HeaderValue::from_str(&now).ok();
         }
@@ -149,10 +149,10 @@ async fn begin(
     Ok((identity, opened))
 }
 
-fn undelivered(error: HttpError) -> Renewal {
+fn undelivered(error: HttpError) -> ReconnectError {
     match not_delivered(error) {
-        Error::NotDelivered(error) => Renewal::NotDelivered(error),
-        _ => Renewal::NotRepeatable,
+        Error::NotDelivered(error) => ReconnectError::NotDelivered(error),
+        _ => ReconnectError::NotRepeatable,
     }
 }
 

@@ -14,13 +14,13 @@ use crate::driver::{
     Aside, Delivery, Endpoint, Epoch, Finish, MessageKind, Outgoing, Outlet, Place, Received, SessionInfo,
     TransportEvent,
 };
-use crate::error::{Reason, Renewal};
+use crate::error::{DisconnectReason, ReconnectError};
 
 /// Keeps what it is given.
 #[derive(Clone, Default)]
 struct Kept {
     messages: Arc<Mutex<Vec<String>>>,
-    reasons: Arc<Mutex<Vec<Reason>>>,
+    reasons: Arc<Mutex<Vec<DisconnectReason>>>,
     /// Where it looks, when it is told of a reconnection, under which name the conversation goes on.
     within: Arc<Mutex<Option<Arc<Conversation>>>>,
     seen: Arc<Mutex<Vec<Epoch>>>,
@@ -204,8 +204,8 @@ async fn a_renewal_that_failed_is_not_tried_again_and_says_why_first() {
         matches!(
             &reasons[..],
             [
-                Reason::SessionInvalid(Renewal::NotDelivered(_)),
-                Reason::SessionInvalid(Renewal::NotRepeatable)
+                DisconnectReason::SessionInvalid(ReconnectError::NotDelivered(_)),
+                DisconnectReason::SessionInvalid(ReconnectError::NotRepeatable)
             ]
         ),
         "{reasons:?}"

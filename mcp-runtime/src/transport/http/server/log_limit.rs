@@ -3,11 +3,11 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::options::Rate;
-use crate::session::Bucket;
+use crate::engine::Bucket;
+use crate::options::RateLimit;
 
 /// So many lines at once, and in a minute.
-const RATE: Rate = Rate::new(10, Duration::from_secs(60));
+const RATE: RateLimit = RateLimit::new(10, Duration::from_secs(60));
 
 /// Holds back log lines.
 ///

@@ -149,7 +149,7 @@ impl HttpServer {
 
     /// Returns how many sessions there are. One that is over is not among them, though it counts against
     /// [`ServerOptions::max_sessions`] until its code has returned.
-    pub fn sessions(&self) -> usize {
+    pub fn session_count(&self) -> usize {
         self.server.sessions.lock().len()
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::http::request::Parts;
 
 use super::identity::Identify;
-use crate::options::Rate;
+use crate::options::RateLimit;
 
 /// Which names are accepted in a header that says for whom, or from where, a request is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub struct ServerOptions {
     pub client_share: u8,
     /// How many requests all clients together may make; one that comes too soon is refused with 429. Default: 100,000 in
     /// a second.
-    pub request_rate: Option<Rate>,
+    pub request_rate: Option<RateLimit>,
     /// The addresses of proxies whose header `X-Forwarded-For` is believed. Default: none.
     pub trusted_proxies: Vec<IpAddr>,
     /// Names the principal that makes a request; see [`principal`](Self::principal()). Default: none.
@@ -109,7 +109,7 @@ impl Default for ServerOptions {
             max_bytes: 64 * 1024 * 1024,
             session_bytes: 16 * 1024 * 1024,
             client_share: 50,
-            request_rate: Some(Rate::new(100_000, Duration::from_secs(1))),
+            request_rate: Some(RateLimit::new(100_000, Duration::from_secs(1))),
             trusted_proxies: Vec::new(),
             principal: None,
             max_body_bytes: 4 * 1024 * 1024,
@@ -159,7 +159,7 @@ impl ServerOptions {
         max_bytes: usize,
         session_bytes: usize,
         client_share: u8,
-        request_rate: Option<Rate>,
+        request_rate: Option<RateLimit>,
         max_body_bytes: usize,
         max_streams: usize,
         replay_bytes: usize,

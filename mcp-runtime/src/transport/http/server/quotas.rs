@@ -13,8 +13,8 @@ use super::options::ServerOptions;
 use super::streams::StreamLimits;
 use crate::budget::{Account, Budget, Exhausted, Holder, Permit};
 use crate::driver::SharedLimits;
-use crate::options::Rate;
-use crate::session::Bucket;
+use crate::engine::Bucket;
+use crate::options::RateLimit;
 
 /// Budgets of one kind of holder: of all clients together, or of one of them.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ struct Budgets {
     bytes: Budget,
     kept: Budget,
     /// At most so many requests in so much time.
-    rate: Option<Rate>,
+    rate: Option<RateLimit>,
     bucket: Mutex<Bucket>,
 }
 
@@ -36,7 +36,7 @@ impl Budgets {
             Holder::All | Holder::Session => 100,
         };
         let budget = |name, limit| Budget::new(holder, name, part(limit, share));
-        let rate = options.request_rate.map(|rate| Rate {
+        let rate = options.request_rate.map(|rate| RateLimit {
             times: part_u32(rate.times, share),
             burst: part_u32(rate.burst, share),
             ..rate

@@ -22,7 +22,7 @@ use crate::driver::{
     Clocked, Delivery, End, Endpoint, Extension, Finish, Outcome, Outgoing, Outlet, OutletNotice, Received,
     RequestTag, SharedLimits, TransportEvent, duplicate,
 };
-use crate::error::{Error, Reason};
+use crate::error::{DisconnectReason, Error};
 use crate::transport::Transport;
 
 /// How long the end of a session waits for its client to take the last messages.
@@ -145,7 +145,7 @@ impl Shared {
             sessions.remove(&self.id);
         }
         if ending == Ending::Gone {
-            self.notify(TransportEvent::Failed(Reason::PeerClosed));
+            self.notify(TransportEvent::Failed(DisconnectReason::PeerClosed));
             self.streams().close();
             self.attaching.notify_waiters();
         } else {
@@ -289,7 +289,7 @@ impl Outlet for Route {
                 None
             }
             OutletNotice::Settled(tag) => self.0.streams().settled(tag),
-            OutletNotice::ReleaseConnection(tag) => self.0.streams().hang_up(tag),
+            OutletNotice::ReleaseConnection(tag) => self.0.streams().release_connection(tag),
             OutletNotice::NotAwaited(_)
             | OutletNotice::NoneAwaited
             | OutletNotice::PeerStepped

@@ -312,7 +312,7 @@ impl Streams {
 
     /// Lets the reader of a POST's stream go once it has taken what is there; what comes from here on waits for it to
     /// come back. One who knows no id of the stream could not, and stays.
-    pub(super) fn hang_up(&mut self, RequestTag(number): RequestTag) -> Option<Waker> {
+    pub(super) fn release_connection(&mut self, RequestTag(number): RequestTag) -> Option<Waker> {
         let stream = self.streams.get_mut(&number).filter(|stream| stream.reader.is_some())?;
         if stream.primed || stream.end() > 0 {
             stream.hung_up = Some(stream.end());

@@ -1,0 +1,115 @@
+//! Alternatives: messages of one method, and replies of one request, that conditions tell apart.
+//!
+//! In: a message that this side is about to write, with its payload as it will stand on the wire. Out: nothing, if the
+//! peer will read that message. Refuses the rest, before anything is written: a payload without what tells the message
+//! apart, and one that the peer would read as another message.
+
+use mcp_protocol_machine::RequestId;
+use mcp_protocol_machine::protocol::{Condition, Direction, Kind, MessageIndex};
+use mcp_protocol_machine::{Awaiting, Violation};
+
+use super::names::{fits, on_the_wire};
+use super::state::Engine;
+use crate::error::{Error, MismatchError};
+
+impl Engine {
+    /// The request or notification that a method and a payload stand for. One that a condition tells apart and that
+    /// nobody may send, because its capability was not announced, is the one without a condition after all.
+    pub(super) fn read_as(
+        &self,
+        direction: Direction,
+        request: bool,
+        method: &str,
+        payload: Option<&str>,
+    ) -> Option<MessageIndex> {
+        let sender = match direction {
+            Direction::Send => self.side,
+            Direction::Receive => self.side.other(),
+        };
+        let read = self.names.by_method(&self.protocol, sender, request, method, payload)?;
+        let closed = |message| !self.checker.gates_open(direction, message, applies(payload));
+        if self.message(read).is_some_and(|table| table.condition.is_some())
+            && closed(read)
+            && let Some(plain) = self.names.unconditional(&self.protocol, sender, request, method)
+            && !closed(plain)
+        {
+            return Some(plain);
+        }
+        Some(read)
+    }
+
+    /// Whether the peer will read a request or notification as what it is.
+    pub(super) fn check_told_apart(&self, message: MessageIndex, payload: Option<&str>) -> Result<(), Error> {
+        if !self.names.has_conditions() {
+            return Ok(());
+        }
+        let Some(table) = self.message(message) else { return Ok(()) };
+        let request = table.kind == Kind::Request;
+        let read = self.read_as(Direction::Send, request, &table.method, payload);
+        self.compare(message, read, payload)
+    }
+
+    /// Whether the peer will read a result as the reply that it is; without a message, as any reply at all.
+    pub(super) fn check_reply_told_apart(
+        &self,
+        id: &RequestId,
+        message: Option<MessageIndex>,
+        written: &str,
+    ) -> Result<(), Error> {
+        let Awaiting::Request(request) = self.checker.awaiting(Direction::Send, id) else { return Ok(()) };
+        if !self.names.has_conditions() {
+            return Ok(());
+        }
+        let table = message.and_then(|message| self.message(message));
+        let result = table.and_then(|table| on_the_wire(table, written)).unwrap_or(written);
+        let read = self.names.reply(&self.protocol, request, result);
+        match (message, read) {
+            (Some(message), read) => self.compare(message, read, Some(result)),
+            (None, Some(_)) => Ok(()),
+            (None, None) => {
+                let replies = self.protocol.messages.iter();
+                let conditions = replies.filter(|reply| reply.kind == Kind::Reply { request });
+                let problem =
+                    MismatchError::FitsNone(conditions.filter_map(|reply| reply.condition.clone()).collect());
+                Err(Error::Mismatch { message: self.name(request), problem })
+            }
+        }
+    }
+
+    fn compare(
+        &self,
+        message: MessageIndex,
+        read: Option<MessageIndex>,
+        payload: Option<&str>,
+    ) -> Result<(), Error> {
+        if read == Some(message) {
+            return Ok(());
+        }
+        let own = self.message(message).and_then(|table| table.condition.as_ref());
+        let others = |read| self.message(read).and_then(|table| table.condition.clone());
+        let problem = match (own, read) {
+            (Some(own), _) if !fits(Some(own), payload) => MismatchError::Lacks(own.clone()),
+            (_, Some(read)) => match others(read) {
+                Some(condition) => MismatchError::ReadAs { message: self.name(read), condition },
+                // The message is one that this side never sends, which the checker says better.
+                None => return Ok(()),
+            },
+            (_, None) => return Ok(()),
+        };
+        Err(Error::Mismatch { message: self.name(message), problem })
+    }
+
+    /// The peer sent a payload that fits none of the alternatives that `message` is one of.
+    pub(super) fn fits_none(
+        &mut self,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+    ) -> Result<(), Violation> {
+        self.checker.fits_none(Direction::Receive, message, id).map(drop)
+    }
+}
+
+/// Whether a payload fits a condition, for gates that have one.
+pub(super) fn applies(payload: Option<&str>) -> impl Fn(&Condition) -> bool + '_ {
+    move |condition| fits(Some(condition), payload)
+}

@@ -1,0 +1,110 @@
+//! What a call into the engine comes with, and what it learns: [`Caller`], [`Inbound`] and [`Accepted`].
+
+use std::fmt;
+use std::time::Instant;
+
+use mcp_protocol_machine::{RequestId, Step};
+
+use super::batches::{BatchKey, ReplyTo};
+use super::state::Engine;
+use crate::driver::{Extension, OutletNotice, Received, RequestTag};
+use crate::epoch::Epoch;
+use crate::error::Error;
+
+/// On whose behalf this side speaks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caller {
+    /// The only epoch in which the caller may speak; `None`: any.
+    epoch: Option<Epoch>,
+    /// The message of the peer that the caller works on.
+    in_reply_to: Option<RequestTag>,
+    /// What the caller says is collected, and written as one list.
+    in_batch: bool,
+}
+
+impl Caller {
+    /// The engine itself, and callers that work on nothing in particular.
+    pub(crate) const ANY: Caller = Caller { epoch: None, in_reply_to: None, in_batch: false };
+
+    /// Whether the caller may speak in one epoch only.
+    pub(super) fn is_bound(self) -> bool {
+        self.epoch.is_some()
+    }
+
+    pub(super) fn in_reply_to(self) -> Option<RequestTag> {
+        self.in_reply_to
+    }
+
+    pub(super) fn is_in_batch(self) -> bool {
+        self.in_batch
+    }
+
+    /// The same caller, whose messages are collected.
+    pub(super) fn in_batch(self) -> Caller {
+        Caller { in_batch: true, ..self }
+    }
+}
+
+/// Where a message of the peer came from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inbound<'a> {
+    /// The transport's name for it, where messages arrive one by one.
+    pub(super) tag: Option<RequestTag>,
+    /// The batch that it is part of.
+    pub(super) batch: Option<BatchKey>,
+    /// It was held because it came early, and the transport knows of it.
+    pub(super) held: bool,
+    /// What its handlers may ask for.
+    pub(super) extension: Option<&'a Extension>,
+    /// When it arrived.
+    pub(super) now: Instant,
+}
+
+impl<'a> Inbound<'a> {
+    /// A message that is not part of a batch.
+    pub(super) fn alone(tag: Option<RequestTag>, now: Instant) -> Inbound<'a> {
+        Inbound { tag, batch: None, held: false, extension: None, now }
+    }
+
+    /// Tells the transport that the message was refused, and that nothing is written about that.
+    pub(super) fn refused(self, why: &impl fmt::Display) -> Received {
+        Received { refused: self.tag.map(|_| why.to_string()), ..Received::default() }
+    }
+
+    /// Where an error about it goes.
+    pub(super) fn reply_to(self) -> ReplyTo {
+        ReplyTo { batch: self.batch, tag: self.tag }
+    }
+}
+
+/// A message that the checker has accepted.
+#[derive(Debug)]
+pub(super) struct Accepted {
+    pub(super) step: Step,
+    /// What the message announces, if the program cannot work with it. It goes with the message to the task that takes
+    /// it.
+    pub(super) negotiation: Option<Box<Error>>,
+}
+
+impl Engine {
+    /// A request was accepted: the transport counts it, once.
+    pub(super) fn took_request(&mut self, inbound: Inbound<'_>) -> Received {
+        let Some(tag) = inbound.tag else { return Received::default() };
+        if !inbound.held {
+            self.outbox.note(OutletNotice::Accepted(tag), &mut self.effects);
+        }
+        Received { requests: 1, refused: None }
+    }
+
+    /// A caller that may speak in one epoch only, or in any, and may work on a request of the peer.
+    pub(super) fn caller(&self, epoch: Option<Epoch>, request: Option<&RequestId>) -> Caller {
+        let request = request.filter(|_| self.outbox.may_route());
+        let in_reply_to = request.and_then(|request| self.owed.get(request)).and_then(|owed| owed.to.tag);
+        Caller { epoch, in_reply_to, in_batch: false }
+    }
+
+    /// Whether the epoch in which the caller may speak is over.
+    pub(super) fn is_lost(&self, caller: Caller) -> bool {
+        caller.epoch.is_some_and(|epoch| epoch != self.epoch)
+    }
+}

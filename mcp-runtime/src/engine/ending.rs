@@ -1,0 +1,324 @@
+//! How a session ends, and what time does to it.
+//!
+//! In: the wish to close or to abandon, the ends that the transport tells of, instants. Out: calls that fail with the
+//! reason, waiting values that learn of it, and the word to the transport. Refuses to leave anybody waiting: whatever
+//! ends a session wakes everyone who waits for it.
+
+use std::io;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use mcp_protocol_machine::RequestId;
+
+use super::arrivals::Arrived;
+use super::lifecycle::{GracePeriods, SessionEnd, Tick};
+use super::mailboxes::Notice;
+use super::state::Engine;
+use super::wakers::Waiter;
+use crate::driver::{End, Outcome, OutletNotice};
+use crate::error::{DisconnectReason, Error};
+use crate::options::Options;
+
+impl Engine {
+    /// This side closes the session: what is to be written is written, what handlers are working on is answered if
+    /// that does not take too long, what still comes is dropped.
+    pub(crate) fn close(&mut self) {
+        if !self.lifecycle.is_live() {
+            return;
+        }
+        // What a value would have had to answer is not waited for, nor a request that no handler will see. What the
+        // handlers of a dispatcher will see is handed out to them, and notifications stay for the task that takes them.
+        if !self.is_served() {
+            self.drop_untaken_of(Arrived::is_asked);
+        }
+        let of_values = self.owed.iter().filter(|(_, owed)| owed.linear || owed.sub_session.is_some());
+        let unattended: Vec<RequestId> = of_values.map(|(id, _)| id.clone()).collect();
+        for id in unattended {
+            self.forget_owed(Some(&id));
+        }
+        if (self.owed.is_empty() && !self.is_handing_out()) || self.options.close_grace.is_zero() {
+            return self.over(SessionEnd::Closed);
+        }
+        self.lifecycle.close();
+        self.early = Default::default();
+        self.trace_end(false);
+        self.fail_calls();
+        self.linear.clear();
+        self.end_sub_sessions(false);
+        self.wake_everyone();
+    }
+
+    /// A request will not be answered.
+    pub(super) fn forget_owed(&mut self, id: Option<&RequestId>) {
+        let Some(mut owed) = id.and_then(|id| self.owed.remove(id)) else { return };
+        owed.waiting.wake(&mut self.effects);
+        self.leave_batch(owed.to.batch);
+        self.settle_tag(owed.to.tag);
+    }
+
+    /// This side lets go of the session in whatever state it is.
+    pub(crate) fn abandon(&mut self) {
+        if self.lifecycle.is_open() {
+            self.over(SessionEnd::Abandoned);
+        } else if self.lifecycle.is_answering() {
+            // The peer has said everything already. What handlers are working on is still answered; what a session
+            // value would have had to answer is not.
+            self.early = Default::default();
+            self.linear.clear();
+            for owed in self.owed.values_mut().filter(|owed| owed.linear) {
+                owed.waiting.wake(&mut self.effects);
+            }
+            self.owed.retain(|_, owed| !owed.linear);
+            self.closing_waiting.wake(&mut self.effects);
+            self.wake_driver();
+        }
+    }
+
+    /// The session is over for a reason that is not this side's will.
+    pub(crate) fn end(&mut self, reason: DisconnectReason) {
+        if self.lifecycle.is_live() {
+            self.outbox.discard(&mut self.effects);
+            self.over(SessionEnd::Disconnected(reason));
+        } else if self.lifecycle.is_closing() {
+            self.over(SessionEnd::Closed);
+        }
+    }
+
+    /// There is one more session value.
+    pub(crate) fn value_made(&mut self) {
+        self.values += 1;
+    }
+
+    /// A session value is gone, for others that stand for its parts.
+    pub(crate) fn value_gone(&mut self) {
+        self.values = self.values.saturating_sub(1);
+    }
+
+    /// A session value is gone. `needed`: the session cannot go on without it.
+    pub(crate) fn value_dropped(&mut self, needed: bool) {
+        self.values = self.values.saturating_sub(1);
+        if needed || self.values == 0 {
+            self.abandon();
+        }
+    }
+
+    /// A session value was closed. The session is closed with it if the other channels are at an end, too, or with
+    /// the last value.
+    pub(crate) fn value_closed(&mut self) {
+        self.values = self.values.saturating_sub(1);
+        if self.values == 0 || self.checker.quiescent() {
+            self.close();
+        }
+    }
+
+    /// Waits until everything that was to be written has been written, or never will be.
+    pub(crate) fn poll_drained(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
+        let lifecycle = &self.lifecycle;
+        let lost = lifecycle.is_disconnected() || lifecycle.is_abandoned() || lifecycle.outcome().is_some();
+        if lost || self.outbox.unwritten() == 0 {
+            return Poll::Ready(());
+        }
+        self.closing_waiting.register(context, waiter, &mut self.effects);
+        Poll::Pending
+    }
+
+    /// Waits until the peer has said everything and has its answers, or the session is over.
+    pub(crate) fn poll_ended(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
+        let answers = !self.lifecycle.is_over() && !self.owed.is_empty();
+        if !self.lifecycle.is_open() && !answers {
+            return self.poll_drained(context, waiter);
+        }
+        self.closing_waiting.register(context, waiter, &mut self.effects);
+        Poll::Pending
+    }
+
+    /// Waits until the session is over or this side closes it, from when on handlers have their grace period.
+    pub(crate) fn poll_ending(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
+        if self.lifecycle.is_live() {
+            self.closing_waiting.register(context, waiter, &mut self.effects);
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+
+    pub(super) fn over(&mut self, end: SessionEnd) {
+        self.lifecycle.end(end);
+        self.early = Default::default();
+        self.trace_end(true);
+        self.checker.close();
+        self.fail_calls();
+        let ended = self.lifecycle.is_disconnected();
+        if ended {
+            // What the peer has told before its end still counts; what it has asked cannot be answered any more.
+            self.incoming.retain(|arrived| arrived.id.is_none());
+        } else {
+            // What the peer has told before its end still counts here, too.
+            let kept = self.lifecycle.is_closed() && self.attendants > 0;
+            self.drop_untaken_of(|arrived| !kept || arrived.is_asked());
+            self.linear.clear();
+        }
+        self.end_sub_sessions(ended);
+        self.leave_batches(!ended);
+        for (_, mut owed) in self.owed.drain() {
+            owed.waiting.wake(&mut self.effects);
+        }
+        self.reached();
+        self.wake_everyone();
+    }
+
+    fn fail_calls(&mut self) {
+        let error = self.lifecycle.error().unwrap_or(Error::Closed);
+        self.timers.forget_calls();
+        self.abandoned_replies.clear();
+        self.outbox.note(OutletNotice::NoneAwaited, &mut self.effects);
+        let mut told = Vec::new();
+        for (id, pending) in &mut self.calls {
+            pending.clock = None;
+            if pending.result.is_none() {
+                pending.result = Some(Err(error.clone()));
+                if let Some(waker) = pending.waker.take() {
+                    self.effects.wake(waker);
+                }
+                told.extend(pending.mailbox.map(|mailbox| (*id, mailbox)));
+            }
+        }
+        told.sort_unstable();
+        for (id, mailbox) in told {
+            self.notify_mailbox(mailbox, Notice::Answered(id));
+        }
+    }
+
+    pub(super) fn wake_everyone(&mut self) {
+        self.incoming_waiting.wake(&mut self.effects);
+        self.room_waiting.wake(&mut self.effects);
+        self.linear_waiting.wake(&mut self.effects);
+        self.output_waiting.wake(&mut self.effects);
+        self.closing_waiting.wake(&mut self.effects);
+        self.wake_driver();
+    }
+
+    /// The peer will say nothing more.
+    pub(crate) fn input_ended(&mut self, why: End) {
+        if !self.lifecycle.is_open() {
+            return;
+        }
+        let reason = DisconnectReason::from(why);
+        if matches!(reason, DisconnectReason::PeerClosed) {
+            // The peer may have asked and closed at once, as `echo … | server` does: it gets its answers.
+            self.lifecycle.peer_closed();
+            self.trace_end(false);
+            self.end_sub_sessions(true);
+            self.fail_calls();
+            self.wake_everyone();
+        } else {
+            self.end(reason);
+        }
+    }
+
+    /// Nothing more can be written.
+    pub(crate) fn output_failed(&mut self, error: io::Error) {
+        // A session that was closed before may have its last lines here still. They are never taken, so nothing waits
+        // for them.
+        self.outbox.discard(&mut self.effects);
+        self.output_waiting.wake(&mut self.effects);
+        self.closing_waiting.wake(&mut self.effects);
+        // What the peer has sent before it went away still counts, so the linear inputs stay; but nothing can be
+        // answered, and whoever calls should know at once.
+        self.end(DisconnectReason::Failed(Arc::new(error)));
+        self.lifecycle.written();
+        self.wake_driver();
+    }
+
+    /// The transport is gone.
+    pub(crate) fn terminated(&mut self, outcome: Outcome) {
+        // A transport that took too long is dropped, and says so after that was noted.
+        if self.lifecycle.outcome().is_some() {
+            return;
+        }
+        let reason = DisconnectReason::from(&outcome);
+        if self.lifecycle.is_answering() {
+            self.end(DisconnectReason::PeerClosed);
+        }
+        self.end(reason);
+        self.outbox.transport_gone();
+        self.lifecycle.gone(outcome);
+        self.wake_everyone();
+    }
+
+    /// Waits until the transport is gone.
+    pub(crate) fn poll_terminated(
+        &mut self,
+        context: &Context<'_>,
+        waiter: &mut Waiter,
+    ) -> Poll<Result<Outcome, Error>> {
+        if self.is_handing_out() && !self.lifecycle.is_open() {
+            let passed = self.held_back_for(context, &mut waiter.turns, None);
+            if !passed || self.lifecycle.outcome().is_none() {
+                self.closing_waiting.register(context, waiter, &mut self.effects);
+                return Poll::Pending;
+            }
+        }
+        let Some(outcome) = self.lifecycle.outcome() else {
+            self.closing_waiting.register(context, waiter, &mut self.effects);
+            return Poll::Pending;
+        };
+        Poll::Ready(match outcome {
+            Outcome::Failed(_) | Outcome::Dropped | Outcome::TimedOut(_) => {
+                Err(Error::Disconnected { reason: DisconnectReason::from(outcome) })
+            }
+            outcome => Ok(outcome.clone()),
+        })
+    }
+
+    /// When the engine wants to know the time.
+    pub(crate) fn next_deadline(&mut self) -> Option<Instant> {
+        if self.lifecycle.is_over() && !self.lifecycle.is_parting() {
+            // What waits for a dispatcher waits for nothing else any more.
+            return self.order_deadline();
+        }
+        let answered = self.lifecycle.is_answering() && self.owed.is_empty();
+        let grace = if answered { None } else { self.lifecycle.deadline(self.now) };
+        let unattended = if self.lifecycle.is_live() { self.unattended_deadline() } else { None };
+        let own = [grace, unattended, self.order_deadline()].into_iter().flatten().min();
+        let due = own.into_iter().chain(self.timers.first()).min();
+        self.timers.promise(due)
+    }
+
+    /// Takes note of the time.
+    pub(crate) fn tick(&mut self, now: Instant) {
+        self.now = Some(now);
+        self.timers.kept(now);
+        self.ring(now);
+        self.lose_patience(now);
+        if self.lifecycle.is_live() {
+            self.refuse_unattended(now);
+        }
+        let Options { answer_grace, close_grace, abandon_grace, .. } = *self.options;
+        let periods =
+            GracePeriods { answering: answer_grace, closing: close_grace, abandoned: abandon_grace };
+        match self.lifecycle.tick(now, periods) {
+            Tick::Nothing => {}
+            Tick::Started => self.wake_driver(),
+            Tick::Expired => self.grace_over(),
+        }
+    }
+
+    /// The time is over that a session had to come to its end.
+    fn grace_over(&mut self) {
+        if self.lifecycle.is_answering() {
+            if !self.owed.is_empty() {
+                // What was answered before is still written.
+                self.over(SessionEnd::Disconnected(DisconnectReason::PeerClosed));
+            }
+        } else if self.lifecycle.is_closing() {
+            if self.is_served() {
+                self.drop_untaken();
+            }
+            self.over(SessionEnd::Closed);
+        } else {
+            self.lifecycle.release();
+            self.wake_driver();
+        }
+    }
+}

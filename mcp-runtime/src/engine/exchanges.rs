@@ -1,0 +1,105 @@
+//! Linear requests of this side whose reply leads back to where they were sent.
+//!
+//! In: such a request, once no task waits for its reply. Out: a cancelled request, or an abandoned reply, which is
+//! dropped when it arrives. Refuses to write the next step before that: the peer would read it in a state where it does
+//! not belong.
+
+use std::task::{Context, Poll};
+
+use mcp_protocol_machine::protocol::{Direction, MessageIndex};
+use mcp_protocol_machine::{Awaiting, RequestId, SubSessionNumber};
+
+use super::context::Caller;
+use super::state::Engine;
+use super::wakers::Waiter;
+use crate::error::Error;
+
+impl Engine {
+    /// No task waits for the reply to a linear request any more. The request is cancelled if it may be; otherwise its
+    /// reply is abandoned. Returns the id of the request then, unless the reply is here already.
+    pub(crate) fn abandon_exchange(
+        &mut self,
+        caller: Caller,
+        request: MessageIndex,
+        id: i64,
+        sub_session: Option<SubSessionNumber>,
+        why: Option<&Error>,
+    ) -> Option<i64> {
+        if self.message(request).is_some_and(|message| message.cancellable) {
+            let reason = why.and_then(|error| self.reason(error));
+            if matches!(self.cancel(caller, id, reason.as_deref()), Ok(true)) {
+                return None;
+            }
+        }
+        if self.forget_reply(id, sub_session) || !self.lifecycle.is_open() {
+            return None;
+        }
+        self.abandoned_replies.push(id);
+        Some(id)
+    }
+
+    /// Cancels a request for which a value may wait; `false` if its reply has come already.
+    pub(crate) fn cancel_awaited(
+        &mut self,
+        caller: Caller,
+        id: i64,
+        extra: Option<&str>,
+    ) -> Result<bool, Error> {
+        let sub_session = self.checker.sub_session_of(Direction::Send, &RequestId::Number(id));
+        let taken_back = self.cancel(caller, id, extra)?;
+        match sub_session {
+            _ if !taken_back => {}
+            Some(sub_session) => self.wake_sub_session(sub_session),
+            None => self.linear_waiting.wake(&mut self.effects),
+        }
+        Ok(taken_back)
+    }
+
+    /// Drops a reply that waits to be taken.
+    fn forget_reply(&mut self, id: i64, sub_session: Option<SubSessionNumber>) -> bool {
+        if let Some(sub_session) = sub_session {
+            return self.forget_sub_session_reply(sub_session, id);
+        }
+        let place = self.linear.iter().position(|input| input.answers == Some(id));
+        place.is_some_and(|place| self.linear.remove(place).is_some())
+    }
+
+    /// A reply has arrived: whether it was abandoned.
+    pub(super) fn abandoned_reply_came(&mut self, id: &RequestId) -> bool {
+        let RequestId::Number(id) = id else { return false };
+        let Some(place) = self.abandoned_replies.iter().position(|abandoned| abandoned == id) else {
+            return false;
+        };
+        self.abandoned_replies.swap_remove(place);
+        self.linear_waiting.wake(&mut self.effects);
+        true
+    }
+
+    /// The peer has lost the session: what the checker does not wait for any more will not come.
+    pub(super) fn forget_abandoned(&mut self) {
+        let checker = &self.checker;
+        self.abandoned_replies.retain(|id| {
+            let id = RequestId::Number(*id);
+            matches!(checker.awaiting(Direction::Receive, &id), Awaiting::Request(_))
+        });
+        self.linear_waiting.wake(&mut self.effects);
+    }
+
+    /// Waits until an abandoned reply has arrived.
+    pub(crate) fn poll_abandoned(
+        &mut self,
+        caller: Caller,
+        context: &Context<'_>,
+        waiter: &mut Waiter,
+        id: i64,
+    ) -> Poll<Result<(), Error>> {
+        if let Some(error) = self.closed(caller) {
+            return Poll::Ready(Err(error));
+        }
+        if !self.abandoned_replies.contains(&id) {
+            return Poll::Ready(Ok(()));
+        }
+        self.linear_waiting.register(context, waiter, &mut self.effects);
+        Poll::Pending
+    }
+}

@@ -1,0 +1,399 @@
+//! Messages of the peer.
+//!
+//! In: what a transport delivers. Out: completed calls, queued inputs, answers of the engine itself. Refuses what is no
+//! message, what the checker does not permit and what does not fit into the queues, each with an answer if it asked for
+//! one, and with a report. It never waits and never panics, whatever comes.
+
+use std::time::Instant;
+
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side, StateIndex};
+use mcp_protocol_machine::{About, Awaiting, RequestId, Step, StepKind, SubSessionNumber, Ties};
+
+use super::alternatives::applies;
+use super::arrivals::{Arrived, Body, LinearInput};
+use super::context::{Accepted, Caller, Inbound};
+use super::mailboxes::Notice;
+use super::names::{Names, id_at};
+use super::order::Held;
+use super::state::{Engine, Owed};
+use super::trace::Outcome;
+use crate::budget::Permit;
+use crate::driver::{Delivery, Frame, MessageKind, Received};
+use crate::error::Error;
+use crate::jsonrpc::{Envelope, Malformed, RpcError, Seems, is_batch, parse};
+use crate::report::{DropReason, Report};
+
+impl Engine {
+    /// Takes what the transport delivers.
+    pub(crate) fn receive(&mut self, delivery: Delivery<'_>, now: Instant) -> Received {
+        let mut all = Received::default();
+        if delivery.epoch().is_some_and(|epoch| epoch != self.epoch) {
+            return all;
+        }
+        self.now = Some(now);
+        let inbound = Inbound { extension: delivery.extension(), ..Inbound::alone(delivery.tag(), now) };
+        delivery.frames(self.options.max_message_bytes, |frame| all.add(self.frame(inbound, frame)));
+        // A peer that keeps the transport busy must not hold up what is due. What it said counts first.
+        if self.timers.first().is_some_and(|first| first <= now) {
+            self.ring(now);
+        }
+        all
+    }
+
+    /// Takes one whole message, or a batch.
+    fn frame(&mut self, inbound: Inbound<'_>, frame: Frame<'_>) -> Received {
+        if !self.lifecycle.is_open() {
+            // A session that is closed accepts everything and drops it.
+            return Received::default();
+        }
+        let parsed = match frame {
+            Frame::Whole(message) if message.trim_ascii().is_empty() => return Received::default(),
+            Frame::Whole(message) if self.protocol.batch && is_batch(message) => {
+                return self.batch_came(inbound, message);
+            }
+            Frame::Whole(message) => parse(message, self.options.max_depth),
+            Frame::TooLong(sketch) => Err(Malformed::too_long(self.options.max_message_bytes, sketch)),
+        };
+        self.message_came(inbound, parsed)
+    }
+
+    /// Takes one message, which came by itself or in a batch.
+    pub(super) fn message_came(
+        &mut self,
+        inbound: Inbound<'_>,
+        parsed: Result<Envelope<'_>, Malformed>,
+    ) -> Received {
+        self.came = self.came.wrapping_add(1);
+        let received = match parsed {
+            Ok(Envelope::Request { id, method, params }) => self.request_came(inbound, id, &method, params),
+            Ok(Envelope::Notification { method, params }) => self.notification_came(inbound, &method, params),
+            Ok(Envelope::Result { id, result }) => self.reply_came(inbound, &id, Ok(result)),
+            Ok(Envelope::Error { id, error, problem }) => {
+                if let Some(problem) = problem {
+                    let error = RpcError::invalid_request(problem);
+                    self.report(Report::Malformed { error, id: Some(id.clone()) });
+                }
+                self.reply_came(inbound, &id, Err(error))
+            }
+            Ok(Envelope::Complaint { error }) => {
+                self.report(Report::Complaint { error });
+                Received::default()
+            }
+            Err(malformed) => self.malformed_came(inbound, malformed),
+        };
+        self.judge_early();
+        received
+    }
+
+    pub(super) fn malformed_came(&mut self, inbound: Inbound<'_>, malformed: Malformed) -> Received {
+        let Malformed { error, id, raw_id, seems, fault, structured } = malformed;
+        let error = *error;
+        self.report(Report::Malformed { error: error.clone(), id: id.clone() });
+        // Without a `method`, the id of a running request of this side is what tells a reply. Replies are not answered,
+        // but the caller is told.
+        let answers = id.as_ref().filter(|id| {
+            seems != Seems::Other
+                && matches!(self.checker.awaiting(Direction::Receive, id), Awaiting::Request(_))
+        });
+        if let Some(id) = answers {
+            self.malformed_reply_came(id, fault, error);
+            return Received::default();
+        }
+        if seems == Seems::Reply {
+            return Received::default();
+        }
+        match (&id, raw_id) {
+            (Some(id), _) => self.write_error(inbound, Some(id), &error),
+            (None, Some(raw)) => {
+                self.write_reply(inbound.reply_to(), MessageKind::Error, |into| {
+                    crate::jsonrpc::write::error_to_raw(into, &raw, &error)
+                });
+                Received::default()
+            }
+            // A server that prints a line of its log is told nothing by its client: it asked nothing.
+            (None, None) if structured || self.side == Side::Server => {
+                self.write_error(inbound, None, &error)
+            }
+            (None, None) => Received::default(),
+        }
+    }
+
+    fn named(&self, request: bool, method: &str, params: Option<&str>) -> Option<MessageIndex> {
+        self.read_as(Direction::Receive, request, method, params)
+    }
+
+    /// Nothing is known by this method, or nothing that its payload fits.
+    fn unnamed(&mut self, inbound: Inbound<'_>, id: Option<&RequestId>, method: &str) -> Received {
+        let judged = match self.names.any_of(&self.protocol, id.is_some(), method) {
+            Some(message) => self.fits_none(message, id),
+            None => self.checker.unknown_method(Direction::Receive, id, method).map(drop),
+        };
+        match judged {
+            Ok(()) => Received::default(),
+            Err(violation) => self.refused(inbound, id, violation),
+        }
+    }
+
+    pub(super) fn request_came(
+        &mut self,
+        inbound: Inbound<'_>,
+        id: RequestId,
+        method: &str,
+        params: Option<&str>,
+    ) -> Received {
+        let Some(message) = self.named(true, method, params) else {
+            return self.unnamed(inbound, Some(&id), method);
+        };
+        if let Some(refused) = self.refused_in_batch(inbound, message, &id) {
+            return refused;
+        }
+        if self.is_early_request(inbound, message, &id) {
+            return self.hold_early(inbound, message, Some(id), method, params);
+        }
+        let token = self.token(params);
+        let keys = Names::keys(&self.protocol, message, Some(&id), params);
+        let ties = Ties::keys(&keys);
+        let judged =
+            self.checker.request_tied(Direction::Receive, message, &id, token.clone(), ties, applies(params));
+        let step = match judged {
+            Ok(step) => step,
+            Err(violation) => return self.refused(inbound, Some(&id), violation),
+        };
+        if let StepKind::Late(late) = step.kind {
+            return self.late_came(inbound, message, late, Some(&id));
+        }
+        let Accepted { step, negotiation } = self.accepted(step, message, params, true);
+        if step.kind.is_dropped() {
+            return Received::default();
+        }
+        self.report_tolerated(message, params);
+        let linear = matches!(step.kind, StepKind::Linear { .. });
+        if let Some(batch) = inbound.batch {
+            self.batches.join(batch);
+        }
+        let owed = Owed {
+            linear,
+            progress: None,
+            sub_session: step.sub_session,
+            cancelled: false,
+            waiting: Default::default(),
+            to: inbound.reply_to(),
+            mailbox: None,
+        };
+        self.owed.insert(id.clone(), owed);
+        let received = self.took_request(inbound);
+        self.trace_asked(Direction::Receive, &id, message);
+        if let Some(rate) = self.options.request_rate
+            && let Err(wait) = self.rate.take(rate, inbound.now)
+        {
+            let sub_session = self.opened(&step);
+            let came = self.came;
+            let epoch = self.epoch();
+            let arrived = Arrived {
+                message,
+                id: Some(id),
+                token,
+                sub_session,
+                payload: None,
+                permit: Permit::default(),
+                extension: None,
+                at: inbound.now,
+                came,
+                epoch,
+            };
+            self.refuse_early(&arrived, wait);
+            return received;
+        }
+        if self.message(message).is_some_and(|message| message.answered) {
+            // The reply of an `answered` request is empty, so it cannot fail to be written.
+            let _ = self.reply_result(Caller::ANY, &id, "{}");
+            return received;
+        }
+        match step.kind {
+            StepKind::Linear { .. } => {
+                let body = Body::Payload(params.map(Box::from));
+                let input = self.input(message, Some(id), None, body, negotiation);
+                self.linear_came(input, step.kind);
+            }
+            StepKind::SubSession { .. } if step.sub_session.is_some() => {
+                let body = Body::Payload(params.map(Box::from));
+                let input = self.input(message, Some(id), None, body, negotiation);
+                self.hand_to_sub_session(&step, input);
+            }
+            _ => {
+                let payload = params.map(Box::from);
+                let sub_session = self.opened(&step);
+                self.replicated_came(Arrived {
+                    message,
+                    id: Some(id),
+                    token,
+                    sub_session,
+                    payload,
+                    permit: Permit::default(),
+                    extension: inbound.extension.cloned(),
+                    at: inbound.now,
+                    came: self.came,
+                    epoch: self.epoch(),
+                });
+            }
+        }
+        received
+    }
+
+    pub(super) fn notification_came(
+        &mut self,
+        inbound: Inbound<'_>,
+        method: &str,
+        params: Option<&str>,
+    ) -> Received {
+        let Some(message) = self.named(false, method, params) else {
+            return self.unnamed(inbound, None, method);
+        };
+        let table = self.message(message);
+        let cancels = table.and_then(|table| table.cancels.as_ref());
+        let cancelled = cancels.and_then(|path| id_at(params, path));
+        if self.is_early_notification(inbound, message, cancelled.as_ref()) {
+            return self.hold_early(inbound, message, None, method, params);
+        }
+        let table = self.message(message);
+        let reports = table.and_then(|table| table.reports.as_ref());
+        let token = reports.and_then(|reports| id_at(params, &reports.token));
+        let about = match (&cancelled, &token) {
+            (Some(id), _) => About::Request(id),
+            (None, Some(token)) => About::Token(token),
+            (None, None) => About::Nothing,
+        };
+        let reported =
+            token.as_ref().and_then(|token| self.checker.reported(Direction::Receive, token)).cloned();
+        let keys = Names::keys(&self.protocol, message, None, params);
+        let ties = Ties::keys(&keys);
+        let judged =
+            self.checker.notification_tied(Direction::Receive, message, about, ties, applies(params));
+        let step = match judged {
+            Ok(step) => step,
+            Err(violation) => return self.refused(inbound, None, violation),
+        };
+        if let StepKind::Late(late) = step.kind {
+            return self.late_came(inbound, message, late, None);
+        }
+        let Accepted { step, negotiation } = self.accepted(step, message, params, true);
+        if step.kind.is_dropped() {
+            return Received::default();
+        }
+        self.report_tolerated(message, params);
+        if let Some(id) = cancelled {
+            self.cancel_came(&id);
+            if let (Some(sub_session), StepKind::SubSession { ended: true }) = (step.sub_session, step.kind) {
+                self.sub_session_ended(sub_session, Error::Cancelled);
+            }
+        } else if token.is_some() {
+            if let Some(RequestId::Number(id)) = reported {
+                self.progress_came(id, params);
+            }
+        } else if matches!(step.kind, StepKind::Linear { .. }) {
+            let body = Body::Payload(params.map(Box::from));
+            let input = self.input(message, None, None, body, negotiation);
+            self.linear_came(input, step.kind);
+        } else if matches!(step.kind, StepKind::SubSession { .. }) && step.sub_session.is_some() {
+            let body = Body::Payload(params.map(Box::from));
+            let input = self.input(message, None, None, body, negotiation);
+            self.hand_to_sub_session(&step, input);
+        } else {
+            let payload = params.map(Box::from);
+            let sub_session = self.opened(&step);
+            self.replicated_came(Arrived {
+                message,
+                id: None,
+                token: None,
+                sub_session,
+                payload,
+                permit: Permit::default(),
+                extension: inbound.extension.cloned(),
+                at: inbound.now,
+                came: self.came,
+                epoch: self.epoch(),
+            });
+        }
+        Received::default()
+    }
+
+    /// A linear input, as it has just come.
+    pub(super) fn input(
+        &self,
+        message: MessageIndex,
+        id: Option<RequestId>,
+        answers: Option<i64>,
+        body: Body,
+        negotiation: Option<Box<Error>>,
+    ) -> LinearInput {
+        LinearInput { message, id, answers, body, negotiation, permit: Permit::default(), came: self.came }
+    }
+
+    /// An input of a sub-session was accepted.
+    pub(super) fn hand_to_sub_session(&mut self, step: &Step, input: LinearInput) {
+        if let Some(sub_session) = step.sub_session {
+            self.sub_session_came(sub_session, input);
+        }
+    }
+
+    /// What a message of the peer has opened, if a value is to stand for it.
+    fn opened(&mut self, step: &Step) -> Option<(SubSessionNumber, StateIndex)> {
+        let (Some(sub_session), StepKind::Spawned { state }) = (step.sub_session, step.kind) else {
+            return None;
+        };
+        self.seat_sub_session(Caller::ANY, sub_session, None);
+        Some((sub_session, state))
+    }
+
+    /// The peer has taken a request back.
+    fn cancel_came(&mut self, id: &RequestId) {
+        // It gets no reply, so the replies beside it need not wait for one.
+        let to = self.unanswerable(id);
+        self.leave_batch(to.batch);
+        self.trace_over(Direction::Receive, id, Outcome::Cancelled);
+        if let Some(place) = self.incoming.iter().position(|arrived| arrived.id.as_ref() == Some(id)) {
+            // Nobody has begun to work on it.
+            let removed = self.incoming.remove(place);
+            self.owed.remove(id);
+            self.settle_tag(to.tag);
+            if let Some((sub_session, _)) = removed.and_then(|arrived| arrived.sub_session) {
+                self.leave_sub_session(Caller::ANY, sub_session);
+            }
+            self.reached();
+        } else if let Some(owed) = self.owed.get_mut(id) {
+            owed.cancelled = true;
+            owed.waiting.wake(&mut self.effects);
+            if let Some(mailbox) = owed.mailbox {
+                self.notify_mailbox(mailbox, Notice::Cancelled(id.clone()));
+            }
+            self.settle_tag(to.tag);
+        }
+    }
+
+    fn progress_came(&mut self, id: i64, params: Option<&str>) {
+        self.restart_timeout(id);
+        let most = self.options.max_progress;
+        let permit = self.input.take(params.map_or(0, str::len));
+        let Some(pending) = self.calls.get_mut(&id) else {
+            return self.sub_session_reported(id, params.unwrap_or("null"));
+        };
+        let message = pending.message;
+        let Some(progress) = &mut pending.progress else { return };
+        let Ok(permit) = permit else {
+            let message = self.name(message);
+            return self.report(Report::Dropped { message, cause: DropReason::TooManyBytes });
+        };
+        // Whoever is told of each report knows of this one already.
+        let told = progress.len() >= most && progress.pop_front().is_some();
+        let first = progress.is_empty();
+        progress.push_back((self.came, params.unwrap_or("null").into(), permit));
+        let mailbox = pending.mailbox;
+        // Behind another report it is found with that.
+        if first && self.may_wake(Held::Call(id)) {
+            self.wake_call(id);
+        }
+        if let Some(mailbox) = mailbox.filter(|_| !told) {
+            self.notify_mailbox(mailbox, Notice::Progress(id));
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The shared handle on an engine.
+//!
+//! In: whatever an engine takes, from any thread. Out: the same as the engine's. Refuses to hold the lock while code
+//! runs that is not the engine's: tasks are woken, reports are made, and what the program gave is let go of after it is
+//! released.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use mcp_protocol_machine::protocol::{Protocol, Role, Side};
+use mcp_protocol_machine::{ProtocolRef, RequestId};
+use tracing::Span;
+
+use super::context::Caller;
+use super::state::Engine;
+use super::trace::Tracer;
+use super::wakers::Waiter;
+use crate::clock::now;
+use crate::driver::{
+    Aside, Delivery, Endpoint, Finish, Outlet, Received, SessionInfo, SharedLimits, TransportEvent,
+};
+use crate::epoch::Epoch;
+use crate::options::Options;
+use crate::report::Report;
+
+/// One session, shared by its values, calls, handlers and its transport.
+#[derive(Clone)]
+pub(crate) struct Link {
+    shared: Arc<Shared>,
+    /// The request of the peer that is being worked on where this handle is used.
+    about: Option<Arc<RequestId>>,
+    /// The only epoch that this handle may speak in; `None`: any.
+    epoch: Option<Epoch>,
+}
+
+struct Shared {
+    engine: Mutex<Engine>,
+    // What never changes is readable without the lock.
+    protocol: ProtocolRef,
+    side: Side,
+    options: Arc<Options>,
+    limits: SharedLimits,
+    tracer: Tracer,
+}
+
+impl Link {
+    pub(crate) fn new(
+        engine: Engine,
+        protocol: ProtocolRef,
+        side: Side,
+        options: Arc<Options>,
+        limits: SharedLimits,
+    ) -> Link {
+        let tracer = Tracer::new(&protocol, side);
+        let shared = Shared { engine: Mutex::new(engine), protocol, side, options, limits, tracer };
+        Link { shared: Arc::new(shared), about: None, epoch: None }
+    }
+
+    /// The same handle, for whoever works on a request of the peer: what is said by it is about that request.
+    pub(crate) fn about(&self, request: Option<RequestId>) -> Link {
+        Link { shared: Arc::clone(&self.shared), about: request.map(Arc::new), epoch: self.epoch }
+    }
+
+    /// The same handle, for a caller that has a part in one epoch only: a request of the peer, or a sub-session that it
+    /// opened. Once that epoch is over, so is this handle.
+    pub(crate) fn within(&self, epoch: Epoch) -> Link {
+        Link { shared: Arc::clone(&self.shared), about: self.about.clone(), epoch: Some(epoch) }
+    }
+
+    /// Does something with the engine, then what follows from it outside of the lock.
+    pub(crate) fn with<R>(&self, act: impl FnOnce(&mut Engine) -> R) -> R {
+        let mut engine = self.lock();
+        let result = act(&mut engine);
+        let effects = engine.take_effects();
+        let traced = !engine.traces().is_empty();
+        if traced {
+            // Within the lock, so that the order stays; told without it.
+            self.shared.tracer.note(engine.traces());
+        }
+        drop(engine);
+        if traced {
+            self.shared.tracer.tell();
+        }
+        if let Some(effects) = effects {
+            effects.run(&self.shared.options, self.shared.tracer.session());
+        }
+        result
+    }
+
+    /// The same on behalf of the holder of this handle.
+    pub(crate) fn speak<R>(&self, act: impl FnOnce(&mut Engine, Caller) -> R) -> R {
+        self.speak_about(self.about.as_deref(), act)
+    }
+
+    /// The same for a caller that works on this request of the peer.
+    pub(crate) fn speak_about<R>(
+        &self,
+        request: Option<&RequestId>,
+        act: impl FnOnce(&mut Engine, Caller) -> R,
+    ) -> R {
+        self.with(|engine| {
+            let caller = engine.caller(self.epoch, request);
+            act(engine, caller)
+        })
+    }
+
+    /// Waits for something of the engine, in a place of its own among those who wait.
+    pub(crate) async fn wait<R>(
+        &self,
+        mut poll: impl FnMut(&mut Engine, &Context<'_>, &mut Waiter) -> Poll<R>,
+    ) -> R {
+        let mut waiter = Waiter::default();
+        poll_fn(|context| self.with(|engine| poll(engine, context, &mut waiter))).await
+    }
+
+    /// The same on behalf of the holder of this handle.
+    pub(crate) async fn wait_as<R>(
+        &self,
+        mut poll: impl FnMut(&mut Engine, Caller, &Context<'_>, &mut Waiter) -> Poll<R>,
+    ) -> R {
+        let mut waiter = Waiter::default();
+        poll_fn(|context| self.speak(|engine, caller| poll(engine, caller, context, &mut waiter))).await
+    }
+
+    /// Tells the time as long as something waits for a dispatcher. The transport does while it is there.
+    pub(crate) async fn settle(&self) {
+        while let Some(at) = self.with(Engine::order_deadline) {
+            tokio::select! {
+                () = self.wait(Engine::poll_settled) => return,
+                () = tokio::time::sleep_until(at.into()) => self.tick(now()),
+            }
+        }
+    }
+
+    /// Reports what was noticed outside of the engine.
+    pub(crate) fn report(&self, report: &Report) {
+        self.shared.tracer.session().in_scope(|| self.shared.options.report(report));
+    }
+
+    /// The span that a handler of a message of the peer runs in.
+    pub(crate) fn span_of(&self, id: Option<&RequestId>) -> Span {
+        self.shared.tracer.of_request(id)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Engine> {
+        // The engine does not panic, and if it did, the session would still be better than a second panic.
+        self.shared.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn protocol(&self) -> &Protocol {
+        &self.shared.protocol
+    }
+
+    pub(crate) fn role(&self) -> Option<&Role> {
+        self.shared.protocol.role(self.shared.side)
+    }
+
+    /// Whether this is the same session.
+    pub(crate) fn is(&self, other: &Link) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// The limits that the session shares with others.
+    pub(crate) fn limits(&self) -> &SharedLimits {
+        &self.shared.limits
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.shared.options
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let engine = self.lock();
+        let states = engine.checker().state_names();
+        let (running, unanswered) = engine.open_requests();
+        drop(engine);
+        formatter
+            .debug_struct("Session")
+            .field("protocol", &self.shared.protocol.name)
+            .field("state", &states)
+            .field("running", &running)
+            .field("unanswered", &unanswered)
+            .finish()
+    }
+}
+
+impl Endpoint for Link {
+    fn attach(&self, outlet: Box<dyn Outlet>) {
+        self.with(|engine| engine.attach(outlet));
+    }
+
+    fn receive(&self, delivery: Delivery<'_>, now: Instant) -> Received {
+        self.with(|engine| engine.receive(delivery, now))
+    }
+
+    fn notify(&self, event: TransportEvent<'_>) {
+        self.with(|engine| match event {
+            TransportEvent::Wrote => engine.wrote(),
+            TransportEvent::InputEnded(why) => engine.input_ended(why),
+            TransportEvent::OutputFailed(error) => engine.output_failed(error),
+            TransportEvent::Failed(reason) => engine.end(reason),
+            TransportEvent::RequestFailed { id, error } => engine.request_failed(id, error),
+            TransportEvent::Noticed(report) => engine.report(report),
+            TransportEvent::Reconnected { request, reply } => engine.reconnected(request, reply),
+            TransportEvent::Terminated(outcome) => engine.terminated(outcome),
+        });
+    }
+
+    fn poll_finish(&self, context: &mut Context<'_>) -> Poll<Finish> {
+        self.with(|engine| engine.poll_finish(context))
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.with(|engine| engine.next_deadline())
+    }
+
+    fn tick(&self, now: Instant) {
+        self.with(|engine| engine.tick(now));
+    }
+
+    fn info(&self) -> SessionInfo {
+        self.with(|engine| SessionInfo {
+            resumed: engine.is_resumed(),
+            agreed_version: engine.agreed_version().map(Into::into),
+        })
+    }
+
+    fn read_aside(&self, message: &[u8]) -> Aside {
+        self.with(|engine| Aside {
+            answer: engine.answer_aside(message),
+            version: engine.announced_version(message),
+        })
+    }
+}

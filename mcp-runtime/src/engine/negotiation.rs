@@ -1,0 +1,178 @@
+//! Announcements that the program cannot work with: capabilities that it requires of its peer and that are not there,
+//! a version that it does not speak.
+//!
+//! In: accepted messages that announce. Out: a negotiation error that goes with the message to the program, and a
+//! report. Refuses to decide what follows: the program gets the error in place of the payload, and goes on or closes.
+
+use mcp_protocol_machine::protocol::{Announcement, Direction, Field, GateIndex, Kind, MessageIndex, Text};
+use mcp_protocol_machine::{Awaiting, Capabilities, RequestId};
+
+use super::names::Names;
+use super::state::Engine;
+use crate::error::{AnnouncedVersion, Error, MismatchError};
+use crate::jsonrpc::path::{find, holds};
+use crate::jsonrpc::{Envelope, parse};
+use crate::report::Report;
+
+impl Engine {
+    /// The peer has announced what it can do: whether that is all that the program requires.
+    pub(super) fn look_for_required(
+        &mut self,
+        announcement: &Announcement,
+        payload: Option<&str>,
+        granted: &Capabilities,
+    ) -> Option<Box<Error>> {
+        if self.options.required().is_empty() {
+            return None;
+        }
+        let announced = payload.and_then(|payload| find(payload, &announcement.field.path));
+        // What is a gate is granted or not; anything else is there or not, by its parts.
+        let there = |written: &str| match self.gate(written) {
+            Some(gate) => granted.grants(gate),
+            None => {
+                let path: Vec<Text> = written.split('.').map(|part| Text::Owned(part.to_owned())).collect();
+                announced.is_some_and(|announced| holds(find(announced, &path)))
+            }
+        };
+        let required = self.options.required().iter().filter(|required| !there(required));
+        let missing: Vec<String> = required.map(ToString::to_string).collect();
+        if missing.is_empty() {
+            return None;
+        }
+        Some(self.negotiation_failed(Error::MissingCapabilities { side: announcement.side, missing }))
+    }
+
+    /// The gate that is written so.
+    fn gate(&self, written: &str) -> Option<GateIndex> {
+        let mut gates = (0..=u16::MAX).map(GateIndex).zip(self.protocol.gates.iter());
+        gates.find(|(_, gate)| gate.to_string() == written).map(|(index, _)| index)
+    }
+
+    /// Notes which version is asked for, and looks at the one that the peer announces.
+    pub(super) fn note_version(
+        &mut self,
+        field: &Field,
+        message: MessageIndex,
+        payload: Option<&str>,
+        incoming: bool,
+    ) -> Option<Box<Error>> {
+        // A request whose reply announces the version says at the same place which one it asks for.
+        let reply = self.message(field.message);
+        if reply.is_some_and(|reply| reply.kind == Kind::Reply { request: message }) {
+            let requested = version_at(field, payload);
+            self.requested = requested.as_deref().map(Box::from);
+        }
+        if field.message != message {
+            return None;
+        }
+        let version = version_at(field, payload);
+        let requested = self.requested.take();
+        let mut negotiation = None;
+        if incoming {
+            negotiation = self.look_at_version(version.clone(), requested.map(String::from));
+        }
+        if let Some(version) = version.as_deref() {
+            self.agreed = Some(Text::Owned(version.to_owned()));
+            self.govern(version);
+        }
+        negotiation
+    }
+
+    /// The version that was agreed on; in a session that began elsewhere, from the start.
+    pub(crate) fn agreed_version(&self) -> Option<Text> {
+        self.agreed.clone()
+    }
+
+    /// The version that a reply of the peer announces, if it announces one.
+    pub(crate) fn announced_version(&self, reply: &[u8]) -> Option<String> {
+        let Ok(Envelope::Result { result, .. }) = parse(reply, self.options.max_depth) else { return None };
+        let field = self.protocol.version_field.as_ref()?;
+        version_at(field, Some(result)).as_deref().map(str::to_owned)
+    }
+
+    /// The peer has announced a version, or none: whether this side speaks it.
+    pub(super) fn look_at_version(
+        &mut self,
+        offered: AnnouncedVersion,
+        requested: Option<String>,
+    ) -> Option<Box<Error>> {
+        let accepted = self.options.accepted_versions(&self.protocol)?;
+        if is_among(&accepted, offered.as_deref()) {
+            return None;
+        }
+        let accepted = accepted.iter().map(ToString::to_string).collect();
+        Some(self.negotiation_failed(Error::Version { requested, offered, accepted }))
+    }
+
+    /// The revision of a version governs from here on, if it is another one that this side speaks.
+    pub(super) fn govern(&mut self, version: &str) {
+        if self.protocol.version.as_deref() == Some(version) {
+            return;
+        }
+        if let Some(protocol) = self.options.governed(&self.protocol, version) {
+            self.names = Names::new(&protocol);
+            self.checker.govern(&protocol);
+            self.protocol = protocol;
+        }
+    }
+
+    /// Whether this side may give the answer to a request which asked for a version: with that version, if this side
+    /// speaks it, and else with one that it speaks.
+    pub(super) fn check_version(&self, id: &RequestId, written: &str) -> Result<(), Error> {
+        let (Some(requested), Some(field)) =
+            (self.requested.as_deref(), self.protocol.version_field.as_ref())
+        else {
+            return Ok(());
+        };
+        let asks = self.message(field.message).map(|table| table.kind);
+        let Awaiting::Request(request) = self.checker.awaiting(Direction::Send, id) else { return Ok(()) };
+        let versions = self.options.accepted_versions(&self.protocol);
+        let (Some(versions), true) = (versions, asks == Some(Kind::Reply { request })) else { return Ok(()) };
+        let announced = version_at(field, Some(written));
+        let versions = match is_among(&versions, Some(requested)) {
+            true => vec![requested.to_owned()],
+            false => versions.iter().map(ToString::to_string).collect(),
+        };
+        if announced.as_deref().is_some_and(|announced| versions.iter().any(|one| one == announced)) {
+            return Ok(());
+        }
+        let message = self.name(field.message);
+        Err(Error::Mismatch { message, problem: MismatchError::Version { announced, versions } })
+    }
+
+    /// Whether a request may ask for the version that it asks for: the peer may agree to it.
+    pub(super) fn check_asked_version(
+        &self,
+        message: MessageIndex,
+        params: Option<&str>,
+    ) -> Result<(), Error> {
+        let Some(field) = self.protocol.version_field.as_ref() else { return Ok(()) };
+        let announces = self.message(field.message).map(|table| table.kind);
+        let versions = self.options.accepted_versions(&self.protocol);
+        let (Some(versions), true) = (versions, announces == Some(Kind::Reply { request: message })) else {
+            return Ok(());
+        };
+        match version_at(field, params).as_deref() {
+            Some(version) if !is_among(&versions, Some(version)) => {
+                let accepted = versions.iter().map(ToString::to_string).collect();
+                let problem = MismatchError::Asks { version: version.to_owned(), accepted };
+                Err(Error::Mismatch { message: self.name(message), problem })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn negotiation_failed(&mut self, error: Error) -> Box<Error> {
+        self.report(Report::NegotiationFailed { error: error.clone() });
+        Box::new(error)
+    }
+}
+
+/// The version that a payload announces or asks for.
+pub(super) fn version_at(field: &Field, payload: Option<&str>) -> AnnouncedVersion {
+    AnnouncedVersion::read(payload.and_then(|payload| find(payload, &field.path)))
+}
+
+fn is_among(versions: &[Text], version: Option<&str>) -> bool {
+    version.is_some_and(|version| versions.iter().any(|other| **other == *version))
+}

@@ -1,0 +1,375 @@
+//! What this side says.
+//!
+//! In: messages with payloads that are JSON already. Out: lines in the output, and entries in the table of calls.
+//! Refuses what the checker refuses, before a byte is written, and everything once the session is over.
+
+use std::collections::VecDeque;
+
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Text};
+use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token};
+
+use super::alternatives::applies;
+use super::batches::ReplyTo;
+use super::calls::Pending;
+use super::context::{Accepted, Caller};
+use super::late::is_written;
+use super::names::{Names, on_the_wire};
+use super::order::Turns;
+use super::state::Engine;
+use super::trace::Outcome;
+use crate::driver::MessageKind;
+use crate::error::{Error, MismatchError};
+use crate::jsonrpc::{RpcError, path, write};
+use crate::report::{DropReason, Report};
+
+impl Engine {
+    /// Writes a request and gives its id. With `progress`, reports are asked for: the id becomes the token.
+    pub(crate) fn request(
+        &mut self,
+        caller: Caller,
+        message: MessageIndex,
+        written: &str,
+        progress: bool,
+        call: bool,
+    ) -> Result<i64, Error> {
+        self.ask(caller, message, written, progress, call, Meant::New).map(|(id, _)| id)
+    }
+
+    /// The same for a request that is meant for a sub-session, or for none; tells what it did as well.
+    pub(crate) fn ask(
+        &mut self,
+        caller: Caller,
+        message: MessageIndex,
+        written: &str,
+        progress: bool,
+        call: bool,
+        meant: Meant,
+    ) -> Result<(i64, Step), Error> {
+        if let Some(error) = self.closed(caller) {
+            return Err(error);
+        }
+        let protocol = self.protocol.clone();
+        let Some(table) = protocol.message(message) else { return Err(Error::Closed) };
+        let number = self.next_id;
+        let id = RequestId::Number(number);
+        let mut params = on_the_wire(table, written);
+        let with_token;
+        let mut token = None;
+        if progress && let Some(place) = self.names.token_path(&protocol) {
+            with_token = path::set(params, place, &write::id_text(&id))
+                .map_err(|error| Error::payload(&table.name, error))?;
+            params = Some(&with_token);
+            token = Some(Token::Number(number));
+        }
+        self.check_told_apart(message, params)?;
+        self.check_asked_version(message, params)?;
+        let token = token.or_else(|| self.token(params));
+        // A refused request has used its id up as far as the checker is concerned.
+        self.next_id = self.next_id.wrapping_add(1);
+        let keys = Names::keys(&protocol, message, Some(&id), params);
+        let ties = Ties { keys: &keys, meant };
+        let step = self.checker.request_tied(Direction::Send, message, &id, token, ties, applies(params))?;
+        if step.kind.is_dropped() {
+            // What it belongs to is over on the wire, so nobody would answer.
+            return Err(self.closed(caller).unwrap_or(Error::Cancelled));
+        }
+        let Accepted { step, .. } = self.accepted(step, message, params, false);
+        write::request(self.outbox.composing(), &id, &table.method, params);
+        if call {
+            let progress = progress.then(VecDeque::new);
+            let bound = caller.is_bound();
+            self.calls.insert(
+                number,
+                Pending {
+                    message,
+                    waker: None,
+                    result: None,
+                    came: 0,
+                    progress,
+                    turns: Turns::default(),
+                    clock: None,
+                    mailbox: None,
+                    bound,
+                },
+            );
+        }
+        self.trace_asked(Direction::Send, &id, message);
+        // Whoever answers it may have to ask something first.
+        self.room_waiting.wake(&mut self.effects);
+        self.said(caller, MessageKind::Request { id: number, place: self.place(caller, step.kind) });
+        Ok((number, step))
+    }
+
+    /// A message of the caller was appended to the output.
+    fn said(&mut self, caller: Caller, kind: MessageKind) {
+        if !caller.is_in_batch() {
+            self.appended(kind, caller.in_reply_to());
+            self.judge_early();
+        }
+    }
+
+    /// Writes a notification. What belongs to an exchange that is over is swallowed; that is the `false`.
+    pub(crate) fn notification(
+        &mut self,
+        caller: Caller,
+        message: MessageIndex,
+        written: &str,
+        about: About<'_>,
+    ) -> Result<bool, Error> {
+        let half_closed = self.lifecycle.is_answering() && !self.outbox.may_route();
+        if half_closed && !self.is_lost(caller) {
+            // It may not be read any more, and some peers stumble over it. Replies are still owed.
+            let message = self.name(message);
+            self.report(Report::Dropped { message, cause: DropReason::PeerClosed });
+            return Ok(false);
+        }
+        self.tell(caller, message, written, about, Meant::New).map(|step| is_written(&step))
+    }
+
+    /// The same for a notification that is meant for a sub-session, or for none; tells what it did.
+    pub(crate) fn tell(
+        &mut self,
+        caller: Caller,
+        message: MessageIndex,
+        written: &str,
+        about: About<'_>,
+        meant: Meant,
+    ) -> Result<Step, Error> {
+        // Once this side has said everything, replies may still be owed to the peer, and so may be reports on them.
+        // Where the input alone has ended, the peer still reads what it has asked for.
+        let answering = (self.lifecycle.is_answering() && self.outbox.may_route())
+            || (self.lifecycle.is_closing() && matches!(about, About::Token(_)));
+        if let Some(error) = self.closed(caller)
+            && (self.lifecycle.is_written() || !answering || self.is_lost(caller))
+        {
+            return Err(error);
+        }
+        let protocol = self.protocol.clone();
+        let Some(table) = protocol.message(message) else { return Err(Error::Closed) };
+        let params = on_the_wire(table, written);
+        self.check_told_apart(message, params)?;
+        let keys = Names::keys(&protocol, message, None, params);
+        let ties = Ties { keys: &keys, meant };
+        let step = self.checker.notification_tied(Direction::Send, message, about, ties, applies(params))?;
+        let Accepted { step, .. } = self.accepted(step, message, params, false);
+        if is_written(&step) {
+            write::notification(self.outbox.composing(), &table.method, params);
+            self.said(caller, MessageKind::Notification { place: self.place(caller, step.kind) });
+            if let About::Request(id) = about {
+                // It takes the request back.
+                self.not_awaited(id);
+            }
+        }
+        Ok(step)
+    }
+
+    /// Reports on a request of the peer that carried a token. A report that says how far the work is, in the
+    /// number of [`Options::progress_field`](crate::Options::progress_field), must say more than the one before it.
+    pub(crate) fn report_on(
+        &mut self,
+        caller: Caller,
+        message: MessageIndex,
+        written: &str,
+        token: &Token,
+        id: Option<&RequestId>,
+    ) -> Result<(), Error> {
+        let protocol = self.protocol.clone();
+        let reports = protocol.message(message).and_then(|table| Some((table, table.reports.as_ref()?)));
+        let Some((table, reports)) = reports else { return Ok(()) };
+        let params = path::set(Some(written), &reports.token, &write::id_text(token))
+            .map_err(|error| Error::payload(&table.name, error))?;
+        if self.is_lost(caller) {
+            return Err(Error::SessionRenewed);
+        }
+        let field = self.options.progress_field;
+        let now = field.and_then(|field| path::find(written, &[Text::Borrowed(field)])?.parse::<f64>().ok());
+        if let (Some(now), Some(before)) = (now, id.and_then(|id| self.reported_on(id))) {
+            if let Some(before) = before.filter(|before| now <= *before) {
+                let problem = MismatchError::NotMore { before, now };
+                return Err(Error::Mismatch { message: table.name.clone(), problem });
+            }
+            *before = Some(now);
+        }
+        self.notification(caller, message, &params, About::Token(token)).map(drop)
+    }
+
+    /// What the last report on a request of the peer said.
+    fn reported_on(&mut self, id: &RequestId) -> Option<&mut Option<f64>> {
+        if self.owed.contains_key(id) {
+            return self.owed.get_mut(id).map(|owed| &mut owed.progress);
+        }
+        self.sub_session_progress(id)
+    }
+
+    /// Takes a request of this side back; `false` if its reply has come already. `extra` are further members of the
+    /// notification.
+    pub(crate) fn cancel(&mut self, caller: Caller, id: i64, extra: Option<&str>) -> Result<bool, Error> {
+        self.cancel_with(caller, id, extra, Error::Cancelled)
+    }
+
+    /// The same, and says what a call then ends with.
+    pub(super) fn cancel_with(
+        &mut self,
+        caller: Caller,
+        id: i64,
+        extra: Option<&str>,
+        error: Error,
+    ) -> Result<bool, Error> {
+        if self.calls.get(&id).is_some_and(|pending| pending.result.is_some()) {
+            return Ok(false);
+        }
+        let protocol = self.protocol.clone();
+        let Some((message, place)) = self.names.cancels(&protocol) else { return Ok(false) };
+        let name = RequestId::Number(id);
+        let params = path::set(extra, &place, &write::id_text(&name))
+            .map_err(|error| Error::payload(&self.name(message), error))?;
+        let written = self.notification(caller, message, &params, About::Request(&name))?;
+        if written {
+            let outcome =
+                if matches!(error, Error::Timeout { .. }) { Outcome::Timeout } else { Outcome::Cancelled };
+            self.trace_over(Direction::Send, &name, outcome);
+            self.complete(id, Err(error));
+        }
+        Ok(written)
+    }
+
+    /// Answers a request of the peer with a result; which of its replies that is, the result says.
+    pub(crate) fn reply_result(
+        &mut self,
+        caller: Caller,
+        id: &RequestId,
+        written: &str,
+    ) -> Result<(), Error> {
+        self.reply_with(caller, id, None, written)
+    }
+
+    /// Answers a request of the peer with one of its replies. Fails before anything has happened if the peer would
+    /// read another one.
+    pub(crate) fn reply_with(
+        &mut self,
+        caller: Caller,
+        id: &RequestId,
+        message: Option<MessageIndex>,
+        written: &str,
+    ) -> Result<(), Error> {
+        self.check_reply_told_apart(id, message, written)?;
+        self.check_version(id, written)?;
+        self.answering(caller, id, |engine, to| engine.result_to(caller, to, id, message, written))
+    }
+
+    /// Answers a request of the peer with an error.
+    pub(crate) fn reply_error(
+        &mut self,
+        caller: Caller,
+        id: &RequestId,
+        error: &RpcError,
+    ) -> Result<(), Error> {
+        self.answering(caller, id, |engine, to| engine.error_to(to, id, error))
+    }
+
+    /// Answers a request, whose batch, if it came in one, waits for this answer no more, whatever becomes of it.
+    fn answering(
+        &mut self,
+        caller: Caller,
+        id: &RequestId,
+        answer: impl FnOnce(&mut Engine, ReplyTo) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if self.is_lost(caller) {
+            // The peer may have used the id anew.
+            return Err(Error::SessionRenewed);
+        }
+        let to = self.unanswerable(id);
+        let answered = answer(self, to);
+        self.leave_batch(to.batch);
+        self.settle_tag(to.tag);
+        self.judge_early();
+        answered
+    }
+
+    /// A request gets its answer, or none; where the answer would go. Nobody waits for it there any more.
+    pub(super) fn unanswerable(&mut self, id: &RequestId) -> ReplyTo {
+        self.owed.get_mut(id).map(|owed| std::mem::take(&mut owed.to)).unwrap_or_default()
+    }
+
+    fn result_to(
+        &mut self,
+        caller: Caller,
+        to: ReplyTo,
+        id: &RequestId,
+        message: Option<MessageIndex>,
+        written: &str,
+    ) -> Result<(), Error> {
+        let most = self.options.output_limit / 2;
+        if !self.batches.has_room(to, written.len(), most) {
+            let error = RpcError::busy(format!(
+                "the replies to the batch take more than {most} bytes: send the request on its own"
+            ));
+            self.error_to(to, id, &error)?;
+            return Err(Error::BatchFull(most));
+        }
+        let protocol = self.protocol.clone();
+        let Some(request) = self.settle(id)? else { return Ok(()) };
+        let message = message.or_else(|| self.names.reply(&protocol, request, written));
+        let Some((message, table)) = message.and_then(|message| Some((message, protocol.message(message)?)))
+        else {
+            return Ok(());
+        };
+        let result = on_the_wire(table, written).unwrap_or("{}");
+        let keys = Names::keys(&protocol, message, Some(id), Some(result));
+        let step = self.checker.reply_tied(Direction::Send, id, message, Ties::keys(&keys))?;
+        let Accepted { step, .. } = self.accepted(step, message, Some(result), false);
+        self.trace_over(Direction::Receive, id, Outcome::Result);
+        if !step.kind.is_dropped() {
+            let kind = MessageKind::Result { place: self.place(caller, step.kind) };
+            self.write_reply(to, kind, |into| write::result(into, id, result));
+        }
+        Ok(())
+    }
+
+    fn error_to(&mut self, to: ReplyTo, id: &RequestId, error: &RpcError) -> Result<(), Error> {
+        let protocol = self.protocol.clone();
+        let Some(request) = self.settle(id)? else { return Ok(()) };
+        if let Some(message) = self.names.refusal(&protocol, request) {
+            let step = self.checker.reply(Direction::Send, id, message)?;
+            self.trace_step(&step);
+            self.end_awaiting();
+            if step.kind.is_dropped() {
+                return Ok(());
+            }
+        }
+        self.trace_over(Direction::Receive, id, Outcome::Error(error.code));
+        self.write_reply(to, MessageKind::Error, |into| write::error(into, Some(id), error));
+        Ok(())
+    }
+
+    /// The request that an answer is for; nothing if it was cancelled, for then nobody waits for the answer.
+    fn settle(&mut self, id: &RequestId) -> Result<Option<MessageIndex>, Error> {
+        if let Some(mut owed) = self.owed.remove(id) {
+            owed.waiting.wake(&mut self.effects);
+            // Reports may go on as long as what the request has opened.
+            if let Some(progress) = self.sub_session_progress(id) {
+                *progress = owed.progress;
+            }
+        }
+        // It may have been the last thing that kept a session open in which nothing else is said any more.
+        if self.lifecycle.is_answering() || self.lifecycle.is_closing() {
+            self.closing_waiting.wake(&mut self.effects);
+            self.wake_driver();
+        }
+        if self.lifecycle.is_over() {
+            return self.lifecycle.error().map_or(Ok(None), Err);
+        }
+        match self.checker.awaiting(Direction::Send, id) {
+            Awaiting::Request(request) => Ok(Some(request)),
+            Awaiting::Retired | Awaiting::Refused => {
+                // Keeps count, so that the id is free of its past.
+                let _ = self.checker.stray_reply(Direction::Send, id);
+                Ok(None)
+            }
+            Awaiting::Completed | Awaiting::Unknown => match self.checker.stray_reply(Direction::Send, id) {
+                Ok(_) => Ok(None),
+                Err(violation) => Err(violation.into()),
+            },
+        }
+    }
+}

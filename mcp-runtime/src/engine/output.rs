@@ -1,0 +1,145 @@
+//! How messages of this side reach the transport, and how the transport learns that there are no more.
+
+use std::task::{Context, Poll};
+
+use mcp_protocol_machine::protocol::{Action, Edge, Origin as Author};
+use mcp_protocol_machine::{RequestId, StepKind};
+
+use super::context::Caller;
+use super::lifecycle::SessionEnd;
+use super::state::Engine;
+use super::wakers::{Waiter, keep};
+use crate::driver::{Finish, MessageKind, Outlet, OutletNotice, Place, RequestTag};
+use crate::error::DisconnectReason;
+
+impl Engine {
+    pub(crate) fn attach(&mut self, outlet: Box<dyn Outlet>) {
+        self.outbox.attach(outlet, &mut self.effects);
+    }
+
+    /// The session came closer to its end, or a deadline became sooner: the transport is woken.
+    pub(super) fn wake_driver(&mut self) {
+        if let Some(waker) = self.driver.take() {
+            self.effects.wake(waker);
+        }
+    }
+
+    /// A peer that does not read must not make this side grow without limit.
+    pub(super) fn check_output_limit(&mut self) {
+        let waiting = self.outbox.unwritten().saturating_add(self.batches.bytes());
+        if waiting > self.options.output_limit {
+            self.end(DisconnectReason::OutputFull(waiting));
+        }
+    }
+
+    /// A message was composed: it leaves.
+    pub(super) fn appended(&mut self, kind: MessageKind, in_reply_to: Option<RequestTag>) {
+        self.outbox.said(kind, in_reply_to, self.epoch, &mut self.effects);
+        self.check_output_limit();
+    }
+
+    /// Waits until there is room in the output.
+    pub(crate) fn poll_room(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
+        if self.lifecycle.is_live() && self.outbox.unwritten() > self.options.output_high_water {
+            self.output_waiting.register(context, waiter, &mut self.effects);
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+
+    /// The transport has written something.
+    pub(crate) fn wrote(&mut self) {
+        if self.outbox.unwritten() <= self.options.output_high_water {
+            self.output_waiting.wake(&mut self.effects);
+        }
+        if self.lifecycle.is_abandoned() {
+            self.wake_driver();
+        } else if !self.lifecycle.is_open() {
+            self.closing_waiting.wake(&mut self.effects);
+        }
+    }
+
+    /// Whether the session is over for its transport.
+    pub(crate) fn poll_finish(&mut self, context: &Context<'_>) -> Poll<Finish> {
+        let written = self.lifecycle.is_written() || self.outbox.unwritten() == 0;
+        if self.lifecycle.is_abandoned() && written {
+            self.lifecycle.release();
+            return Poll::Ready(Finish::Abandoned);
+        }
+        if self.lifecycle.is_closing() && self.owed.is_empty() && !self.is_handing_out() {
+            self.over(SessionEnd::Closed);
+        }
+        // The waker is kept also by a session that has finished: it may still be abandoned.
+        keep(&mut self.driver, context, &mut self.effects);
+        let answered = self.lifecycle.is_answering() && self.owed.is_empty();
+        let complete = answered || self.lifecycle.is_closed() || self.lifecycle.is_disconnected();
+        if complete && !self.outbox.waits_for_outlet() {
+            self.lifecycle.written();
+        }
+        if self.lifecycle.is_written() { Poll::Ready(Finish::Complete) } else { Poll::Pending }
+    }
+
+    /// Tasks that wait to write look again: for room, or for an abandoned reply.
+    pub(crate) fn nudge(&mut self) {
+        self.output_waiting.wake(&mut self.effects);
+        self.linear_waiting.wake(&mut self.effects);
+    }
+
+    /// A request of the peer is settled.
+    pub(super) fn settle_tag(&mut self, tag: Option<RequestTag>) {
+        if let Some(tag) = tag {
+            self.outbox.note(OutletNotice::Settled(tag), &mut self.effects);
+        }
+    }
+
+    /// No task waits for the reply to a request of this side any more.
+    pub(super) fn not_awaited(&mut self, id: &RequestId) {
+        if let RequestId::Number(id) = id {
+            self.outbox.note(OutletNotice::NotAwaited(*id), &mut self.effects);
+        }
+    }
+
+    /// Nor for those to the requests whose sub-session the message at hand has ended.
+    pub(super) fn end_awaiting(&mut self) {
+        for id in self.checker.take_left() {
+            self.not_awaited(&id);
+        }
+    }
+
+    /// Has the transport end the connection on which the peer waits for the answer to a request.
+    pub(crate) fn release_connection(&mut self, request: &RequestId) {
+        if let Some(tag) = self.owed.get(request).and_then(|owed| owed.to.tag) {
+            self.outbox.note(OutletNotice::ReleaseConnection(tag), &mut self.effects);
+        }
+    }
+
+    /// Where a message of this side stands, given what it did.
+    pub(super) fn place(&self, caller: Caller, step: StepKind) -> Place {
+        let (from, to) = match step {
+            StepKind::Linear { from, to } => (from, to),
+            StepKind::SubSession { .. } | StepKind::Reported => return Place::Within,
+            _ if caller.is_bound() => return Place::Within,
+            _ => return Place::Beside,
+        };
+        let edges = self.role().and_then(|role| role.state(from)).map_or(&[][..], |state| &state.edges);
+        let is_own = |edge: &&Edge| edge.origin == Author::Written && matches!(edge.action, Action::Step(_));
+        match edges.iter().filter(is_own).count() {
+            0 | 1 if from != to => Place::OnlyStep,
+            _ => Place::ChosenStep,
+        }
+    }
+
+    /// The peer has taken a linear step that is no reply.
+    pub(super) fn peer_stepped(&mut self) {
+        self.outbox.note(OutletNotice::PeerStepped, &mut self.effects);
+    }
+
+    /// Whether a request of this side still waits for its reply.
+    #[cfg(test)]
+    pub(crate) fn awaits(&self, id: i64) -> bool {
+        use mcp_protocol_machine::{Awaiting, protocol::Direction};
+
+        let awaiting = self.checker.awaiting(Direction::Receive, &RequestId::Number(id));
+        self.lifecycle.is_open() && matches!(awaiting, Awaiting::Request(_))
+    }
+}

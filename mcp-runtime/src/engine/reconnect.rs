@@ -1,0 +1,127 @@
+//! Sessions that the peer has lost, and that the transport has opened once more.
+//!
+//! In: the reply to the handshake of the new server-side session. Out: the checker in the state behind it, in a new
+//! epoch. Refuses to let anything of the earlier epoch go on: its requests of the peer get no answer, its sub-sessions
+//! are over, and every holder of a part of it gets [`Error::SessionRenewed`]. Only calls without any reply so far stay:
+//! the transport sends them again, or says why not.
+
+use mcp_protocol_machine::protocol::Direction;
+use mcp_protocol_machine::{RequestId, SubSessionNumber};
+
+use super::context::Caller;
+use super::mailboxes::Notice;
+use super::names::announced;
+use super::state::Engine;
+use super::trace::Outcome;
+use crate::epoch::Epoch;
+use crate::error::{DisconnectReason, Error, ReconnectError};
+use crate::jsonrpc::{Envelope, RpcError, parse, write};
+use crate::report::Report;
+
+impl Engine {
+    /// The present epoch.
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// What is said to a request that the peer makes before the session is opened again, and that is not a part of it:
+    /// one that the runtime answers by itself is answered, any other is refused. To anything else nothing is said.
+    pub(crate) fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
+        let Ok(Envelope::Request { id, method, params }) = parse(message, self.options.max_depth) else {
+            return None;
+        };
+        let read = self.read_as(Direction::Receive, true, &method, params);
+        let mut answer = Vec::new();
+        if read.and_then(|read| self.message(read)).is_some_and(|table| table.answered) {
+            write::result(&mut answer, &id, "{}");
+        } else {
+            let error = RpcError::busy("the session is being begun: ask again later");
+            write::error(&mut answer, Some(&id), &error);
+        }
+        answer.pop_if(|last| *last == b'\n');
+        Some(answer)
+    }
+
+    /// The peer has lost the session, and its beginning was said once more: this request, which got this result.
+    pub(crate) fn reconnected(&mut self, request: &[u8], result: &[u8]) {
+        if self.lifecycle.error().is_some() {
+            return;
+        }
+        // A request beside the linear channels can be made once more if somebody waits for its first reply. Whatever a
+        // value or a handler has a part in was of the lost session.
+        let (calls, openers) = (&self.calls, self.unbound_openers());
+        let waits = |id: &RequestId| match id {
+            RequestId::Number(id) => match calls.get(id) {
+                Some(pending) => pending.result.is_none() && !pending.bound,
+                None => openers.contains(id),
+            },
+            RequestId::Text(_) => false,
+        };
+        let Some(lost) = self.checker.renew(waits) else {
+            return self.end(DisconnectReason::SessionInvalid(ReconnectError::NotRepeatable));
+        };
+        self.epoch = self.epoch.next();
+        self.announced_again(request, result);
+        let unattended = self.forget_asked();
+        for id in &lost {
+            self.trace_over(Direction::Send, id, Outcome::Lost);
+            self.not_awaited(id);
+            if let RequestId::Number(number) = id {
+                self.complete(*number, Err(Error::SessionRenewed));
+            }
+        }
+        self.end_lost_sub_sessions();
+        for sub_session in unattended {
+            // No value was made for it, and none will be.
+            self.leave_sub_session(Caller::ANY, sub_session);
+        }
+        self.forget_abandoned();
+        self.report(Report::SessionRenewed);
+    }
+
+    /// What was announced counts from now on.
+    fn announced_again(&mut self, request: &[u8], result: &[u8]) {
+        let protocol = self.protocol.clone();
+        let (Ok(Envelope::Request { method, params, .. }), Ok(Envelope::Result { result, .. })) =
+            (parse(request, self.options.max_depth), parse(result, self.options.max_depth))
+        else {
+            return;
+        };
+        let asked = self.names.by_method(&protocol, self.side, true, &method, params);
+        let Some(reply) = asked.and_then(|asked| self.names.reply(&protocol, asked, result)) else { return };
+        for announcement in protocol.announcements.iter().filter(|place| place.field.message == reply) {
+            let capabilities = announced(&protocol, announcement, Some(result));
+            if announcement.side != self.side {
+                // No message carries the error to the program; the report does.
+                let _ = self.look_for_required(announcement, Some(result), &capabilities);
+            }
+            self.checker.announce(announcement.side, capabilities);
+        }
+    }
+
+    /// The answers to what the peer has asked are not awaited any more. Its notifications from before it lost the
+    /// session still count. Returns the sub-sessions that were not taken.
+    fn forget_asked(&mut self) -> Vec<SubSessionNumber> {
+        let mut unattended = Vec::new();
+        self.early = Default::default();
+        self.incoming.retain(|arrived| {
+            unattended.extend(arrived.sub_session.map(|(sub_session, _)| sub_session));
+            arrived.id.is_none() && arrived.sub_session.is_none()
+        });
+        self.leave_batches(false);
+        let mut owed: Vec<_> = self.owed.drain().collect();
+        owed.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        for (id, mut owed) in owed {
+            owed.waiting.wake(&mut self.effects);
+            self.settle_tag(owed.to.tag);
+            self.trace_over(Direction::Receive, &id, Outcome::Lost);
+            if let Some(mailbox) = owed.mailbox {
+                self.notify_mailbox(mailbox, Notice::Cancelled(id));
+            }
+        }
+        self.reached();
+        // A task that has answered waits here, and learns that its answer is not wanted.
+        self.closing_waiting.wake(&mut self.effects);
+        unattended
+    }
+}

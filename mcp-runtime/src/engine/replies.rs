@@ -1,0 +1,118 @@
+//! Replies of the peer.
+//!
+//! In: results and errors for requests of this side. Out: completed calls, and inputs for the values that wait. Refuses
+//! replies that the checker does not permit (`rejected.rs` says what follows).
+
+use mcp_protocol_machine::protocol::Direction;
+use mcp_protocol_machine::{Awaiting, RequestId, StepKind, Ties};
+
+use super::arrivals::Body;
+use super::calls::Answer;
+use super::context::{Accepted, Inbound};
+use super::names::{Names, to_be_read};
+use super::state::Engine;
+use super::trace::Outcome;
+use crate::driver::Received;
+use crate::error::{Error, ReplyProblem};
+use crate::jsonrpc::RpcError;
+
+impl Engine {
+    /// Takes a reply of the peer.
+    pub(super) fn reply_came(
+        &mut self,
+        inbound: Inbound<'_>,
+        id: &RequestId,
+        outcome: Result<&str, RpcError>,
+    ) -> Received {
+        let Awaiting::Request(request) = self.checker.awaiting(Direction::Receive, id) else {
+            // The sub-session of a call that was cancelled may have its key already.
+            let retired = self.checker.retired(Direction::Receive, id);
+            let message = retired
+                .zip(outcome.as_ref().ok())
+                .and_then(|(request, result)| self.names.reply(&self.protocol, request, result));
+            let keys = message.map_or_else(Vec::new, |message| {
+                Names::keys(&self.protocol, message, Some(id), outcome.as_ref().ok().copied())
+            });
+            return match self.checker.stray_reply_tied(Direction::Receive, id, Ties::keys(&keys)) {
+                Ok(_) => Received::default(),
+                Err(violation) => self.refused(inbound, None, violation),
+            };
+        };
+        let message = match &outcome {
+            Ok(result) => self.names.reply(&self.protocol, request, result),
+            Err(_) => self.names.refusal(&self.protocol, request),
+        };
+        let judged = match (message, self.names.any_reply(request)) {
+            (Some(message), _) => {
+                let keys = Names::keys(&self.protocol, message, Some(id), outcome.as_ref().ok().copied());
+                let ties = Ties::keys(&keys);
+                self.checker.reply_tied(Direction::Receive, id, message, ties).map(|step| (step, message))
+            }
+            (None, Some(reply)) if outcome.is_ok() => {
+                self.checker.fits_none(Direction::Receive, reply, Some(id)).map(|step| (step, request))
+            }
+            // A request without any reply is a flaw of the tables; the call must end all the same.
+            (None, _) => self.checker.stray_reply(Direction::Receive, id).map(|step| (step, request)),
+        };
+        let (step, message) = match judged {
+            Ok(judged) => judged,
+            Err(violation) => {
+                let received = self.refused(inbound, None, violation.clone());
+                self.reply_rejected(id, ReplyProblem::NotPermitted(violation));
+                return received;
+            }
+        };
+        let Accepted { step, negotiation } =
+            self.accepted(step, message, outcome.as_ref().ok().copied(), true);
+        let became = outcome.as_ref().map_or_else(|error| Outcome::Error(error.code), |_| Outcome::Result);
+        self.trace_over(Direction::Send, id, became);
+        self.not_awaited(id);
+        if step.kind.is_dropped() {
+            return Received::default();
+        }
+        if let RequestId::Number(number) = id
+            && self.calls.contains_key(number)
+        {
+            // A session without types shows what came; a type is read from what stands for it.
+            let is_typed = self.calls.get(number).is_some_and(|pending| pending.mailbox.is_none());
+            let table = self.message(message).filter(|_| is_typed);
+            let read = outcome.map(|result| Answer {
+                message,
+                text: table.map_or(result, |table| to_be_read(table, Some(result))).into(),
+            });
+            let read = negotiation.map_or_else(|| read.map_err(Error::Refused), |error| Err(*error));
+            self.complete_in_order(*number, read);
+        } else if self.abandoned_reply_came(id) {
+            // The request leads back to where it was sent, so no task misses the reply.
+        } else if matches!(step.kind, StepKind::Linear { .. }) {
+            let body = match outcome {
+                Ok(result) => Body::Payload(Some(result.into())),
+                Err(error) => Body::Refusal(error),
+            };
+            let input = self.input(message, None, number(id), body, negotiation);
+            self.linear_came(input, step.kind);
+        } else if let Some(sub_session) = step.sub_session {
+            let refused = outcome.as_ref().err().map(|error| Error::Refused(error.clone()));
+            let body = match outcome {
+                Ok(result) => Body::Payload(Some(result.into())),
+                Err(error) => Body::Refusal(error),
+            };
+            let input = self.input(message, None, number(id), body, negotiation);
+            self.hand_to_sub_session(&step, input);
+            if let (Some(error), StepKind::SubSession { ended: true }) = (refused, step.kind) {
+                // The refusal may have come where its value waits for something else.
+                self.sub_session_ended(sub_session, error);
+            }
+        }
+        // Otherwise the call was dropped while it ran; no task waits for its reply.
+        Received::default()
+    }
+}
+
+/// The id of a request of this side.
+fn number(id: &RequestId) -> Option<i64> {
+    match id {
+        RequestId::Number(number) => Some(*number),
+        RequestId::Text(_) => None,
+    }
+}

@@ -1,0 +1,387 @@
+//! Sub-sessions with a life of their own: what is kept for the values that stand for them.
+//!
+//! In: accepted messages of a sub-session, and its value's steps. Out: a queue for each value. Refuses to keep anything
+//! for a sub-session whose value is gone: requests are answered with an error, what may occur uncorrelated goes to
+//! `incoming`, and what else comes is dropped with a report.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::task::{Context, Poll};
+
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
+use mcp_protocol_machine::{About, Meant, RequestId, Step, StepKind, SubSessionNumber};
+
+use super::arrivals::{LinearInput, Verdict};
+use super::context::Caller;
+use super::order::Held;
+use super::state::Engine;
+use super::uncorrelated::SubSessionLeft;
+use super::wakers::{Listener, OnProgress, Waiter, Waiting};
+use crate::error::{DisconnectReason, Error};
+use crate::jsonrpc::RpcError;
+use crate::report::{DropReason, Report};
+
+/// How many queues of the longest permitted length all sub-sessions may fill together.
+const TOGETHER: usize = 64;
+
+/// What waits for the value of one sub-session.
+#[derive(Debug, Default)]
+pub(crate) struct SubSessionSeat {
+    inputs: VecDeque<LinearInput>,
+    waiting: Waiting,
+    /// The sub-session is over, or has lost an input: what is left to be said once the queue is empty.
+    over: Option<Error>,
+    /// The request of this side that opened it.
+    opener: Option<(MessageIndex, i64)>,
+    /// Whoever opened it works on something of this session: in another one it means nothing.
+    bound: bool,
+    /// Whoever hears the reports on the request that opened it, once that has its reply.
+    listener: Option<Listener>,
+    /// What the last report of this side on the request that opened it said, once that has its reply.
+    progress: Option<f64>,
+}
+
+/// The seats of all sub-sessions.
+#[derive(Debug, Default)]
+pub(crate) struct SubSessionSeats {
+    seats: HashMap<SubSessionNumber, SubSessionSeat>,
+    /// How many inputs wait in all of them.
+    queued: usize,
+}
+
+impl Engine {
+    /// A sub-session was opened, and a value will stand for it.
+    pub(super) fn seat_sub_session(
+        &mut self,
+        caller: Caller,
+        sub_session: SubSessionNumber,
+        opener: Option<(MessageIndex, i64)>,
+    ) {
+        let bound = caller.is_bound();
+        self.sub_sessions
+            .seats
+            .insert(sub_session, SubSessionSeat { opener, bound, ..SubSessionSeat::default() });
+    }
+
+    /// Opens a sub-session: writes its first message, and gives the sub-session and the state that it is in.
+    pub(crate) fn open_sub_session(
+        &mut self,
+        caller: Caller,
+        message: MessageIndex,
+        written: &str,
+        request: bool,
+    ) -> Result<(SubSessionNumber, StateIndex), Error> {
+        let (id, step) = if request {
+            let (id, step) = self.ask(caller, message, written, false, false, Meant::New)?;
+            (Some((message, id)), step)
+        } else {
+            (None, self.tell(caller, message, written, About::Nothing, Meant::New)?)
+        };
+        self.seat_opened(caller, &step, id)
+    }
+
+    /// The same by a call: its reply is the call's.
+    pub(crate) fn call_sub_session(
+        &mut self,
+        caller: Caller,
+        message: MessageIndex,
+        written: &str,
+        progress: bool,
+    ) -> Result<(i64, SubSessionNumber, StateIndex), Error> {
+        let (id, step) = self.ask(caller, message, written, progress, true, Meant::New)?;
+        let opened = self.seat_opened(caller, &step, Some((message, id)));
+        if opened.is_err() {
+            self.let_go(caller, id);
+        }
+        opened.map(|(sub_session, state)| (id, sub_session, state))
+    }
+
+    fn seat_opened(
+        &mut self,
+        caller: Caller,
+        step: &Step,
+        opener: Option<(MessageIndex, i64)>,
+    ) -> Result<(SubSessionNumber, StateIndex), Error> {
+        match (step.sub_session, step.kind) {
+            (Some(sub_session), StepKind::Spawned { state }) => {
+                self.seat_sub_session(caller, sub_session, opener);
+                Ok((sub_session, state))
+            }
+            // The tables say that this opens no sub-session of its own; generated code never asks for that.
+            _ => Err(self.closed(caller).unwrap_or(Error::Closed)),
+        }
+    }
+
+    /// Why the value of a sub-session can send nothing any more, if that is so.
+    pub(crate) fn sub_session_over(&self, sub_session: SubSessionNumber) -> Option<Error> {
+        match self.sub_sessions.seats.get(&sub_session) {
+            Some(seat) => seat.over.clone(),
+            None => Some(Error::Closed),
+        }
+    }
+
+    /// An input of a sub-session was accepted.
+    pub(super) fn sub_session_came(&mut self, sub_session: SubSessionNumber, mut input: LinearInput) {
+        let (most, all) = (self.options.max_linear, self.options.max_linear.saturating_mul(TOGETHER));
+        let full = self.sub_sessions.queued >= all || !self.admit_step(&mut input);
+        let (name, id) = (self.name(input.message), input.id.clone());
+        match self.sub_sessions.seats.get_mut(&sub_session) {
+            Some(seat) if seat.over.is_none() && seat.inputs.len() < most && !full => {
+                seat.inputs.push_back(input);
+                self.sub_sessions.queued += 1;
+                if self.may_wake(Held::SubSession(sub_session)) {
+                    self.wake_sub_session(sub_session);
+                }
+                return;
+            }
+            Some(seat) => {
+                // The value cannot follow without this input.
+                let waiting = seat.inputs.len();
+                seat.over.get_or_insert(Error::Disconnected { reason: DisconnectReason::InputFull(waiting) });
+                seat.waiting.wake(&mut self.effects);
+                self.report(Report::Dropped { message: name, cause: DropReason::QueueFull });
+            }
+            None => self.outlive_sub_session(input, SubSessionLeft::Before),
+        }
+        if let Some(id) = id {
+            let error = RpcError::internal_error("what the request belongs to was dropped");
+            let _ = self.reply_error(Caller::ANY, &id, &error);
+        }
+    }
+
+    /// What waits for the value of a sub-session.
+    pub(super) fn sub_session_inputs(&self, sub_session: SubSessionNumber) -> Option<&VecDeque<LinearInput>> {
+        self.sub_sessions.seats.get(&sub_session).map(|seat| &seat.inputs)
+    }
+
+    /// Throws an input away that waits for the value of a sub-session.
+    pub(super) fn drop_sub_session_input(
+        &mut self,
+        sub_session: SubSessionNumber,
+        place: usize,
+    ) -> Option<MessageIndex> {
+        let dropped = self.sub_sessions.seats.get_mut(&sub_session)?.inputs.remove(place)?;
+        self.sub_sessions.queued = self.sub_sessions.queued.saturating_sub(1);
+        Some(dropped.message)
+    }
+
+    /// Throws a reply away that waits for the value of a sub-session.
+    pub(super) fn forget_sub_session_reply(&mut self, sub_session: SubSessionNumber, id: i64) -> bool {
+        let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) else { return false };
+        let Some(place) = seat.inputs.iter().position(|input| input.answers == Some(id)) else {
+            return false;
+        };
+        self.sub_sessions.queued = self.sub_sessions.queued.saturating_sub(1);
+        seat.inputs.remove(place).is_some()
+    }
+
+    /// Waits until there is an input of a sub-session that `judge` wants, or there will be none. Takes nothing.
+    pub(crate) fn poll_sub_session_ready(
+        &mut self,
+        context: &Context<'_>,
+        waiter: &mut Waiter,
+        sub_session: SubSessionNumber,
+        judge: impl FnMut(&LinearInput) -> Verdict,
+    ) -> Poll<()> {
+        let open = self.lifecycle.is_open();
+        let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) else { return Poll::Ready(()) };
+        let mut judge = judge;
+        let wanted = seat.inputs.iter().find(|input| !matches!(judge(input), Verdict::Skip));
+        let held = wanted.map(|input| (input.came, Held::SubSession(sub_session)));
+        if held.is_none() && (seat.over.is_some() || !open) {
+            return Poll::Ready(());
+        }
+        if held.is_some() && self.held_back_for(context, &mut waiter.turns, held) {
+            return Poll::Ready(());
+        }
+        let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) else { return Poll::Ready(()) };
+        seat.waiting.register(context, waiter, &mut self.effects);
+        Poll::Pending
+    }
+
+    /// The first input that waits for a value, on the linear channels or of a sub-session, which it would take.
+    pub(crate) fn first_linear(
+        &self,
+        sub_session: Option<SubSessionNumber>,
+        takes: impl Fn(&LinearInput) -> bool,
+    ) -> Option<MessageIndex> {
+        let inputs = match sub_session {
+            Some(sub_session) => &self.sub_sessions.seats.get(&sub_session)?.inputs,
+            None => &self.linear,
+        };
+        inputs.iter().find(|input| takes(input)).map(|input| input.message)
+    }
+
+    /// The request that opened a sub-session has its reply: from here on reports on it go there.
+    pub(crate) fn listen_to(&mut self, sub_session: SubSessionNumber, on_progress: OnProgress) {
+        let opener = self.sub_sessions.seats.get(&sub_session).and_then(|seat| seat.opener);
+        let name = opener.map(|(message, _)| self.name(message)).unwrap_or_default();
+        let mut listener = Some(Listener::new(on_progress, name));
+        if let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) {
+            std::mem::swap(&mut seat.listener, &mut listener);
+        }
+        if let Some(unheard) = listener {
+            self.effects.let_go(unheard);
+        }
+    }
+
+    /// A report has come on a request that has its reply.
+    pub(super) fn sub_session_reported(&mut self, id: i64, report: &str) {
+        let sub_session = self.checker.sub_session_of(Direction::Send, &RequestId::Number(id));
+        let seat = sub_session.and_then(|sub_session| self.sub_sessions.seats.get(&sub_session));
+        if let Some(listener) = seat.and_then(|seat| seat.listener.clone()) {
+            self.hear_in_order(listener, report.into());
+        }
+    }
+
+    /// What the last report on the request of the peer said that opened a sub-session and has its reply.
+    pub(super) fn sub_session_progress(&mut self, id: &RequestId) -> Option<&mut Option<f64>> {
+        let sub_session = self.checker.sub_session_of(Direction::Receive, id)?;
+        let opens = self.checker.sub_session_opener(sub_session) == Some(id);
+        self.sub_sessions.seats.get_mut(&sub_session).filter(|_| opens).map(|seat| &mut seat.progress)
+    }
+
+    /// Whoever waits for an input of a sub-session looks again.
+    pub(super) fn wake_sub_session(&mut self, sub_session: SubSessionNumber) {
+        if let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) {
+            seat.waiting.wake(&mut self.effects);
+        }
+    }
+
+    /// A sub-session was ended by something that is no input of its value.
+    pub(super) fn sub_session_ended(&mut self, sub_session: SubSessionNumber, error: Error) {
+        if let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) {
+            seat.over.get_or_insert(error);
+            seat.waiting.wake(&mut self.effects);
+        }
+    }
+
+    /// The requests of this side that have opened sub-sessions, for somebody who is at home in every session.
+    pub(super) fn unbound_openers(&self) -> HashSet<i64> {
+        let seats = self.sub_sessions.seats.values().filter(|seat| !seat.bound);
+        seats.filter_map(|seat| seat.opener.map(|(_, id)| id)).collect()
+    }
+
+    /// The peer has lost the session: sub-sessions that the checker does not know any more are over. What came before
+    /// still counts.
+    pub(super) fn end_lost_sub_sessions(&mut self) {
+        let mut lost: Vec<SubSessionNumber> = self.sub_sessions.seats.keys().copied().collect();
+        lost.retain(|sub_session| self.checker.sub_session_state(*sub_session).is_none());
+        lost.sort_unstable();
+        for sub_session in lost {
+            self.trace_sub_session_over(sub_session);
+            if let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) {
+                let before = seat.inputs.len();
+                // Nobody waits for an answer.
+                seat.inputs.retain(|input| input.id.is_none());
+                let dropped = before.saturating_sub(seat.inputs.len());
+                self.sub_sessions.queued = self.sub_sessions.queued.saturating_sub(dropped);
+            }
+            self.sub_session_ended(sub_session, Error::SessionRenewed);
+        }
+    }
+
+    /// Takes the first input of a sub-session that `judge` wants.
+    pub(crate) fn poll_sub_session(
+        &mut self,
+        caller: Caller,
+        context: &Context<'_>,
+        waiter: &mut Waiter,
+        sub_session: SubSessionNumber,
+        mut judge: impl FnMut(&LinearInput) -> Verdict,
+    ) -> Poll<Result<Option<LinearInput>, Error>> {
+        let Some(seat) = self.sub_sessions.seats.get(&sub_session) else {
+            return Poll::Ready(Err(self.closed(caller).unwrap_or(Error::Closed)));
+        };
+        let mut judged =
+            seat.inputs.iter().enumerate().map(|(place, input)| (place, input.came, judge(input)));
+        let wanted = judged.find(|(.., verdict)| !matches!(verdict, Verdict::Skip));
+        let held = wanted.as_ref().map(|(_, came, _)| (*came, Held::SubSession(sub_session)));
+        let free = held.is_some() && self.held_back_for(context, &mut waiter.turns, held);
+        let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) else {
+            return Poll::Ready(Err(self.closed(caller).unwrap_or(Error::Closed)));
+        };
+        if let Some((place, _, verdict)) = wanted {
+            if !free {
+                seat.waiting.register(context, waiter, &mut self.effects);
+                return Poll::Pending;
+            }
+            if let Verdict::Stop(error) = verdict {
+                return Poll::Ready(Err(error));
+            }
+            self.sub_sessions.queued = self.sub_sessions.queued.saturating_sub(1);
+            return Poll::Ready(Ok(seat.inputs.remove(place)));
+        }
+        if let Some(error) = &seat.over {
+            return Poll::Ready(Err(error.clone()));
+        }
+        if self.lifecycle.is_open() {
+            seat.waiting.register(context, waiter, &mut self.effects);
+            return Poll::Pending;
+        }
+        Poll::Ready(Err(self.closed(caller).unwrap_or(Error::Closed)))
+    }
+
+    /// The value of a sub-session is gone. What it owed is answered with an error; if the sub-session goes on and may
+    /// be taken back, it is.
+    pub(crate) fn leave_sub_session(&mut self, caller: Caller, sub_session: SubSessionNumber) {
+        self.leave_sub_session_as(caller, sub_session, SubSessionLeft::Before);
+    }
+
+    /// The same, of a value that may have taken the last message.
+    pub(crate) fn leave_sub_session_as(
+        &mut self,
+        caller: Caller,
+        sub_session: SubSessionNumber,
+        left: SubSessionLeft,
+    ) {
+        let Some(mut seat) = self.sub_sessions.seats.remove(&sub_session) else { return };
+        seat.waiting.wake(&mut self.effects);
+        if let Some(listener) = seat.listener.take() {
+            self.effects.let_go(listener);
+        }
+        self.sub_sessions.queued = self.sub_sessions.queued.saturating_sub(seat.inputs.len());
+        let mut owed: Vec<RequestId> = self
+            .owed
+            .iter()
+            .filter(|(_, owed)| owed.sub_session == Some(sub_session))
+            .map(|(id, _)| id.clone())
+            .collect();
+        owed.sort_unstable();
+        for id in owed {
+            // The peer may have ended the sub-session meanwhile, and wait for nothing any more.
+            let _ = self.reply_error(
+                caller,
+                &id,
+                &RpcError::internal_error("the request was dropped unanswered"),
+            );
+        }
+        for input in seat.inputs {
+            self.outlive_sub_session(input, left);
+        }
+        let lives = self.checker.sub_session_state(sub_session).is_some() && self.lifecycle.is_open();
+        if let Some((message, id)) = seat.opener.filter(|_| lives)
+            && self.message(message).is_some_and(|message| message.cancellable)
+        {
+            let _ = self.cancel(caller, id, None);
+        }
+    }
+
+    /// How many sub-sessions something is kept for, and how many inputs wait in all of them.
+    #[cfg(test)]
+    pub(crate) fn sub_sessions_kept(&self) -> (usize, usize) {
+        (self.sub_sessions.seats.len(), self.sub_sessions.queued)
+    }
+
+    /// The session is over: whoever waits learns of it. What the peer sent before still counts if `kept`.
+    pub(super) fn end_sub_sessions(&mut self, kept: bool) {
+        for seat in self.sub_sessions.seats.values_mut() {
+            if !kept {
+                seat.inputs.clear();
+            }
+            seat.waiting.wake(&mut self.effects);
+        }
+        if !kept {
+            self.sub_sessions.queued = 0;
+        }
+    }
+}

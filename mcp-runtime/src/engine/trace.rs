@@ -1,0 +1,242 @@
+//! What is told to `tracing`: a span for each session, a span in it for each exchange, events for states and ends.
+//!
+//! In: what the engine notes while it is locked, in order. Out: spans and events, once it is unlocked: whoever listens
+//! may ask the session again. Refuses to cost anything where nobody listens: then the engine notes nothing, and a
+//! session has no more than an empty list. Payloads are never told.
+//!
+//! Spans: `session` (level info) with `protocol`, `version`, `side` and `number`; `exchange` (level debug) with
+//! `method`, `id`, `from` (`here` or `peer`) and, once it is over, `outcome`. Events (level debug): `state` with `from`
+//! and `to`, and for a sub-session that opens, moves or is over its number `sub_session`, too; `ended` with `reason`.
+//! Reports, violations among them, are events in the span of the session, too.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Side, StateIndex, Text};
+use mcp_protocol_machine::{RequestId, Step, StepKind, SubSessionNumber};
+use tracing::{Level, Span, field};
+
+use super::state::Engine;
+use crate::error::Error;
+
+/// Something to be told.
+#[derive(Debug)]
+pub(crate) enum Trace {
+    /// A request was sent or has come.
+    Asked { from: Direction, id: RequestId, method: Text },
+    /// An exchange is over.
+    Over { from: Direction, id: RequestId, outcome: Outcome },
+    /// A linear channel has moved.
+    Moved { from: Text, to: Text },
+    /// A sub-session with a life of its own took a step, and is in this state if it goes on.
+    SubSession { sub_session: SubSessionNumber, state: Option<(StateIndex, Text)> },
+    /// The session has come to its end, or closer to it.
+    Ended { reason: String, last: bool },
+}
+
+/// What became of an exchange.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Outcome {
+    Result,
+    /// An error, with its code.
+    Error(i64),
+    Cancelled,
+    /// This side waits no longer.
+    Timeout,
+    /// It was not delivered, or its reply will not come.
+    Lost,
+}
+
+/// Whether anybody listens.
+fn is_heard() -> bool {
+    tracing::enabled!(Level::DEBUG)
+}
+
+impl Engine {
+    /// A request was sent or has come, and was accepted.
+    pub(super) fn trace_asked(&mut self, from: Direction, id: &RequestId, message: MessageIndex) {
+        if is_heard() {
+            let method = self.method(message);
+            self.traces.push(Trace::Asked { from, id: id.clone(), method });
+        }
+    }
+
+    /// An exchange is over.
+    pub(super) fn trace_over(&mut self, from: Direction, id: &RequestId, outcome: Outcome) {
+        if is_heard() {
+            self.traces.push(Trace::Over { from, id: id.clone(), outcome });
+        }
+    }
+
+    /// A step was taken.
+    pub(super) fn trace_step(&mut self, step: &Step) {
+        let name = |state: StateIndex| {
+            let table = self.role().and_then(|role| role.state(state));
+            table.map(|state| state.name.clone()).unwrap_or_default()
+        };
+        let trace = match (step.kind, step.sub_session) {
+            (StepKind::Linear { from, to }, _) if from != to && is_heard() => {
+                Trace::Moved { from: name(from), to: name(to) }
+            }
+            (StepKind::Spawned { .. } | StepKind::SubSession { .. }, Some(sub_session)) if is_heard() => {
+                let state = self.checker.sub_session_state(sub_session);
+                Trace::SubSession { sub_session, state: state.map(|state| (state, name(state))) }
+            }
+            _ => return,
+        };
+        self.traces.push(trace);
+    }
+
+    /// A sub-session is over without a step.
+    pub(super) fn trace_sub_session_over(&mut self, sub_session: SubSessionNumber) {
+        if is_heard() {
+            self.traces.push(Trace::SubSession { sub_session, state: None });
+        }
+    }
+
+    /// The session has come to its end, or closer to it.
+    pub(super) fn trace_end(&mut self, last: bool) {
+        if is_heard() {
+            let reason = self.lifecycle.error().unwrap_or(Error::Closed).to_string();
+            self.traces.push(Trace::Ended { reason, last });
+        }
+    }
+}
+
+/// The spans of one session.
+#[derive(Debug)]
+pub(crate) struct Tracer {
+    session: Span,
+    /// What the engine has noted and nobody has told yet. Locked within the engine's lock.
+    notes: Mutex<VecDeque<Trace>>,
+    /// Locked by whoever tells; others leave it to him.
+    running: Mutex<Running>,
+}
+
+/// What was told of and is not over.
+#[derive(Debug, Default)]
+struct Running {
+    exchanges: HashMap<(Direction, RequestId), Span>,
+    /// The states that sub-sessions are in.
+    sub_sessions: HashMap<SubSessionNumber, (StateIndex, Text)>,
+}
+
+impl Tracer {
+    pub(crate) fn new(protocol: &Protocol, side: Side) -> Tracer {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let session = tracing::info_span!(
+            parent: None,
+            "session",
+            protocol = &*protocol.name,
+            version = protocol.version.as_deref(),
+            side = match side {
+                Side::Client => "client",
+                Side::Server => "server",
+            },
+            number = NUMBER.fetch_add(1, Ordering::Relaxed),
+        );
+        Tracer { session, notes: Mutex::default(), running: Mutex::default() }
+    }
+
+    /// The span of the session.
+    pub(crate) fn session(&self) -> &Span {
+        &self.session
+    }
+
+    /// The span of a request of the peer that runs; that of the session if there is none.
+    pub(crate) fn of_request(&self, id: Option<&RequestId>) -> Span {
+        if !is_heard() {
+            return Span::none();
+        }
+        self.tell();
+        let key = id.map(|id| (Direction::Receive, id.clone()));
+        let running = self.running.try_lock().ok();
+        let span = key.zip(running).and_then(|(key, running)| running.exchanges.get(&key).cloned());
+        span.unwrap_or_else(|| self.session.clone())
+    }
+
+    /// Takes notes over, to be told once the engine is unlocked.
+    pub(crate) fn note(&self, traces: &mut Vec<Trace>) {
+        self.notes().extend(traces.drain(..));
+    }
+
+    /// Tells everything that was noted, in order, unless somebody is doing so already.
+    pub(crate) fn tell(&self) {
+        while !self.notes().is_empty() {
+            let mut running = match self.running.try_lock() {
+                Ok(running) => running,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                // Whoever holds it looks again when he is done.
+                Err(TryLockError::WouldBlock) => return,
+            };
+            loop {
+                // Whoever listens may ask the session, which then notes more.
+                let note = self.notes().pop_front();
+                let Some(note) = note else { break };
+                self.tell_one(&mut running, note);
+            }
+        }
+    }
+
+    fn notes(&self) -> MutexGuard<'_, VecDeque<Trace>> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell_one(&self, running: &mut Running, note: Trace) {
+        let session = &self.session;
+        match note {
+            Trace::Asked { from, id, method } => {
+                let span = tracing::debug_span!(
+                    parent: session,
+                    "exchange",
+                    method = &*method,
+                    %id,
+                    from = match from {
+                        Direction::Send => "here",
+                        Direction::Receive => "peer",
+                    },
+                    outcome = field::Empty,
+                );
+                running.exchanges.insert((from, id), span);
+            }
+            Trace::Over { from, id, outcome } => {
+                let Some(span) = running.exchanges.remove(&(from, id)) else { return };
+                match outcome {
+                    Outcome::Result => span.record("outcome", "result"),
+                    Outcome::Error(code) => {
+                        span.record("outcome", field::display(format_args!("error {code}")))
+                    }
+                    Outcome::Cancelled => span.record("outcome", "cancelled"),
+                    Outcome::Timeout => span.record("outcome", "timeout"),
+                    Outcome::Lost => span.record("outcome", "lost"),
+                };
+            }
+            Trace::Moved { from, to } => tracing::debug!(parent: session, from = &*from, to = &*to, "state"),
+            Trace::SubSession { sub_session, state } => {
+                let before = match &state {
+                    Some(state) => running.sub_sessions.insert(sub_session, state.clone()),
+                    None => running.sub_sessions.remove(&sub_session),
+                };
+                if before != state {
+                    let (from, to) = (before.map(|(_, name)| name), state.map(|(_, name)| name));
+                    tracing::debug!(
+                        parent: session,
+                        sub_session = sub_session.0,
+                        from = from.as_deref(),
+                        to = to.as_deref(),
+                        "state"
+                    );
+                }
+            }
+            Trace::Ended { reason, last } => {
+                tracing::debug!(parent: session, reason, "ended");
+                if last {
+                    // What was not answered never will be.
+                    running.exchanges.clear();
+                    running.sub_sessions.clear();
+                }
+            }
+        }
+    }
+}
