@@ -67,9 +67,9 @@ pub fn close(client: &mut Automaton, server: &mut Automaton, messages: &[Message
                 state.edges.push(cause.edge(side, event));
             }
         }
-        let done = round.planned.is_empty() || !round.is_split;
+        let is_last = round.is_last();
         planned.extend(round.planned);
-        if done {
+        if is_last {
             break None;
         }
     };
@@ -101,9 +101,18 @@ pub fn close(client: &mut Automaton, server: &mut Automaton, messages: &[Message
 /// What one look at all pairs plans.
 struct Round {
     planned: Planned,
-    /// Channels were looked at in groups that share no message. An edge that is added may make two groups one, which
-    /// takes another look.
+    /// Channels were looked at in groups that share no message. An edge that is added may make two groups one.
     is_split: bool,
+}
+
+impl Round {
+    /// Whether the roles with what is planned meet in the same pairs as without it, so that another look finds nothing.
+    /// Two groups of channels may become one, and an opening that is late in one state may meet an opening of another
+    /// body in the other role's.
+    fn is_last(&self) -> bool {
+        let opens = || self.planned.values().any(|late| late.body().is_some());
+        self.planned.is_empty() || !(self.is_split || opens())
+    }
 }
 
 fn round(client: &Automaton, server: &Automaton, messages: &[Message]) -> Result<Round, Diagnostic> {

@@ -57,6 +57,20 @@ fn what_comes_late_ties_channels_that_had_no_message_in_common() {
 }
 
 #[test]
+fn a_late_opening_may_meet_another_body() {
+    // Behind `a` the client has a body of its own for `open`, which the server's late opening meets.
+    let bodies = "4 ?t 4; 4 !x 5; 5 !y 3; 6 ?t 6; 6 !x 7; 7 ?t 7; 7 !y 3";
+    let client = format!("0 ?open *6; 0 !a 1; 1 ?open *4; 1 !b 2; 2 = End; 3 = End; {bodies}");
+    let server = "0 !open *4; 0 ?a 1; 1 ?b 2; 2 = End; 4 !t 4; 4 ?x 5; 5 ?y 3; 3 = End";
+    let mut roles = Roles::new("", &client, server);
+    assert!(roles.compatible());
+    assert_eq!(roles.added(Side::Client), ["S2 ?open", "S5 ?t"]);
+    assert!(roles.added(Side::Client).is_empty(), "closing twice is closing once");
+    // Which body opens depends on which message comes first.
+    assert!(!roles.races().is_empty());
+}
+
+#[test]
 fn what_comes_late_at_an_end_is_for_the_channel_that_has_come_to_it() {
     // One state is the end of both channels.
     let client = "0 = (1, 2); 1 !hello 4; 2 !start 3; 3 !tick 3; 3 ?stop 4; 4 = End";
