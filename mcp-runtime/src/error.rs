@@ -53,11 +53,10 @@ pub enum Error {
     /// The peer does not know the session that the message was sent in.
     #[error("the peer does not know the session")]
     SessionInvalid,
-    /// The peer had lost the session, which was begun anew ([`Report::SessionRenewed`](crate::Report::SessionRenewed)).
-    /// What this belongs to was of the lost one: a sub-session, a request of the peer, or what was said while one was
-    /// worked on.
-    #[error("the peer had lost the session, which was begun anew: this belongs to the lost one")]
-    SessionRenewed,
+    /// The peer had lost the session, and this side has [reconnected](crate::Report::Reconnected). The value or message
+    /// belongs to the lost session: a sub-session, a request of the peer, or a message sent while working on one.
+    #[error("the peer has lost the session that this belongs to: begin it again in the new session")]
+    SessionReplaced,
     /// Whoever was to name the session could not.
     #[error("the session provider failed: {0}")]
     SessionProvider(#[source] Arc<dyn std::error::Error + Send + Sync>),

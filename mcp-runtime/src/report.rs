@@ -47,9 +47,9 @@ pub enum Report {
         /// Why.
         problem: String,
     },
-    /// The peer had lost the session, which was begun anew. What the peer had been asked to remember, such as
-    /// subscriptions, is gone; calls that were waiting for their replies have failed.
-    SessionRenewed,
+    /// The peer had lost the session, and this side has reconnected. What the peer had been asked to remember, such as
+    /// subscriptions, is gone. Calls that were waiting for their replies have failed.
+    Reconnected,
     /// The payload of a message does not have its type. A request was answered with an error, anything else dropped.
     Undecodable {
         /// The message, by its name in the `.session` file.
@@ -164,8 +164,8 @@ impl fmt::Display for Report {
             Report::Undelivered { problem } => {
                 write!(formatter, "a message could not be delivered: {problem}")
             }
-            Report::SessionRenewed => {
-                formatter.write_str("the peer had lost the session, which was begun anew")
+            Report::Reconnected => {
+                formatter.write_str("the peer had lost the session: reconnected to a new one")
             }
             Report::Undecodable { message, problem } => {
                 write!(formatter, "the payload of `{message}` does not have its type: {}", Excerpt(problem))

@@ -179,7 +179,7 @@ impl Engine {
         let params = path::set(Some(written), &reports.token, &write::id_text(token))
             .map_err(|error| Error::payload(&table.name, error))?;
         if self.is_lost(caller) {
-            return Err(Error::SessionRenewed);
+            return Err(Error::SessionReplaced);
         }
         let field = self.options.progress_field;
         let now = field.and_then(|field| path::find(written, &[Text::Borrowed(field)])?.parse::<f64>().ok());
@@ -276,7 +276,7 @@ impl Engine {
     ) -> Result<(), Error> {
         if self.is_lost(caller) {
             // The peer may have used the id anew.
-            return Err(Error::SessionRenewed);
+            return Err(Error::SessionReplaced);
         }
         let to = self.unanswerable(id);
         let answered = answer(self, to);

@@ -2,7 +2,7 @@
 //!
 //! In: the reply to the handshake of the new server-side session. Out: the checker in the state behind it, in a new
 //! epoch. Refuses to let anything of the earlier epoch go on: its requests of the peer get no answer, its sub-sessions
-//! are over, and every holder of a part of it gets [`Error::SessionRenewed`]. Only calls without any reply so far stay:
+//! are over, and every holder of a part of it gets [`Error::SessionReplaced`]. Only calls without any reply so far stay:
 //! the transport sends them again, or says why not.
 
 use mcp_protocol_machine::protocol::Direction;
@@ -67,7 +67,7 @@ impl Engine {
             self.trace_over(Direction::Send, id, Outcome::Lost);
             self.not_awaited(id);
             if let RequestId::Number(number) = id {
-                self.complete(*number, Err(Error::SessionRenewed));
+                self.complete(*number, Err(Error::SessionReplaced));
             }
         }
         self.end_lost_sub_sessions();
@@ -76,7 +76,7 @@ impl Engine {
             self.leave_sub_session(Caller::ANY, sub_session);
         }
         self.forget_abandoned();
-        self.report(Report::SessionRenewed);
+        self.report(Report::Reconnected);
     }
 
     /// What was announced counts from now on.

@@ -278,7 +278,7 @@ impl Engine {
     /// Why the caller can send nothing any more, if that is so.
     pub(crate) fn closed(&self, caller: Caller) -> Option<Error> {
         if self.lifecycle.is_live() && self.is_lost(caller) {
-            return Some(Error::SessionRenewed);
+            return Some(Error::SessionReplaced);
         }
         self.lifecycle.error()
     }

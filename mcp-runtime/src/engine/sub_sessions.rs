@@ -276,7 +276,7 @@ impl Engine {
                 let dropped = before.saturating_sub(seat.inputs.len());
                 self.sub_sessions.queued = self.sub_sessions.queued.saturating_sub(dropped);
             }
-            self.sub_session_ended(sub_session, Error::SessionRenewed);
+            self.sub_session_ended(sub_session, Error::SessionReplaced);
         }
     }
 

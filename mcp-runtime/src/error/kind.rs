@@ -26,12 +26,12 @@ impl Error {
     }
 
     /// Returns whether the session has ended, so that nothing more can be sent in it: [`Error::Closed`],
-    /// [`Error::Disconnected`] and [`Error::SessionInvalid`], and [`Error::SessionRenewed`] for what belongs to a session
+    /// [`Error::Disconnected`] and [`Error::SessionInvalid`], and [`Error::SessionReplaced`] for what belongs to a session
     /// that the peer has lost.
     pub fn is_closed(&self) -> bool {
         matches!(
             self,
-            Error::Closed | Error::Disconnected { .. } | Error::SessionInvalid | Error::SessionRenewed
+            Error::Closed | Error::Disconnected { .. } | Error::SessionInvalid | Error::SessionReplaced
         )
     }
 
@@ -103,7 +103,7 @@ mod tests {
             (Error::Closed, [false, false, true, false]),
             (Error::Disconnected { reason: DisconnectReason::PeerClosed }, [false, false, true, false]),
             (Error::SessionInvalid, [false, false, true, false]),
-            (Error::SessionRenewed, [false, false, true, false]),
+            (Error::SessionReplaced, [false, false, true, false]),
             (Error::Refused(refused()), [false, false, false, true]),
             (Error::OtherSession, [false; 4]),
         ] {

@@ -202,7 +202,7 @@ impl Session {
     /// Nothing was written: the value can go on, if there is a session to go on with.
     pub(super) fn not_sent(self, error: Error) -> StepError<Session> {
         match error {
-            Error::Closed | Error::Disconnected { .. } | Error::SessionRenewed => StepError::Ended(error),
+            Error::Closed | Error::Disconnected { .. } | Error::SessionReplaced => StepError::Ended(error),
             error => StepError::NotSent { error, session: self },
         }
     }

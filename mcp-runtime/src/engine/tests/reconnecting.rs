@@ -26,7 +26,7 @@ impl End {
             request: hello.to_string().as_bytes(),
             reply: welcome.to_string().as_bytes(),
         });
-        assert!(self.reports().iter().any(|report| report.contains("begun anew")));
+        assert!(self.reports().iter().any(|report| report.contains("reconnected")));
     }
 
     /// What a handler of a request works with.
@@ -48,7 +48,7 @@ fn approve(id: i64) -> String {
 }
 
 fn lost<T>(told: Result<T, Error>) -> bool {
-    matches!(told, Err(Error::SessionRenewed))
+    matches!(told, Err(Error::SessionReplaced))
 }
 
 /// A client that attends to what comes.
@@ -130,7 +130,7 @@ fn a_handler_of_the_lost_session_says_nothing_in_the_new_one() {
     // Another request with its id does not make it wait again.
     client.feed(&approve(0));
     assert!(waits().is_ready());
-    assert_eq!(client.outcome(asked), Some(Err(Error::SessionRenewed.to_string())));
+    assert_eq!(client.outcome(asked), Some(Err(Error::SessionReplaced.to_string())));
     assert!(!client.link.with(|engine| engine.awaits(asked)), "it is not to be made once more");
     assert!(lost(handler.speak(|engine, caller| engine.request(caller, ASK, "\"?\"", false, true))));
     assert!(lost(handler.speak(|engine, caller| engine.notification(caller, BELL, "1", About::Nothing))));
@@ -146,8 +146,8 @@ fn a_call_that_has_heard_nothing_stays_for_the_transport_to_make_once_more() {
     let (again, failed) = (client.call(ASK, "\"1\""), client.call(ASK, "\"2\""));
     client.reconnect();
     assert!(client.link.with(|engine| engine.awaits(again)) && client.outcome(again).is_none());
-    client.link.notify(TransportEvent::RequestFailed { id: failed, error: Error::SessionRenewed });
-    assert_eq!(client.outcome(failed), Some(Err(Error::SessionRenewed.to_string())));
+    client.link.notify(TransportEvent::RequestFailed { id: failed, error: Error::SessionReplaced });
+    assert_eq!(client.outcome(failed), Some(Err(Error::SessionReplaced.to_string())));
     client.feed(&json!({"jsonrpc":"2.0","id":again,"result":"fine"}).to_string());
     assert_eq!(client.outcome(again), Some(Ok("\"fine\"".to_owned())));
     assert_eq!(client.reports(), [""; 0]);
@@ -183,7 +183,7 @@ fn sub_sessions_are_over_their_keys_free_and_letting_go_of_them_says_nothing() {
     watcher.said();
     watcher.link.notify(TransportEvent::Reconnected { request: b"", reply: b"" });
     assert_eq!(watcher.sub_session(old), Poll::Ready(Ok(())), "what came before still counts");
-    let told = Poll::Ready(Err(Error::SessionRenewed.to_string()));
+    let told = Poll::Ready(Err(Error::SessionReplaced.to_string()));
     assert_eq!(watcher.sub_session(old), told);
     // What comes late for the lost one is nobody's.
     watcher.reports();

@@ -33,7 +33,7 @@ async fn it_is_begun_anew_and_the_call_made_once_more() {
             assert_eq!(said(&handle.call_tool(call("echo")).await.unwrap()), "hello");
             assert_eq!(desk.server.session_count(), 1);
             let renewed =
-                reports.lock().unwrap().iter().filter(|report| report.contains("begun anew")).count();
+                reports.lock().unwrap().iter().filter(|report| report.contains("reconnected")).count();
             assert_eq!(renewed, round, "{:?}", reports.lock().unwrap());
         }
         session.close().await.unwrap();
@@ -58,7 +58,7 @@ async fn those_who_notice_at_the_same_time_share_it() {
             assert_eq!(call.await.unwrap().unwrap(), "hello");
         }
         assert_eq!(desk.ids().len(), 1, "one more, and no others");
-        assert_eq!(reports.lock().unwrap().iter().filter(|report| report.contains("begun anew")).count(), 1);
+        assert_eq!(reports.lock().unwrap().iter().filter(|report| report.contains("reconnected")).count(), 1);
         session.close().await.unwrap();
     })
     .await;
@@ -261,7 +261,7 @@ async fn the_new_session_asks_under_ids_of_its_own_and_nobody_answers_for_the_lo
         beginning.recv().await.unwrap();
         may.add_permits(1);
         session.call_tool(call("echo")).await.unwrap();
-        assert!(matches!(ends.recv().await.unwrap(), Err(Error::SessionRenewed)));
+        assert!(matches!(ends.recv().await.unwrap(), Err(Error::SessionReplaced)));
         until(&mut seen, "POST").await;
         // A call more, so that whatever else there might be has been posted.
         session.call_tool(call("echo")).await.unwrap();
@@ -283,7 +283,7 @@ async fn what_was_opened_in_it_is_over_and_may_be_opened_anew() {
         let (session, _) = ready(transport(&server.url())).await.unwrap();
         let mut old = session.subscribe(json!({ "uri": "file:///a" })).await.unwrap();
         session.call_tool(call("echo")).await.unwrap();
-        assert!(matches!(old.recv_resource_updated().await, Err(Error::SessionRenewed)));
+        assert!(matches!(old.recv_resource_updated().await, Err(Error::SessionReplaced)));
         let new = session.subscribe(json!({ "uri": "file:///a" })).await.unwrap();
         drop(old);
         session.call_tool(call("echo")).await.unwrap();

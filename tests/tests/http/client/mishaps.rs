@@ -207,7 +207,7 @@ async fn a_lost_session_is_begun_anew_by_whoever_notices_and_knows_nothing_of_it
             }
         }
         assert_eq!(said(&session.call_tool(call("x")).await.unwrap()), "fine");
-        assert!(reports.lock().unwrap().iter().any(|report| report.contains("begun anew")));
+        assert!(reports.lock().unwrap().iter().any(|report| report.contains("reconnected")));
         session.close().await.unwrap();
     })
     .await;

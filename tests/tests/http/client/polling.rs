@@ -110,7 +110,7 @@ async fn a_session_that_is_lost_while_an_answer_is_come_back_for_is_begun_anew()
         let (session, reports) = ready(client).await.unwrap();
         let error = session.call_tool(call("x")).await.unwrap_err();
         assert!(matches!(error.http(), Some(HttpError::Renewed)), "{error:?}");
-        assert!(reports.lock().unwrap().iter().any(|report| report.contains("begun anew")));
+        assert!(reports.lock().unwrap().iter().any(|report| report.contains("reconnected")));
         session.call_tool(call("x")).await.unwrap();
         session.close().await.unwrap();
         let begin = ["initialize", "notifications/initialized", "tools/call"];

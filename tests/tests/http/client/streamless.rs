@@ -72,7 +72,7 @@ async fn a_session_is_begun_anew_once_for_a_stream_that_was_there() {
         }
         session.close().await.unwrap();
         assert_eq!((count(&server, "GET"), count(&server, "initialize")), (3, 2));
-        assert_eq!(reports.lock().unwrap().iter().filter(|report| report.contains("begun anew")).count(), 1);
+        assert_eq!(reports.lock().unwrap().iter().filter(|report| report.contains("reconnected")).count(), 1);
     })
     .await;
 }

@@ -102,7 +102,7 @@ async fn one_that_forgets_its_sessions() {
                 let echo = call(&client, "echo", json!({ "message": "who are you" })).await;
                 assert_eq!(echo.unwrap().all_text(), "who are you");
                 let renewed = reports.take();
-                assert!(matches!(&*renewed, [one] if one.contains("begun anew")), "{renewed:?}");
+                assert!(matches!(&*renewed, [one] if one.contains("reconnected")), "{renewed:?}");
             }
             client.close().await.unwrap();
             assert_eq!(serving.says().await, "deleted, 0 left");
