@@ -163,7 +163,7 @@ impl CheckedSession {
             return Some(WhyNot::State { is: is.unwrap_or_default(), wanted: wanted.unwrap_or_default() });
         }
         let takes = |input: &_| !matches!(part.seat.judge(Wanted::Any, input), Verdict::Skip);
-        if let Some(message) = self.link.with(|engine| engine.first_linear(part.seat.sub_session, takes)) {
+        if let Some(message) = self.link.with(|engine| engine.first_input(part.seat.sub_session, takes)) {
             return Some(WhyNot::Pending { message: self.name_of(message) });
         }
         let key = self.seat.as_ref()?.key;

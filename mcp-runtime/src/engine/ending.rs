@@ -11,9 +11,9 @@ use std::time::Instant;
 
 use mcp_protocol_machine::RequestId;
 
-use super::arrivals::Arrived;
 use super::lifecycle::{GracePeriods, SessionEnd, Tick};
 use super::mailboxes::Notice;
+use super::replicated::Arrived;
 use super::state::Engine;
 use super::wakers::Waiter;
 use crate::driver::{End, Outcome, OutletNotice};
@@ -151,10 +151,10 @@ impl Engine {
         let ended = self.lifecycle.is_disconnected();
         if ended {
             // What the peer has told before its end still counts; what it has asked cannot be answered any more.
-            self.incoming.retain(|arrived| arrived.id.is_none());
+            self.replicated.take_all(|arrived| arrived.id.is_some());
         } else {
             // What the peer has told before its end still counts here, too.
-            let kept = self.lifecycle.is_closed() && self.attendants > 0;
+            let kept = self.lifecycle.is_closed() && self.replicated.attendants() > 0;
             self.drop_untaken_of(|arrived| !kept || arrived.is_asked());
             self.linear.clear();
         }
@@ -190,9 +190,9 @@ impl Engine {
     }
 
     pub(super) fn wake_everyone(&mut self) {
-        self.incoming_waiting.wake(&mut self.effects);
-        self.room_waiting.wake(&mut self.effects);
-        self.linear_waiting.wake(&mut self.effects);
+        self.replicated.wake(&mut self.effects);
+        self.replicated.wake_for_room(&mut self.effects);
+        self.linear.wake(&mut self.effects);
         self.output_waiting.wake(&mut self.effects);
         self.closing_waiting.wake(&mut self.effects);
         self.wake_driver();
@@ -279,7 +279,11 @@ impl Engine {
         }
         let answered = self.lifecycle.is_answering() && self.owed.is_empty();
         let grace = if answered { None } else { self.lifecycle.deadline(self.now) };
-        let unattended = if self.lifecycle.is_live() { self.unattended_deadline() } else { None };
+        let unattended = if self.lifecycle.is_live() {
+            self.replicated.deadline(self.options.unattended_after)
+        } else {
+            None
+        };
         let own = [grace, unattended, self.order_deadline()].into_iter().flatten().min();
         let due = own.into_iter().chain(self.timers.first()).min();
         self.timers.promise(due)

@@ -50,18 +50,9 @@ impl Engine {
         match sub_session {
             _ if !taken_back => {}
             Some(sub_session) => self.wake_sub_session(sub_session),
-            None => self.linear_waiting.wake(&mut self.effects),
+            None => self.linear.wake(&mut self.effects),
         }
         Ok(taken_back)
-    }
-
-    /// Drops a reply that waits to be taken.
-    fn forget_reply(&mut self, id: i64, sub_session: Option<SubSessionNumber>) -> bool {
-        if let Some(sub_session) = sub_session {
-            return self.forget_sub_session_reply(sub_session, id);
-        }
-        let place = self.linear.iter().position(|input| input.answers == Some(id));
-        place.is_some_and(|place| self.linear.remove(place).is_some())
     }
 
     /// A reply has arrived: whether it was abandoned.
@@ -71,7 +62,7 @@ impl Engine {
             return false;
         };
         self.abandoned_replies.swap_remove(place);
-        self.linear_waiting.wake(&mut self.effects);
+        self.linear.wake(&mut self.effects);
         true
     }
 
@@ -82,7 +73,7 @@ impl Engine {
             let id = RequestId::Number(*id);
             matches!(checker.awaiting(Direction::Receive, &id), Awaiting::Request(_))
         });
-        self.linear_waiting.wake(&mut self.effects);
+        self.linear.wake(&mut self.effects);
     }
 
     /// Waits until an abandoned reply has arrived.
@@ -99,7 +90,7 @@ impl Engine {
         if !self.abandoned_replies.contains(&id) {
             return Poll::Ready(Ok(()));
         }
-        self.linear_waiting.register(context, waiter, &mut self.effects);
+        self.linear.register(context, waiter, &mut self.effects);
         Poll::Pending
     }
 }

@@ -10,11 +10,12 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side, StateIndex};
 use mcp_protocol_machine::{About, Awaiting, RequestId, Step, StepKind, SubSessionNumber, Ties};
 
 use super::alternatives::applies;
-use super::arrivals::{Arrived, Body, LinearInput};
 use super::context::{Accepted, Caller, Inbound};
+use super::inputs::{Body, LinearInput};
 use super::mailboxes::Notice;
 use super::names::{Names, id_at};
 use super::order::Held;
+use super::replicated::Arrived;
 use super::state::{Engine, Owed};
 use super::trace::Outcome;
 use crate::budget::Permit;
@@ -351,12 +352,11 @@ impl Engine {
         let to = self.unanswerable(id);
         self.leave_batch(to.batch);
         self.trace_over(Direction::Receive, id, Outcome::Cancelled);
-        if let Some(place) = self.incoming.iter().position(|arrived| arrived.id.as_ref() == Some(id)) {
-            // Nobody has begun to work on it.
-            let removed = self.incoming.remove(place);
+        if let Some(removed) = self.replicated.take_request(id) {
+            // No handler has begun to work on it.
             self.owed.remove(id);
             self.settle_tag(to.tag);
-            if let Some((sub_session, _)) = removed.and_then(|arrived| arrived.sub_session) {
+            if let Some((sub_session, _)) = removed.sub_session {
                 self.leave_sub_session(Caller::ANY, sub_session);
             }
             self.reached();

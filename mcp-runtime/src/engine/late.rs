@@ -92,11 +92,7 @@ impl Engine {
         moved: Moved,
         is_mine: impl Fn(MessageIndex) -> bool,
     ) {
-        let inputs = match sub_session {
-            Some(sub_session) => self.sub_session_inputs(sub_session),
-            None => Some(&self.linear),
-        };
-        let Some(inputs) = inputs.filter(|inputs| !inputs.is_empty()) else { return };
+        let Some(inputs) = self.inputs(sub_session).filter(|inputs| inputs.len() > 0) else { return };
         // What waits for a sub-session that is over is let go of with its value.
         let kind = self.role().and_then(|role| role.state(state)).map(|table| table.kind);
         if sub_session.is_some() && kind == Some(StateKind::End) {
@@ -120,8 +116,8 @@ impl Engine {
             }
         }
         for place in left.into_iter().rev() {
-            let Some(message) = self.drop_input(sub_session, place) else { continue };
-            let message = self.name(message);
+            let Some(dropped) = self.take_input(sub_session, place) else { continue };
+            let message = self.name(dropped.message);
             self.report(match moved {
                 Moved::Sent(sent) => Report::Late {
                     message,
@@ -131,13 +127,6 @@ impl Engine {
                 },
                 Moved::Took => Report::Dropped { message, cause: DropReason::PassedOver },
             });
-        }
-    }
-
-    fn drop_input(&mut self, sub_session: Option<SubSessionNumber>, place: usize) -> Option<MessageIndex> {
-        match sub_session {
-            Some(sub_session) => self.drop_sub_session_input(sub_session, place),
-            None => self.linear.remove(place).map(|input| input.message),
         }
     }
 }

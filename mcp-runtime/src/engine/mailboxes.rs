@@ -10,8 +10,8 @@ use std::task::{Context, Poll};
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId};
 
-use super::arrivals::{LinearInput, Verdict};
 use super::context::Caller;
+use super::inputs::{LinearInput, Verdict};
 use super::order::{Held, Turns};
 use super::state::Engine;
 use super::wakers::{Waiter, Waiting};
@@ -183,9 +183,9 @@ impl Engine {
         let linear = self.linear.iter().find(|input| !matches!(judge(input), Verdict::Skip));
         let linear = linear.map(|input| (input.came, Turn::Linear(input.message)));
         // A queue that something else consumes is not read here.
-        let mine = self.attendants <= self.mailboxes.all.len();
+        let mine = self.replicated.attendants() <= self.mailboxes.all.len();
         let replicated =
-            self.incoming.front().filter(|_| mine).map(|arrived| (arrived.came, Turn::Replicated));
+            self.replicated.first().filter(|_| mine).map(|arrived| (arrived.came, Turn::Replicated));
         let goes_on = self.goes_on();
         let Some(mailbox) = self.mailboxes.get_mut(key) else { return Poll::Ready(Turn::Over) };
         let told = mailbox.told.front().map(|(came, _)| (*came, Turn::Notice));
@@ -203,9 +203,9 @@ impl Engine {
         }
         let Some(mailbox) = self.mailboxes.get_mut(key) else { return Poll::Ready(Turn::Over) };
         let Mailbox { waiting, waiter, .. } = mailbox;
-        for waiting in [waiting, &mut self.linear_waiting, &mut self.incoming_waiting] {
-            waiting.register(context, waiter, &mut self.effects);
-        }
+        waiting.register(context, waiter, &mut self.effects);
+        self.linear.register(context, waiter, &mut self.effects);
+        self.replicated.register(context, waiter, &mut self.effects);
         Poll::Pending
     }
 }

@@ -33,7 +33,6 @@
 //! - `names.rs`: from methods to messages; `wakers.rs`: what is done outside of the lock.
 
 mod alternatives;
-mod arrivals;
 mod batches;
 mod calls;
 mod context;
@@ -41,6 +40,7 @@ mod early;
 mod ending;
 mod exchanges;
 mod incoming;
+mod inputs;
 mod late;
 mod lifecycle;
 mod link;
@@ -51,10 +51,12 @@ mod order;
 mod outbox;
 mod outgoing;
 mod output;
+mod owed;
 mod questions;
 mod rate;
 mod reconnect;
 mod rejected;
+mod replicated;
 mod replies;
 mod resume;
 mod state;
@@ -67,9 +69,9 @@ mod uncorrelated;
 mod unhandled;
 mod wakers;
 
-pub(crate) use arrivals::{Arrived, Body, LinearInput, Verdict};
 pub(crate) use calls::{Answer, Sent};
 pub(crate) use context::Caller;
+pub(crate) use inputs::{Body, LinearInput, Verdict};
 pub(crate) use late::Moved;
 pub(crate) use link::Link;
 pub(crate) use mailboxes::{MailboxId, Notice, Turn};
@@ -77,6 +79,7 @@ pub(crate) use names::{id_at, to_be_read};
 pub(crate) use order::DispatcherKey;
 #[cfg(feature = "http-server")]
 pub(crate) use rate::Bucket;
+pub(crate) use replicated::Arrived;
 pub(crate) use state::Engine;
 pub(crate) use timers::AlarmKey;
 pub(crate) use uncorrelated::SubSessionLeft;

@@ -17,8 +17,8 @@ use mcp_protocol_machine::SubSessionNumber;
 use mcp_protocol_machine::protocol::Direction;
 use tokio::task::Id;
 
-use super::arrivals::Arrived;
 use super::mailboxes::MailboxId;
+use super::replicated::Arrived;
 use super::state::Engine;
 use super::wakers::{Listener, Waiter};
 use crate::report::Report;
@@ -161,7 +161,7 @@ impl Engine {
     /// A dispatcher is gone, and nothing waits for it any more.
     pub(crate) fn dispatcher_left(&mut self, key: DispatcherKey) {
         self.order.dispatchers.retain(|dispatcher| dispatcher.key != key);
-        self.incoming_waiting.wake(&mut self.effects);
+        self.replicated.wake(&mut self.effects);
         self.reached();
     }
 
@@ -174,9 +174,9 @@ impl Engine {
         dispatcher.polls = dispatcher.polls.wrapping_add(1);
         dispatcher.stalled = false;
         let begun = dispatcher.starting.take().is_some();
-        if begun && self.attendants > 1 {
+        if begun && self.replicated.attendants() > 1 {
             // Others that take inputs have waited for that.
-            self.incoming_waiting.wake(&mut self.effects);
+            self.replicated.wake(&mut self.effects);
         }
     }
 
@@ -185,8 +185,10 @@ impl Engine {
         let most = self.most_handlers();
         let starting = self.order.starting();
         let dispatcher = self.order.get_mut(key)?;
-        let place = self.incoming.iter().position(|arrived| dispatcher.takes(arrived, most))?;
-        let came = self.incoming.get(place)?.came;
+        let mut inputs = self.replicated.iter().enumerate();
+        let (place, came) = inputs
+            .find(|(_, arrived)| dispatcher.takes(arrived, most))
+            .map(|(place, arrived)| (place, arrived.came))?;
         if starting.is_some_and(|starting| starting < came) {
             // Another one has taken an earlier one, and not begun.
             return None;
@@ -208,7 +210,7 @@ impl Engine {
         }
         let most = self.most_handlers();
         let waits = self
-            .incoming
+            .replicated
             .iter()
             .find(|arrived| self.order.live().any(|dispatcher| dispatcher.takes(arrived, most)));
         let waits = waits.map(|arrived| arrived.came);
@@ -286,7 +288,7 @@ impl Engine {
         let most = self.most_handlers();
         let mut here = self.order.live().filter(|dispatcher| dispatcher.task == Some(task));
         self.order.starting().is_none()
-            && here.any(|dispatcher| self.incoming.iter().any(|arrived| dispatcher.takes(arrived, most)))
+            && here.any(|dispatcher| self.replicated.iter().any(|arrived| dispatcher.takes(arrived, most)))
     }
 
     /// Waits until nothing waits for a dispatcher any more, in a session that is over.
@@ -330,7 +332,7 @@ impl Engine {
     fn wake_held(&mut self, held: Held) {
         match held {
             Held::Call(id) => self.wake_call(id),
-            Held::Linear => self.linear_waiting.wake(&mut self.effects),
+            Held::Linear => self.linear.wake(&mut self.effects),
             Held::SubSession(sub_session) => self.wake_sub_session(sub_session),
             Held::Mailbox(key) => self.wake_mailbox(key),
         }
@@ -343,7 +345,7 @@ impl Engine {
 
     /// Whether something has come that a dispatcher still has to begin with, now or when it has room.
     pub(super) fn is_handing_out(&self) -> bool {
-        self.is_served() && (!self.incoming.is_empty() || self.order.starting().is_some())
+        self.is_served() && (!self.replicated.is_empty() || self.order.starting().is_some())
     }
 
     /// When dispatchers are no longer waited for.

@@ -95,7 +95,7 @@ impl Engine {
         }
         self.trace_asked(Direction::Send, &id, message);
         // Whoever answers it may have to ask something first.
-        self.room_waiting.wake(&mut self.effects);
+        self.replicated.wake_for_room(&mut self.effects);
         self.said(caller, MessageKind::Request { id: number, place: self.place(caller, step.kind) });
         Ok((number, step))
     }

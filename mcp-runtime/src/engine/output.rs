@@ -82,7 +82,7 @@ impl Engine {
     /// Tasks that wait to write look again: for room, or for an abandoned reply.
     pub(crate) fn nudge(&mut self) {
         self.output_waiting.wake(&mut self.effects);
-        self.linear_waiting.wake(&mut self.effects);
+        self.linear.wake(&mut self.effects);
     }
 
     /// A request of the peer is settled.

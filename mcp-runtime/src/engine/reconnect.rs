@@ -11,6 +11,7 @@ use mcp_protocol_machine::{RequestId, SubSessionNumber};
 use super::context::Caller;
 use super::mailboxes::Notice;
 use super::names::announced;
+use super::replicated::Arrived;
 use super::state::Engine;
 use super::trace::Outcome;
 use crate::epoch::Epoch;
@@ -104,10 +105,9 @@ impl Engine {
     fn forget_asked(&mut self) -> Vec<SubSessionNumber> {
         let mut unattended = Vec::new();
         self.early = Default::default();
-        self.incoming.retain(|arrived| {
+        for arrived in self.replicated.take_all(Arrived::is_asked) {
             unattended.extend(arrived.sub_session.map(|(sub_session, _)| sub_session));
-            arrived.id.is_none() && arrived.sub_session.is_none()
-        });
+        }
         self.leave_batches(false);
         let mut owed: Vec<_> = self.owed.drain().collect();
         owed.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));

@@ -7,7 +7,7 @@
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
 
-use super::arrivals::Body;
+use super::inputs::Body;
 use super::state::Engine;
 use super::trace::Outcome;
 use crate::error::{DisconnectReason, Error, InvalidReply, ReplyProblem};

@@ -6,9 +6,9 @@
 use mcp_protocol_machine::protocol::Direction;
 use mcp_protocol_machine::{Awaiting, RequestId, StepKind, Ties};
 
-use super::arrivals::Body;
 use super::calls::Answer;
 use super::context::{Accepted, Inbound};
+use super::inputs::Body;
 use super::names::{Names, to_be_read};
 use super::state::Engine;
 use super::trace::Outcome;

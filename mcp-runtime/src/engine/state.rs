@@ -3,7 +3,6 @@
 //! In: a protocol, a side, and settings. Out: an [`Engine`] in the start state. Refuses nothing by itself; what is
 //! refused is decided by the checker, and by the limits.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
@@ -17,17 +16,18 @@ use mcp_protocol_machine::{
 };
 
 use super::alternatives::applies;
-use super::arrivals::{Arrived, LinearInput};
 use super::batches::{Batches, ReplyTo};
 use super::calls::Calls;
 use super::context::{Accepted, Caller, Inbound};
 use super::early::EarlyMessages;
+use super::inputs::InputQueue;
 use super::lifecycle::Lifecycle;
 use super::mailboxes::{MailboxId, Mailboxes};
 use super::names::{Names, announced};
 use super::order::Order;
 use super::outbox::Outbox;
 use super::rate::Bucket;
+use super::replicated::ReplicatedQueue;
 use super::sub_sessions::SubSessionSeats;
 use super::timers::Timers;
 use super::trace::Trace;
@@ -73,18 +73,10 @@ pub(crate) struct Engine {
     pub(super) batches: Batches,
     /// What the messages of the peer that wait, or are being worked on, draw on.
     pub(super) input: Account,
-    /// Replicated inputs that nobody has taken.
-    pub(super) incoming: VecDeque<Arrived>,
-    pub(super) incoming_waiting: Waiting,
-    /// Those who take `incoming` and have no room for more at the moment.
-    pub(super) room_waiting: Waiting,
-    /// How many queues of replicated inputs are held.
-    pub(super) attendants: usize,
-    /// The time for someone to attend has passed once.
-    pub(super) unattended: bool,
-    /// Linear inputs that no session value has taken.
-    pub(super) linear: VecDeque<LinearInput>,
-    pub(super) linear_waiting: Waiting,
+    /// Replicated inputs that no task has taken.
+    pub(super) replicated: ReplicatedQueue,
+    /// Inputs of the linear channels that no session value has taken.
+    pub(super) linear: InputQueue,
     /// Messages of the peer that wait for a step of this side.
     pub(super) early: EarlyMessages,
     /// What waits for the values of sub-sessions.
@@ -175,13 +167,8 @@ impl Engine {
             rate: Bucket::default(),
             batches: Batches::default(),
             input,
-            incoming: VecDeque::new(),
-            incoming_waiting: Waiting::default(),
-            room_waiting: Waiting::default(),
-            attendants: 0,
-            unattended: false,
-            linear: VecDeque::new(),
-            linear_waiting: Waiting::default(),
+            replicated: ReplicatedQueue::default(),
+            linear: InputQueue::default(),
             early: EarlyMessages::default(),
             sub_sessions: SubSessionSeats::default(),
             mailboxes: Mailboxes::default(),
@@ -266,13 +253,12 @@ impl Engine {
     #[cfg(test)]
     pub(crate) fn longest_waiting(&self) -> usize {
         let lists = [
-            &self.incoming_waiting,
-            &self.room_waiting,
-            &self.linear_waiting,
-            &self.output_waiting,
-            &self.closing_waiting,
+            self.replicated.waiting(),
+            self.linear.waiting(),
+            self.output_waiting.len(),
+            self.closing_waiting.len(),
         ];
-        lists.into_iter().map(Waiting::len).max().unwrap_or_default()
+        lists.into_iter().max().unwrap_or_default()
     }
 
     /// Why the caller can send nothing any more, if that is so.

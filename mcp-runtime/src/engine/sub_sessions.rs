@@ -4,18 +4,18 @@
 //! for a sub-session whose value is gone: requests are answered with an error, what may occur uncorrelated goes to
 //! `incoming`, and what else comes is dropped with a report.
 
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::task::{Context, Poll};
+use std::collections::{HashMap, HashSet};
+use std::task::Context;
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
 use mcp_protocol_machine::{About, Meant, RequestId, Step, StepKind, SubSessionNumber};
 
-use super::arrivals::{LinearInput, Verdict};
 use super::context::Caller;
+use super::inputs::{InputQueue, LinearInput};
 use super::order::Held;
 use super::state::Engine;
 use super::uncorrelated::SubSessionLeft;
-use super::wakers::{Listener, OnProgress, Waiter, Waiting};
+use super::wakers::{Effects, Listener, OnProgress, Waiter};
 use crate::error::{DisconnectReason, Error};
 use crate::jsonrpc::RpcError;
 use crate::report::{DropReason, Report};
@@ -26,8 +26,7 @@ const TOGETHER: usize = 64;
 /// What waits for the value of one sub-session.
 #[derive(Debug, Default)]
 pub(crate) struct SubSessionSeat {
-    inputs: VecDeque<LinearInput>,
-    waiting: Waiting,
+    inputs: InputQueue,
     /// The sub-session is over, or has lost an input: what is left to be said once the queue is empty.
     over: Option<Error>,
     /// The request of this side that opened it.
@@ -46,6 +45,41 @@ pub(crate) struct SubSessionSeats {
     seats: HashMap<SubSessionNumber, SubSessionSeat>,
     /// How many inputs wait in all of them.
     queued: usize,
+}
+
+impl SubSessionSeats {
+    /// What waits for the value of a sub-session.
+    pub(super) fn inputs(&self, sub_session: SubSessionNumber) -> Option<&InputQueue> {
+        self.seats.get(&sub_session).map(|seat| &seat.inputs)
+    }
+
+    /// Takes an input from the queue of a sub-session.
+    pub(super) fn take(
+        &mut self,
+        sub_session: SubSessionNumber,
+        take: impl FnOnce(&mut InputQueue) -> Option<LinearInput>,
+    ) -> Option<LinearInput> {
+        let taken = take(&mut self.seats.get_mut(&sub_session)?.inputs)?;
+        self.queued = self.queued.saturating_sub(1);
+        Some(taken)
+    }
+
+    /// Why nothing follows what waits for a value, if that is so. `None`: there is no value.
+    pub(super) fn over(&self, sub_session: SubSessionNumber) -> Option<Option<&Error>> {
+        self.seats.get(&sub_session).map(|seat| seat.over.as_ref())
+    }
+
+    pub(super) fn register(
+        &mut self,
+        sub_session: SubSessionNumber,
+        context: &Context<'_>,
+        waiter: &mut Waiter,
+        effects: &mut Effects,
+    ) {
+        if let Some(seat) = self.seats.get_mut(&sub_session) {
+            seat.inputs.register(context, waiter, effects);
+        }
+    }
 }
 
 impl Engine {
@@ -126,7 +160,7 @@ impl Engine {
         let (name, id) = (self.name(input.message), input.id.clone());
         match self.sub_sessions.seats.get_mut(&sub_session) {
             Some(seat) if seat.over.is_none() && seat.inputs.len() < most && !full => {
-                seat.inputs.push_back(input);
+                seat.inputs.push(input);
                 self.sub_sessions.queued += 1;
                 if self.may_wake(Held::SubSession(sub_session)) {
                     self.wake_sub_session(sub_session);
@@ -137,7 +171,7 @@ impl Engine {
                 // The value cannot follow without this input.
                 let waiting = seat.inputs.len();
                 seat.over.get_or_insert(Error::Disconnected { reason: DisconnectReason::InputFull(waiting) });
-                seat.waiting.wake(&mut self.effects);
+                seat.inputs.wake(&mut self.effects);
                 self.report(Report::Dropped { message: name, cause: DropReason::QueueFull });
             }
             None => self.outlive_sub_session(input, SubSessionLeft::Before),
@@ -146,69 +180,6 @@ impl Engine {
             let error = RpcError::internal_error("what the request belongs to was dropped");
             let _ = self.reply_error(Caller::ANY, &id, &error);
         }
-    }
-
-    /// What waits for the value of a sub-session.
-    pub(super) fn sub_session_inputs(&self, sub_session: SubSessionNumber) -> Option<&VecDeque<LinearInput>> {
-        self.sub_sessions.seats.get(&sub_session).map(|seat| &seat.inputs)
-    }
-
-    /// Throws an input away that waits for the value of a sub-session.
-    pub(super) fn drop_sub_session_input(
-        &mut self,
-        sub_session: SubSessionNumber,
-        place: usize,
-    ) -> Option<MessageIndex> {
-        let dropped = self.sub_sessions.seats.get_mut(&sub_session)?.inputs.remove(place)?;
-        self.sub_sessions.queued = self.sub_sessions.queued.saturating_sub(1);
-        Some(dropped.message)
-    }
-
-    /// Throws a reply away that waits for the value of a sub-session.
-    pub(super) fn forget_sub_session_reply(&mut self, sub_session: SubSessionNumber, id: i64) -> bool {
-        let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) else { return false };
-        let Some(place) = seat.inputs.iter().position(|input| input.answers == Some(id)) else {
-            return false;
-        };
-        self.sub_sessions.queued = self.sub_sessions.queued.saturating_sub(1);
-        seat.inputs.remove(place).is_some()
-    }
-
-    /// Waits until there is an input of a sub-session that `judge` wants, or there will be none. Takes nothing.
-    pub(crate) fn poll_sub_session_ready(
-        &mut self,
-        context: &Context<'_>,
-        waiter: &mut Waiter,
-        sub_session: SubSessionNumber,
-        judge: impl FnMut(&LinearInput) -> Verdict,
-    ) -> Poll<()> {
-        let open = self.lifecycle.is_open();
-        let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) else { return Poll::Ready(()) };
-        let mut judge = judge;
-        let wanted = seat.inputs.iter().find(|input| !matches!(judge(input), Verdict::Skip));
-        let held = wanted.map(|input| (input.came, Held::SubSession(sub_session)));
-        if held.is_none() && (seat.over.is_some() || !open) {
-            return Poll::Ready(());
-        }
-        if held.is_some() && self.held_back_for(context, &mut waiter.turns, held) {
-            return Poll::Ready(());
-        }
-        let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) else { return Poll::Ready(()) };
-        seat.waiting.register(context, waiter, &mut self.effects);
-        Poll::Pending
-    }
-
-    /// The first input that waits for a value, on the linear channels or of a sub-session, which it would take.
-    pub(crate) fn first_linear(
-        &self,
-        sub_session: Option<SubSessionNumber>,
-        takes: impl Fn(&LinearInput) -> bool,
-    ) -> Option<MessageIndex> {
-        let inputs = match sub_session {
-            Some(sub_session) => &self.sub_sessions.seats.get(&sub_session)?.inputs,
-            None => &self.linear,
-        };
-        inputs.iter().find(|input| takes(input)).map(|input| input.message)
     }
 
     /// The request that opened a sub-session has its reply: from here on reports on it go there.
@@ -243,7 +214,7 @@ impl Engine {
     /// Whoever waits for an input of a sub-session looks again.
     pub(super) fn wake_sub_session(&mut self, sub_session: SubSessionNumber) {
         if let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) {
-            seat.waiting.wake(&mut self.effects);
+            seat.inputs.wake(&mut self.effects);
         }
     }
 
@@ -251,7 +222,7 @@ impl Engine {
     pub(super) fn sub_session_ended(&mut self, sub_session: SubSessionNumber, error: Error) {
         if let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) {
             seat.over.get_or_insert(error);
-            seat.waiting.wake(&mut self.effects);
+            seat.inputs.wake(&mut self.effects);
         }
     }
 
@@ -270,55 +241,12 @@ impl Engine {
         for sub_session in lost {
             self.trace_sub_session_over(sub_session);
             if let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) {
-                let before = seat.inputs.len();
-                // Nobody waits for an answer.
-                seat.inputs.retain(|input| input.id.is_none());
-                let dropped = before.saturating_sub(seat.inputs.len());
+                // The peer does not wait for an answer any more.
+                let dropped = seat.inputs.retain(|input| input.id.is_none());
                 self.sub_sessions.queued = self.sub_sessions.queued.saturating_sub(dropped);
             }
             self.sub_session_ended(sub_session, Error::SessionReplaced);
         }
-    }
-
-    /// Takes the first input of a sub-session that `judge` wants.
-    pub(crate) fn poll_sub_session(
-        &mut self,
-        caller: Caller,
-        context: &Context<'_>,
-        waiter: &mut Waiter,
-        sub_session: SubSessionNumber,
-        mut judge: impl FnMut(&LinearInput) -> Verdict,
-    ) -> Poll<Result<Option<LinearInput>, Error>> {
-        let Some(seat) = self.sub_sessions.seats.get(&sub_session) else {
-            return Poll::Ready(Err(self.closed(caller).unwrap_or(Error::Closed)));
-        };
-        let mut judged =
-            seat.inputs.iter().enumerate().map(|(place, input)| (place, input.came, judge(input)));
-        let wanted = judged.find(|(.., verdict)| !matches!(verdict, Verdict::Skip));
-        let held = wanted.as_ref().map(|(_, came, _)| (*came, Held::SubSession(sub_session)));
-        let free = held.is_some() && self.held_back_for(context, &mut waiter.turns, held);
-        let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) else {
-            return Poll::Ready(Err(self.closed(caller).unwrap_or(Error::Closed)));
-        };
-        if let Some((place, _, verdict)) = wanted {
-            if !free {
-                seat.waiting.register(context, waiter, &mut self.effects);
-                return Poll::Pending;
-            }
-            if let Verdict::Stop(error) = verdict {
-                return Poll::Ready(Err(error));
-            }
-            self.sub_sessions.queued = self.sub_sessions.queued.saturating_sub(1);
-            return Poll::Ready(Ok(seat.inputs.remove(place)));
-        }
-        if let Some(error) = &seat.over {
-            return Poll::Ready(Err(error.clone()));
-        }
-        if self.lifecycle.is_open() {
-            seat.waiting.register(context, waiter, &mut self.effects);
-            return Poll::Pending;
-        }
-        Poll::Ready(Err(self.closed(caller).unwrap_or(Error::Closed)))
     }
 
     /// The value of a sub-session is gone. What it owed is answered with an error; if the sub-session goes on and may
@@ -335,7 +263,7 @@ impl Engine {
         left: SubSessionLeft,
     ) {
         let Some(mut seat) = self.sub_sessions.seats.remove(&sub_session) else { return };
-        seat.waiting.wake(&mut self.effects);
+        seat.inputs.wake(&mut self.effects);
         if let Some(listener) = seat.listener.take() {
             self.effects.let_go(listener);
         }
@@ -355,7 +283,7 @@ impl Engine {
                 &RpcError::internal_error("the request was dropped unanswered"),
             );
         }
-        for input in seat.inputs {
+        for input in seat.inputs.into_inputs() {
             self.outlive_sub_session(input, left);
         }
         let lives = self.checker.sub_session_state(sub_session).is_some() && self.lifecycle.is_open();
@@ -378,7 +306,7 @@ impl Engine {
             if !kept {
                 seat.inputs.clear();
             }
-            seat.waiting.wake(&mut self.effects);
+            seat.inputs.wake(&mut self.effects);
         }
         if !kept {
             self.sub_sessions.queued = 0;

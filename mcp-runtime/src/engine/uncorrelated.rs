@@ -2,7 +2,8 @@
 
 use mcp_protocol_machine::protocol::Direction;
 
-use super::arrivals::{Arrived, Body, LinearInput};
+use super::inputs::{Body, LinearInput};
+use super::replicated::Arrived;
 use super::state::Engine;
 use crate::budget::Permit;
 use crate::report::{DropReason, Report};
@@ -24,7 +25,7 @@ impl Engine {
     /// is lost then that it could miss, so nothing is reported.
     pub(super) fn outlive_sub_session(&mut self, input: LinearInput, left: SubSessionLeft) {
         let alone = self.may_be_uncorrelated(&input);
-        if alone && left == SubSessionLeft::AtEnd && self.attendants == 0 {
+        if alone && left == SubSessionLeft::AtEnd && self.replicated.attendants() == 0 {
             return;
         }
         let Some(at) = self.now.filter(|_| alone) else {

@@ -50,9 +50,8 @@ impl Session {
     pub async fn readable(&self) {
         let seat = &self.seat;
         let judge = |input: &LinearInput| seat.judge(Wanted::Any, input);
-        let waits = seat.link.wait(|engine, context, waiter| match seat.sub_session {
-            Some(sub_session) => engine.poll_sub_session_ready(context, waiter, sub_session, judge),
-            None => engine.poll_linear_ready(context, waiter, judge),
+        let waits = seat.link.wait(|engine, context, waiter| {
+            engine.poll_input_ready(context, waiter, seat.sub_session, judge)
         });
         waits.await;
     }
@@ -259,9 +258,8 @@ impl Session {
     ) -> Poll<Result<Option<LinearInput>, Error>> {
         let Session { seat, waiter, .. } = self;
         let judge = |input: &LinearInput| seat.judge(wanted, input);
-        let taken = ready!(seat.link.speak(|engine, caller| match seat.sub_session {
-            Some(sub_session) => engine.poll_sub_session(caller, context, waiter, sub_session, judge),
-            None => engine.poll_linear(context, waiter, judge),
+        let taken = ready!(seat.link.speak(|engine, caller| {
+            engine.poll_input(caller, context, waiter, seat.sub_session, judge)
         }))?;
         if taken.is_none() {
             // Whoever learns that the peer has said everything may well end the process next, so that the peer would

@@ -108,7 +108,7 @@ fn a_panic_of_whoever_hears_of_a_sub_session_ends_the_hearing_alone() {
     let waiting = Context::from_waker(&waker);
     let mut waiter = Waiter::default();
     let polled = owner.link.speak(|engine, caller| {
-        engine.poll_sub_session(caller, &waiting, &mut waiter, sub_session, |_| Verdict::Take)
+        engine.poll_input(caller, &waiting, &mut waiter, Some(sub_session), |_| Verdict::Take)
     });
     assert!(polled.is_pending());
     let heard = Arc::new(AtomicUsize::new(0));
@@ -128,7 +128,7 @@ fn a_panic_of_whoever_hears_of_a_sub_session_ends_the_hearing_alone() {
     assert_eq!((owner.reports().len(), heard.load(Ordering::SeqCst)), (0, 1), "it hears no more");
     let mut waiter = Waiter::default();
     let polled = owner.link.speak(|engine, caller| {
-        engine.poll_sub_session(caller, &waiting, &mut waiter, sub_session, |_| Verdict::Take)
+        engine.poll_input(caller, &waiting, &mut waiter, Some(sub_session), |_| Verdict::Take)
     });
     assert!(matches!(polled, Poll::Ready(Ok(Some(_)))));
 }

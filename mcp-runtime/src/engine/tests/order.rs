@@ -12,7 +12,7 @@ use serde_json::json;
 use super::desk::messages::{APPROVE, ASK};
 use super::pair::End;
 use crate::driver::Endpoint;
-use crate::engine::{Arrived, DispatcherKey, Engine, Sent, Verdict, Waiter};
+use crate::engine::{Arrived, Caller, DispatcherKey, Engine, Sent, Verdict, Waiter};
 use crate::options::Options;
 
 /// A task that is polled only when it was woken, as a runtime would.
@@ -233,9 +233,9 @@ impl Program {
         if self.steps.woken.swap(false, Ordering::SeqCst) {
             let waker = Waker::from(Arc::clone(&self.steps));
             let context = Context::from_waker(&waker);
-            while let Poll::Ready(input) =
-                server.link.with(|engine| engine.poll_linear(&context, &mut self.waiter, |_| Verdict::Take))
-            {
+            while let Poll::Ready(input) = server.link.with(|engine| {
+                engine.poll_input(Caller::ANY, &context, &mut self.waiter, None, |_| Verdict::Take)
+            }) {
                 let crate::engine::Body::Payload(Some(text)) = input.unwrap().unwrap().body else { panic!() };
                 let number = text.trim_matches('"').parse().unwrap();
                 reached(number, running);

@@ -14,7 +14,7 @@ use crate::driver::{
     Delivery, End as InputEnd, Endpoint, Finish, FrameReader, Framing, Outgoing, Outlet, OutletNotice,
     SharedLimits, TransportEvent,
 };
-use crate::engine::{Arrived, Engine, LinearInput, Link, Sent, Verdict, Waiter};
+use crate::engine::{Arrived, Caller, Engine, LinearInput, Link, Sent, Verdict, Waiter};
 use crate::options::Options;
 use crate::report::Report;
 
@@ -204,8 +204,9 @@ impl End {
 
     pub(super) fn linear(&self) -> Option<LinearInput> {
         let context = Context::from_waker(Waker::noop());
-        match self.link.with(|engine| engine.poll_linear(&context, &mut Waiter::default(), |_| Verdict::Take))
-        {
+        match self.link.with(|engine| {
+            engine.poll_input(Caller::ANY, &context, &mut Waiter::default(), None, |_| Verdict::Take)
+        }) {
             Poll::Ready(Ok(input)) => input,
             _ => None,
         }

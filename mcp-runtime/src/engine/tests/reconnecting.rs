@@ -37,7 +37,7 @@ impl End {
     fn sub_session(&self, sub_session: SubSessionNumber) -> Poll<Result<(), String>> {
         let context = Context::from_waker(Waker::noop());
         let polled = self.link.speak(|engine, caller| {
-            engine.poll_sub_session(caller, &context, &mut Waiter::default(), sub_session, |_| Verdict::Take)
+            engine.poll_input(caller, &context, &mut Waiter::default(), Some(sub_session), |_| Verdict::Take)
         });
         polled.map(|taken| taken.map(drop).map_err(|error| error.to_string()))
     }

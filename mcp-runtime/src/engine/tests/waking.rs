@@ -102,8 +102,12 @@ fn an_alarm_and_a_call_that_are_given_up_wake_nobody() {
 type Wait = fn(&mut Engine, &Context<'_>, &mut Waiter) -> bool;
 
 const WAITS: [(&str, Wait); 6] = [
-    ("linear", |engine, context, waiter| waits(engine.poll_linear(context, waiter, |_| Verdict::Take))),
-    ("ready", |engine, context, waiter| waits(engine.poll_linear_ready(context, waiter, |_| Verdict::Take))),
+    ("linear", |engine, context, waiter| {
+        waits(engine.poll_input(Caller::ANY, context, waiter, None, |_| Verdict::Take))
+    }),
+    ("ready", |engine, context, waiter| {
+        waits(engine.poll_input_ready(context, waiter, None, |_| Verdict::Take))
+    }),
     ("incoming", |engine, context, waiter| waits(engine.poll_incoming(context, waiter))),
     ("served", |engine, context, waiter| {
         let key = engine.dispatcher_began();
