@@ -99,7 +99,7 @@ impl Engine {
     /// A caller that may speak in one epoch only, or in any, and may work on a request of the peer.
     pub(super) fn caller(&self, epoch: Option<Epoch>, request: Option<&RequestId>) -> Caller {
         let request = request.filter(|_| self.outbox.may_route());
-        let in_reply_to = request.and_then(|request| self.owed.get(request)).and_then(|owed| owed.to.tag);
+        let in_reply_to = request.and_then(|request| self.owed.tag(request));
         Caller { epoch, in_reply_to, in_batch: false }
     }
 

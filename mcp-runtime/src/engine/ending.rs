@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use mcp_protocol_machine::RequestId;
-
 use super::lifecycle::{GracePeriods, SessionEnd, Tick};
 use super::mailboxes::Notice;
+use super::owed::AnsweredBy;
 use super::replicated::Arrived;
 use super::state::Engine;
 use super::wakers::Waiter;
@@ -32,9 +31,7 @@ impl Engine {
         if !self.is_served() {
             self.drop_untaken_of(Arrived::is_asked);
         }
-        let of_values = self.owed.iter().filter(|(_, owed)| owed.linear || owed.sub_session.is_some());
-        let unattended: Vec<RequestId> = of_values.map(|(id, _)| id.clone()).collect();
-        for id in unattended {
+        for id in self.owed.ids(|owed| owed.answered_by != AnsweredBy::Handler) {
             self.forget_owed(Some(&id));
         }
         if (self.owed.is_empty() && !self.is_handing_out()) || self.options.close_grace.is_zero() {
@@ -49,14 +46,6 @@ impl Engine {
         self.wake_everyone();
     }
 
-    /// A request will not be answered.
-    pub(super) fn forget_owed(&mut self, id: Option<&RequestId>) {
-        let Some(mut owed) = id.and_then(|id| self.owed.remove(id)) else { return };
-        owed.waiting.wake(&mut self.effects);
-        self.leave_batch(owed.to.batch);
-        self.settle_tag(owed.to.tag);
-    }
-
     /// This side lets go of the session in whatever state it is.
     pub(crate) fn abandon(&mut self) {
         if self.lifecycle.is_open() {
@@ -66,10 +55,7 @@ impl Engine {
             // value would have had to answer is not.
             self.early = Default::default();
             self.linear.clear();
-            for owed in self.owed.values_mut().filter(|owed| owed.linear) {
-                owed.waiting.wake(&mut self.effects);
-            }
-            self.owed.retain(|_, owed| !owed.linear);
+            self.owed.end_all(|owed| owed.answered_by == AnsweredBy::Channel, &mut self.effects);
             self.closing_waiting.wake(&mut self.effects);
             self.wake_driver();
         }
@@ -160,9 +146,7 @@ impl Engine {
         }
         self.end_sub_sessions(ended);
         self.leave_batches(!ended);
-        for (_, mut owed) in self.owed.drain() {
-            owed.waiting.wake(&mut self.effects);
-        }
+        self.owed.end_all(|_| true, &mut self.effects);
         self.reached();
         self.wake_everyone();
     }
@@ -170,21 +154,8 @@ impl Engine {
     fn fail_calls(&mut self) {
         let error = self.lifecycle.error().unwrap_or(Error::Closed);
         self.timers.forget_calls();
-        self.abandoned_replies.clear();
         self.outbox.note(OutletNotice::NoneAwaited, &mut self.effects);
-        let mut told = Vec::new();
-        for (id, pending) in &mut self.calls {
-            pending.clock = None;
-            if pending.result.is_none() {
-                pending.result = Some(Err(error.clone()));
-                if let Some(waker) = pending.waker.take() {
-                    self.effects.wake(waker);
-                }
-                told.extend(pending.mailbox.map(|mailbox| (*id, mailbox)));
-            }
-        }
-        told.sort_unstable();
-        for (id, mailbox) in told {
+        for (id, mailbox) in self.calls.fail_all(&error, &mut self.effects) {
             self.notify_mailbox(mailbox, Notice::Answered(id));
         }
     }

@@ -34,7 +34,7 @@ impl Engine {
         if self.forget_reply(id, sub_session) || !self.lifecycle.is_open() {
             return None;
         }
-        self.abandoned_replies.push(id);
+        self.calls.abandon(id);
         Some(id)
     }
 
@@ -58,19 +58,18 @@ impl Engine {
     /// A reply has arrived: whether it was abandoned.
     pub(super) fn abandoned_reply_came(&mut self, id: &RequestId) -> bool {
         let RequestId::Number(id) = id else { return false };
-        let Some(place) = self.abandoned_replies.iter().position(|abandoned| abandoned == id) else {
-            return false;
-        };
-        self.abandoned_replies.swap_remove(place);
-        self.linear.wake(&mut self.effects);
-        true
+        let is_abandoned = self.calls.take_abandoned(*id);
+        if is_abandoned {
+            self.linear.wake(&mut self.effects);
+        }
+        is_abandoned
     }
 
     /// The peer has lost the session: what the checker does not wait for any more will not come.
     pub(super) fn forget_abandoned(&mut self) {
         let checker = &self.checker;
-        self.abandoned_replies.retain(|id| {
-            let id = RequestId::Number(*id);
+        self.calls.keep_abandoned(|id| {
+            let id = RequestId::Number(id);
             matches!(checker.awaiting(Direction::Receive, &id), Awaiting::Request(_))
         });
         self.linear.wake(&mut self.effects);
@@ -87,7 +86,7 @@ impl Engine {
         if let Some(error) = self.closed(caller) {
             return Poll::Ready(Err(error));
         }
-        if !self.abandoned_replies.contains(&id) {
+        if !self.calls.is_abandoned(id) {
             return Poll::Ready(Ok(()));
         }
         self.linear.register(context, waiter, &mut self.effects);

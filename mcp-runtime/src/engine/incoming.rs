@@ -10,13 +10,15 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side, StateIndex};
 use mcp_protocol_machine::{About, Awaiting, RequestId, Step, StepKind, SubSessionNumber, Ties};
 
 use super::alternatives::applies;
+use super::calls::Progress;
 use super::context::{Accepted, Caller, Inbound};
 use super::inputs::{Body, LinearInput};
 use super::mailboxes::Notice;
 use super::names::{Names, id_at};
 use super::order::Held;
+use super::owed::AnsweredBy;
 use super::replicated::Arrived;
-use super::state::{Engine, Owed};
+use super::state::Engine;
 use super::trace::Outcome;
 use crate::budget::Permit;
 use crate::driver::{Delivery, Frame, MessageKind, Received};
@@ -168,20 +170,15 @@ impl Engine {
             return Received::default();
         }
         self.report_tolerated(message, params);
-        let linear = matches!(step.kind, StepKind::Linear { .. });
         if let Some(batch) = inbound.batch {
             self.batches.join(batch);
         }
-        let owed = Owed {
-            linear,
-            progress: None,
-            sub_session: step.sub_session,
-            cancelled: false,
-            waiting: Default::default(),
-            to: inbound.reply_to(),
-            mailbox: None,
+        let answered_by = match (step.kind, step.sub_session) {
+            (StepKind::Linear { .. }, _) => AnsweredBy::Channel,
+            (_, Some(sub_session)) => AnsweredBy::SubSession(sub_session),
+            (_, None) => AnsweredBy::Handler,
         };
-        self.owed.insert(id.clone(), owed);
+        self.owed.begin(id.clone(), answered_by, inbound.reply_to());
         let received = self.took_request(inbound);
         self.trace_asked(Direction::Receive, &id, message);
         if let Some(rate) = self.options.request_rate
@@ -349,21 +346,19 @@ impl Engine {
     /// The peer has taken a request back.
     fn cancel_came(&mut self, id: &RequestId) {
         // It gets no reply, so the replies beside it need not wait for one.
-        let to = self.unanswerable(id);
+        let to = self.owed.take_route(id);
         self.leave_batch(to.batch);
         self.trace_over(Direction::Receive, id, Outcome::Cancelled);
         if let Some(removed) = self.replicated.take_request(id) {
             // No handler has begun to work on it.
-            self.owed.remove(id);
+            self.owed.end(id, &mut self.effects);
             self.settle_tag(to.tag);
             if let Some((sub_session, _)) = removed.sub_session {
                 self.leave_sub_session(Caller::ANY, sub_session);
             }
             self.reached();
-        } else if let Some(owed) = self.owed.get_mut(id) {
-            owed.cancelled = true;
-            owed.waiting.wake(&mut self.effects);
-            if let Some(mailbox) = owed.mailbox {
+        } else if let Some(mailbox) = self.owed.cancel(id, &mut self.effects) {
+            if let Some(mailbox) = mailbox {
                 self.notify_mailbox(mailbox, Notice::Cancelled(id.clone()));
             }
             self.settle_tag(to.tag);
@@ -374,26 +369,23 @@ impl Engine {
         self.restart_timeout(id);
         let most = self.options.max_progress;
         let permit = self.input.take(params.map_or(0, str::len));
-        let Some(pending) = self.calls.get_mut(&id) else {
-            return self.sub_session_reported(id, params.unwrap_or("null"));
-        };
-        let message = pending.message;
-        let Some(progress) = &mut pending.progress else { return };
-        let Ok(permit) = permit else {
-            let message = self.name(message);
-            return self.report(Report::Dropped { message, cause: DropReason::TooManyBytes });
-        };
-        // Whoever is told of each report knows of this one already.
-        let told = progress.len() >= most && progress.pop_front().is_some();
-        let first = progress.is_empty();
-        progress.push_back((self.came, params.unwrap_or("null").into(), permit));
-        let mailbox = pending.mailbox;
-        // Behind another report it is found with that.
-        if first && self.may_wake(Held::Call(id)) {
-            self.wake_call(id);
-        }
-        if let Some(mailbox) = mailbox.filter(|_| !told) {
-            self.notify_mailbox(mailbox, Notice::Progress(id));
+        let text = params.unwrap_or("null");
+        match self.calls.add_progress(id, self.came, text, permit, most) {
+            Progress::NoCall => self.sub_session_reported(id, text),
+            Progress::Unwanted => {}
+            Progress::TooLarge(message) => {
+                let message = self.name(message);
+                self.report(Report::Dropped { message, cause: DropReason::TooManyBytes });
+            }
+            Progress::Queued { is_first, notify } => {
+                // Behind other progress it is found with that.
+                if is_first && self.may_wake(Held::Call(id)) {
+                    self.wake_call(id);
+                }
+                if let Some(mailbox) = notify {
+                    self.notify_mailbox(mailbox, Notice::Progress(id));
+                }
+            }
         }
     }
 }

@@ -13,6 +13,7 @@ use mcp_protocol_machine::{Awaiting, RequestId};
 use super::context::Caller;
 use super::inputs::{LinearInput, Verdict};
 use super::order::{Held, Turns};
+use super::owed::AnsweredBy;
 use super::state::Engine;
 use super::wakers::{Waiter, Waiting};
 use crate::jsonrpc::RpcError;
@@ -83,7 +84,7 @@ impl Engine {
 
     /// Closes a mailbox. Its calls are dropped, and the requests that it holds are answered with an error.
     pub(crate) fn mailbox_closed(&mut self, caller: Caller, key: MailboxId) {
-        for id in self.calls_of(key) {
+        for id in self.calls.of_mailbox(key) {
             self.let_go(caller, id);
         }
         for id in self.held_by(key) {
@@ -126,25 +127,20 @@ impl Engine {
 
     /// The result of a call goes to a mailbox, and so does its progress.
     pub(crate) fn asked_by(&mut self, id: i64, key: MailboxId) {
-        if let Some(pending) = self.calls.get_mut(&id) {
-            pending.mailbox = Some(key);
-            pending.progress.get_or_insert_default();
-        }
+        self.calls.give_to(id, key);
     }
 
     /// A mailbox holds a request of the peer.
     pub(crate) fn hold(&mut self, id: &RequestId, key: MailboxId) {
-        let Some(owed) = self.owed.get_mut(id) else { return };
-        owed.mailbox = Some(key);
-        if owed.cancelled {
+        if self.owed.give_to(id, key) {
             self.notify_mailbox(key, Notice::Cancelled(id.clone()));
         }
     }
 
     /// Whether a mailbox may answer a request: it holds it, or nothing does any more.
     pub(crate) fn may_answer(&mut self, id: &RequestId, key: MailboxId) -> bool {
-        match self.owed.get_mut(id) {
-            Some(owed) => owed.mailbox == Some(key),
+        match self.owed.holder(id) {
+            Some(holder) => holder == Some(key),
             None => self.checker.awaiting(Direction::Send, id) == Awaiting::Retired,
         }
     }
@@ -152,25 +148,19 @@ impl Engine {
     /// A request that was cancelled gets no answer.
     pub(crate) fn forget_taken_back(&mut self, id: &RequestId) {
         // After a reconnection, another request may have the id.
-        if self.owed.get(id).is_some_and(|owed| owed.cancelled) {
-            self.owed.remove(id);
+        if self.owed.is_cancelled(id) == Some(true) {
+            self.owed.end(id, &mut self.effects);
         }
     }
 
     /// The calls of a mailbox.
     pub(crate) fn calls_of(&self, key: MailboxId) -> Vec<i64> {
-        let of = self.calls.iter().filter(|(_, pending)| pending.mailbox == Some(key));
-        let mut calls: Vec<i64> = of.map(|(id, _)| *id).collect();
-        calls.sort_unstable();
-        calls
+        self.calls.of_mailbox(key)
     }
 
     /// The requests in addition to the linear channels that a mailbox holds.
     pub(crate) fn held_by(&self, key: MailboxId) -> Vec<RequestId> {
-        let of = self.owed.iter().filter(|(_, owed)| owed.mailbox == Some(key) && !owed.linear);
-        let mut held: Vec<RequestId> = of.map(|(id, _)| id.clone()).collect();
-        held.sort_unstable();
-        held
+        self.owed.ids(|owed| owed.mailbox == Some(key) && owed.answered_by != AnsweredBy::Channel)
     }
 
     /// Waits until there is something to take, and says where: what came first is taken first.

@@ -3,18 +3,14 @@
 //! In: messages with payloads that are JSON already. Out: lines in the output, and entries in the table of calls.
 //! Refuses what the checker refuses, before a byte is written, and everything once the session is over.
 
-use std::collections::VecDeque;
-
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Text};
 use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token};
 
 use super::alternatives::applies;
 use super::batches::ReplyTo;
-use super::calls::Pending;
 use super::context::{Accepted, Caller};
 use super::late::is_written;
 use super::names::{Names, on_the_wire};
-use super::order::Turns;
 use super::state::Engine;
 use super::trace::Outcome;
 use crate::driver::MessageKind;
@@ -50,7 +46,7 @@ impl Engine {
         }
         let protocol = self.protocol.clone();
         let Some(table) = protocol.message(message) else { return Err(Error::Closed) };
-        let number = self.next_id;
+        let number = self.calls.next_id();
         let id = RequestId::Number(number);
         let mut params = on_the_wire(table, written);
         let with_token;
@@ -65,7 +61,7 @@ impl Engine {
         self.check_asked_version(message, params)?;
         let token = token.or_else(|| self.token(params));
         // A refused request has used its id up as far as the checker is concerned.
-        self.next_id = self.next_id.wrapping_add(1);
+        self.calls.use_id();
         let keys = Names::keys(&protocol, message, Some(&id), params);
         let ties = Ties { keys: &keys, meant };
         let step = self.checker.request_tied(Direction::Send, message, &id, token, ties, applies(params))?;
@@ -76,22 +72,7 @@ impl Engine {
         let Accepted { step, .. } = self.accepted(step, message, params, false);
         write::request(self.outbox.composing(), &id, &table.method, params);
         if call {
-            let progress = progress.then(VecDeque::new);
-            let bound = caller.is_bound();
-            self.calls.insert(
-                number,
-                Pending {
-                    message,
-                    waker: None,
-                    result: None,
-                    came: 0,
-                    progress,
-                    turns: Turns::default(),
-                    clock: None,
-                    mailbox: None,
-                    bound,
-                },
-            );
+            self.calls.begin(number, message, progress, caller.is_bound());
         }
         self.trace_asked(Direction::Send, &id, message);
         // Whoever answers it may have to ask something first.
@@ -195,8 +176,8 @@ impl Engine {
 
     /// What the last report on a request of the peer said.
     fn reported_on(&mut self, id: &RequestId) -> Option<&mut Option<f64>> {
-        if self.owed.contains_key(id) {
-            return self.owed.get_mut(id).map(|owed| &mut owed.progress);
+        if self.owed.has(id) {
+            return self.owed.progress_mut(id);
         }
         self.sub_session_progress(id)
     }
@@ -215,7 +196,7 @@ impl Engine {
         extra: Option<&str>,
         error: Error,
     ) -> Result<bool, Error> {
-        if self.calls.get(&id).is_some_and(|pending| pending.result.is_some()) {
+        if self.calls.is_complete(id) {
             return Ok(false);
         }
         let protocol = self.protocol.clone();
@@ -278,17 +259,12 @@ impl Engine {
             // The peer may have used the id anew.
             return Err(Error::SessionReplaced);
         }
-        let to = self.unanswerable(id);
+        let to = self.owed.take_route(id);
         let answered = answer(self, to);
         self.leave_batch(to.batch);
         self.settle_tag(to.tag);
         self.judge_early();
         answered
-    }
-
-    /// A request gets its answer, or none; where the answer would go. Nobody waits for it there any more.
-    pub(super) fn unanswerable(&mut self, id: &RequestId) -> ReplyTo {
-        self.owed.get_mut(id).map(|owed| std::mem::take(&mut owed.to)).unwrap_or_default()
     }
 
     fn result_to(
@@ -344,8 +320,7 @@ impl Engine {
 
     /// The request that an answer is for; nothing if it was cancelled, for then nobody waits for the answer.
     fn settle(&mut self, id: &RequestId) -> Result<Option<MessageIndex>, Error> {
-        if let Some(mut owed) = self.owed.remove(id) {
-            owed.waiting.wake(&mut self.effects);
+        if let Some(owed) = self.owed.end(id, &mut self.effects) {
             // Reports may go on as long as what the request has opened.
             if let Some(progress) = self.sub_session_progress(id) {
                 *progress = owed.progress;

@@ -108,7 +108,7 @@ impl Engine {
 
     /// Has the transport end the connection on which the peer waits for the answer to a request.
     pub(crate) fn release_connection(&mut self, request: &RequestId) {
-        if let Some(tag) = self.owed.get(request).and_then(|owed| owed.to.tag) {
+        if let Some(tag) = self.owed.tag(request) {
             self.outbox.note(OutletNotice::ReleaseConnection(tag), &mut self.effects);
         }
     }

@@ -52,10 +52,7 @@ impl Engine {
         // value or a handler has a part in was of the lost session.
         let (calls, openers) = (&self.calls, self.unbound_openers());
         let waits = |id: &RequestId| match id {
-            RequestId::Number(id) => match calls.get(id) {
-                Some(pending) => pending.result.is_none() && !pending.bound,
-                None => openers.contains(id),
-            },
+            RequestId::Number(id) => calls.is_repeatable(*id).unwrap_or_else(|| openers.contains(id)),
             RequestId::Text(_) => false,
         };
         let Some(lost) = self.checker.renew(waits) else {
@@ -109,10 +106,7 @@ impl Engine {
             unattended.extend(arrived.sub_session.map(|(sub_session, _)| sub_session));
         }
         self.leave_batches(false);
-        let mut owed: Vec<_> = self.owed.drain().collect();
-        owed.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-        for (id, mut owed) in owed {
-            owed.waiting.wake(&mut self.effects);
+        for (id, owed) in self.owed.end_all(|_| true, &mut self.effects) {
             self.settle_tag(owed.to.tag);
             self.trace_over(Direction::Receive, &id, Outcome::Lost);
             if let Some(mailbox) = owed.mailbox {

@@ -69,7 +69,7 @@ impl Engine {
         self.not_awaited(id);
         self.end_awaiting();
         let RequestId::Number(number) = *id else { return };
-        if self.calls.contains_key(&number) {
+        if self.calls.has(number) {
             self.complete_in_order(number, Err(error));
         } else if self.abandoned_reply_came(id) {
             // The request leads back to where it was sent, so no task misses the reply.

@@ -71,10 +71,10 @@ impl Engine {
             return Received::default();
         }
         if let RequestId::Number(number) = id
-            && self.calls.contains_key(number)
+            && self.calls.has(*number)
         {
             // A session without types shows what came; a type is read from what stands for it.
-            let is_typed = self.calls.get(number).is_some_and(|pending| pending.mailbox.is_none());
+            let is_typed = self.calls.is_typed(*number);
             let table = self.message(message).filter(|_| is_typed);
             let read = outcome.map(|result| Answer {
                 message,

@@ -13,7 +13,7 @@ impl Engine {
     /// The session was begun elsewhere, and is in this state.
     pub(crate) fn resume(&mut self, state: StateIndex, resumed: &Resumed) -> Result<(), TableError> {
         self.checker = Checker::resume(&self.protocol, self.side, state)?.with_limits(limits(&self.options));
-        self.next_id = resumed.id();
+        self.calls.start_ids_at(resumed.id());
         self.resumed = true;
         self.govern_resumed(resumed);
         let protocol = self.protocol.clone();

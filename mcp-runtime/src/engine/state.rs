@@ -11,21 +11,22 @@ use mcp_protocol_machine::protocol::{
     Direction, Gate, GateIndex, Message, MessageIndex, Protocol, Role, Side, State, Text,
 };
 use mcp_protocol_machine::{
-    Awaiting, Capabilities, Checker, Expected, IdTable, Limits, ProtocolRef, RequestId, Step,
-    SubSessionNumber, TableError, Token, Violation, ViolationKind,
+    Awaiting, Capabilities, Checker, Expected, Limits, ProtocolRef, RequestId, Step, TableError, Token,
+    Violation, ViolationKind,
 };
 
 use super::alternatives::applies;
-use super::batches::{Batches, ReplyTo};
+use super::batches::Batches;
 use super::calls::Calls;
 use super::context::{Accepted, Caller, Inbound};
 use super::early::EarlyMessages;
 use super::inputs::InputQueue;
 use super::lifecycle::Lifecycle;
-use super::mailboxes::{MailboxId, Mailboxes};
+use super::mailboxes::Mailboxes;
 use super::names::{Names, announced};
 use super::order::Order;
 use super::outbox::Outbox;
+use super::owed::OwedReplies;
 use super::rate::Bucket;
 use super::replicated::ReplicatedQueue;
 use super::sub_sessions::SubSessionSeats;
@@ -55,18 +56,14 @@ pub(crate) struct Engine {
     /// The latest instant that anyone told; the engine has no other clock.
     pub(super) now: Option<Instant>,
 
-    /// The id of the next request of this side.
-    pub(super) next_id: i64,
     /// The session was begun elsewhere.
     pub(super) resumed: bool,
-    /// The calls of this side that have been written and not been taken.
+    /// The requests of this side for which more is kept than the checker keeps.
     pub(super) calls: Calls,
     /// What waits for a time.
     pub(super) timers: Timers,
-    /// The linear requests of this side whose replies are abandoned.
-    pub(super) abandoned_replies: Vec<i64>,
     /// The requests of the peer that have not been answered.
-    pub(super) owed: IdTable<RequestId, Owed>,
+    pub(super) owed: OwedReplies,
     /// What is left of the rate at which the peer may ask.
     pub(super) rate: Bucket,
     /// Replies to them that wait for one another.
@@ -110,23 +107,6 @@ pub(crate) struct Engine {
     pub(super) closing_waiting: Waiting,
 }
 
-/// A request of the peer that this side has not answered.
-#[derive(Debug)]
-pub(crate) struct Owed {
-    /// A session value answers it, no handler.
-    pub(super) linear: bool,
-    /// What the last report on it said of its progress.
-    pub(super) progress: Option<f64>,
-    /// The value of this sub-session answers it.
-    pub(super) sub_session: Option<SubSessionNumber>,
-    pub(super) cancelled: bool,
-    pub(super) waiting: Waiting,
-    /// Where its answer goes; nowhere once it is cancelled.
-    pub(super) to: ReplyTo,
-    /// The session without types that answers it, if one does.
-    pub(super) mailbox: Option<MailboxId>,
-}
-
 /// How much the checker keeps.
 pub(super) fn limits(options: &Options) -> Limits {
     Limits { running: options.max_running, ..Limits::default() }
@@ -158,12 +138,10 @@ impl Engine {
             effects: Effects::default(),
             traces: Vec::new(),
             now: None,
-            next_id: 0,
             resumed: false,
             calls: Calls::default(),
             timers: Timers::default(),
-            abandoned_replies: Vec::new(),
-            owed: IdTable::default(),
+            owed: OwedReplies::default(),
             rate: Bucket::default(),
             batches: Batches::default(),
             input,

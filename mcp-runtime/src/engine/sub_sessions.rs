@@ -13,6 +13,7 @@ use mcp_protocol_machine::{About, Meant, RequestId, Step, StepKind, SubSessionNu
 use super::context::Caller;
 use super::inputs::{InputQueue, LinearInput};
 use super::order::Held;
+use super::owed::AnsweredBy;
 use super::state::Engine;
 use super::uncorrelated::SubSessionLeft;
 use super::wakers::{Effects, Listener, OnProgress, Waiter};
@@ -268,14 +269,7 @@ impl Engine {
             self.effects.let_go(listener);
         }
         self.sub_sessions.queued = self.sub_sessions.queued.saturating_sub(seat.inputs.len());
-        let mut owed: Vec<RequestId> = self
-            .owed
-            .iter()
-            .filter(|(_, owed)| owed.sub_session == Some(sub_session))
-            .map(|(id, _)| id.clone())
-            .collect();
-        owed.sort_unstable();
-        for id in owed {
+        for id in self.owed.ids(|owed| owed.answered_by == AnsweredBy::SubSession(sub_session)) {
             // The peer may have ended the sub-session meanwhile, and wait for nothing any more.
             let _ = self.reply_error(
                 caller,

@@ -19,7 +19,7 @@ use crate::options::CallTimeouts;
 
 /// The time of a running call.
 #[derive(Debug)]
-pub(crate) struct Clock {
+pub(crate) struct CallClock {
     timeouts: CallTimeouts,
     started: Instant,
     heard: Instant,
@@ -85,7 +85,7 @@ impl Timers {
     }
 
     /// A call is complete.
-    pub(super) fn stop(&mut self, clock: Option<Box<Clock>>) {
+    pub(super) fn stop(&mut self, clock: Option<Box<CallClock>>) {
         if let Some(clock) = clock {
             self.alarms.remove(&clock.alarm);
         }
@@ -130,22 +130,16 @@ impl Engine {
     pub(crate) fn limit_call(&mut self, id: i64, started: Instant, timeouts: CallTimeouts) {
         let Some(deadline) = timeouts.deadline(started, started) else { return };
         let alarm = self.set(deadline, Alarm::Call(id));
-        match self.calls.get_mut(&id) {
-            Some(pending) if pending.result.is_none() => {
-                pending.clock = Some(Box::new(Clock { timeouts, started, heard: started, alarm }));
-            }
-            _ => {
-                self.timers.alarms.remove(&alarm);
-            }
+        let clock = Box::new(CallClock { timeouts, started, heard: started, alarm });
+        if let Err(clock) = self.calls.set_clock(id, clock) {
+            self.timers.stop(Some(clock));
         }
     }
 
     /// A report on a call has come in; the time may start again.
     pub(super) fn restart_timeout(&mut self, id: i64) {
         let Some(now) = self.now else { return };
-        let Some(clock) = self.calls.get_mut(&id).and_then(|pending| pending.clock.as_deref_mut()) else {
-            return;
-        };
+        let Some(clock) = self.calls.clock_mut(id) else { return };
         if !clock.timeouts.reset_on_progress {
             return;
         }
@@ -174,9 +168,7 @@ impl Engine {
 
     /// A call has taken too long: it is taken back if it may be, and ends.
     fn overdue(&mut self, id: i64) {
-        let Some(pending) = self.calls.get_mut(&id) else { return };
-        let (message, clock) = (pending.message, pending.clock.take());
-        let Some(clock) = clock else { return };
+        let Some((message, clock)) = self.calls.take_clock(id) else { return };
         let (after, what) = clock.timeouts.reached(clock.started, clock.heard);
         let error = Error::Timeout { message: self.name(message), method: self.method(message), after, what };
         if self.message(message).is_some_and(|message| message.cancellable) {
