@@ -325,7 +325,7 @@ impl Engine {
 
     /// The same with what the message at hand says, behind what came before it.
     pub(super) fn complete_in_order(&mut self, id: i64, result: Result<Answer, Error>) {
-        self.complete_at(id, self.came, result);
+        self.complete_at(id, self.order.latest(), result);
     }
 
     fn complete_at(&mut self, id: i64, came: u64, result: Result<Answer, Error>) {

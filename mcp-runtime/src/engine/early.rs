@@ -157,7 +157,7 @@ impl Engine {
     /// This side may have taken the step that early messages wait for: judges them, in their order. Those that are
     /// early still are held again.
     pub(super) fn judge_early(&mut self) {
-        let Some(now) = self.now else { return };
+        let Some(now) = self.timers.now() else { return };
         if !self.early.are_due(self.checker.states()) {
             return;
         }
@@ -172,7 +172,7 @@ impl Engine {
             }
             let EarlyMessage { id, method, params, tag, extension } = early;
             let inbound = Inbound { held: true, extension: extension.as_ref(), ..Inbound::alone(tag, now) };
-            self.came = self.came.wrapping_add(1);
+            self.order.next_message();
             match id {
                 Some(id) => {
                     if self.request_came(inbound, id, &method, params.as_deref()).requests == 0 {

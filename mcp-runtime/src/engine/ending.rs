@@ -56,7 +56,7 @@ impl Engine {
             self.early = Default::default();
             self.linear.clear();
             self.owed.end_all(|owed| owed.answered_by == AnsweredBy::Channel, &mut self.effects);
-            self.closing_waiting.wake(&mut self.effects);
+            self.lifecycle.wake(&mut self.effects);
             self.wake_driver();
         }
     }
@@ -73,18 +73,18 @@ impl Engine {
 
     /// There is one more session value.
     pub(crate) fn value_made(&mut self) {
-        self.values += 1;
+        self.lifecycle.value_made();
     }
 
     /// A session value is gone, for others that stand for its parts.
     pub(crate) fn value_gone(&mut self) {
-        self.values = self.values.saturating_sub(1);
+        self.lifecycle.value_gone();
     }
 
     /// A session value is gone. `needed`: the session cannot go on without it.
     pub(crate) fn value_dropped(&mut self, needed: bool) {
-        self.values = self.values.saturating_sub(1);
-        if needed || self.values == 0 {
+        let is_last = self.lifecycle.value_gone();
+        if needed || is_last {
             self.abandon();
         }
     }
@@ -92,8 +92,8 @@ impl Engine {
     /// A session value was closed. The session is closed with it if the other channels are at an end, too, or with
     /// the last value.
     pub(crate) fn value_closed(&mut self) {
-        self.values = self.values.saturating_sub(1);
-        if self.values == 0 || self.checker.quiescent() {
+        let is_last = self.lifecycle.value_gone();
+        if is_last || self.checker.quiescent() {
             self.close();
         }
     }
@@ -105,7 +105,7 @@ impl Engine {
         if lost || self.outbox.unwritten() == 0 {
             return Poll::Ready(());
         }
-        self.closing_waiting.register(context, waiter, &mut self.effects);
+        self.lifecycle.register(context, waiter, &mut self.effects);
         Poll::Pending
     }
 
@@ -115,14 +115,14 @@ impl Engine {
         if !self.lifecycle.is_open() && !answers {
             return self.poll_drained(context, waiter);
         }
-        self.closing_waiting.register(context, waiter, &mut self.effects);
+        self.lifecycle.register(context, waiter, &mut self.effects);
         Poll::Pending
     }
 
     /// Waits until the session is over or this side closes it, from when on handlers have their grace period.
     pub(crate) fn poll_ending(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
         if self.lifecycle.is_live() {
-            self.closing_waiting.register(context, waiter, &mut self.effects);
+            self.lifecycle.register(context, waiter, &mut self.effects);
             return Poll::Pending;
         }
         Poll::Ready(())
@@ -164,8 +164,8 @@ impl Engine {
         self.replicated.wake(&mut self.effects);
         self.replicated.wake_for_room(&mut self.effects);
         self.linear.wake(&mut self.effects);
-        self.output_waiting.wake(&mut self.effects);
-        self.closing_waiting.wake(&mut self.effects);
+        self.outbox.wake_for_room(&mut self.effects);
+        self.lifecycle.wake(&mut self.effects);
         self.wake_driver();
     }
 
@@ -192,8 +192,8 @@ impl Engine {
         // A session that was closed before may have its last lines here still. They are never taken, so nothing waits
         // for them.
         self.outbox.discard(&mut self.effects);
-        self.output_waiting.wake(&mut self.effects);
-        self.closing_waiting.wake(&mut self.effects);
+        self.outbox.wake_for_room(&mut self.effects);
+        self.lifecycle.wake(&mut self.effects);
         // What the peer has sent before it went away still counts, so the linear inputs stay; but nothing can be
         // answered, and whoever calls should know at once.
         self.end(DisconnectReason::Failed(Arc::new(error)));
@@ -226,12 +226,12 @@ impl Engine {
         if self.is_handing_out() && !self.lifecycle.is_open() {
             let passed = self.held_back_for(context, &mut waiter.turns, None);
             if !passed || self.lifecycle.outcome().is_none() {
-                self.closing_waiting.register(context, waiter, &mut self.effects);
+                self.lifecycle.register(context, waiter, &mut self.effects);
                 return Poll::Pending;
             }
         }
         let Some(outcome) = self.lifecycle.outcome() else {
-            self.closing_waiting.register(context, waiter, &mut self.effects);
+            self.lifecycle.register(context, waiter, &mut self.effects);
             return Poll::Pending;
         };
         Poll::Ready(match outcome {
@@ -249,7 +249,7 @@ impl Engine {
             return self.order_deadline();
         }
         let answered = self.lifecycle.is_answering() && self.owed.is_empty();
-        let grace = if answered { None } else { self.lifecycle.deadline(self.now) };
+        let grace = if answered { None } else { self.lifecycle.deadline(self.timers.now()) };
         let unattended = if self.lifecycle.is_live() {
             self.replicated.deadline(self.options.unattended_after)
         } else {
@@ -262,7 +262,7 @@ impl Engine {
 
     /// Takes note of the time.
     pub(crate) fn tick(&mut self, now: Instant) {
-        self.now = Some(now);
+        self.timers.set_now(now);
         self.timers.kept(now);
         self.ring(now);
         self.lose_patience(now);

@@ -33,7 +33,7 @@ impl Engine {
         if delivery.epoch().is_some_and(|epoch| epoch != self.epoch) {
             return all;
         }
-        self.now = Some(now);
+        self.timers.set_now(now);
         let inbound = Inbound { extension: delivery.extension(), ..Inbound::alone(delivery.tag(), now) };
         delivery.frames(self.options.max_message_bytes, |frame| all.add(self.frame(inbound, frame)));
         // A peer that keeps the transport busy must not hold up what is due. What it said counts first.
@@ -66,7 +66,7 @@ impl Engine {
         inbound: Inbound<'_>,
         parsed: Result<Envelope<'_>, Malformed>,
     ) -> Received {
-        self.came = self.came.wrapping_add(1);
+        self.order.next_message();
         let received = match parsed {
             Ok(Envelope::Request { id, method, params }) => self.request_came(inbound, id, &method, params),
             Ok(Envelope::Notification { method, params }) => self.notification_came(inbound, &method, params),
@@ -185,7 +185,7 @@ impl Engine {
             && let Err(wait) = self.rate.take(rate, inbound.now)
         {
             let sub_session = self.opened(&step);
-            let came = self.came;
+            let came = self.order.latest();
             let epoch = self.epoch();
             let arrived = Arrived {
                 message,
@@ -230,7 +230,7 @@ impl Engine {
                     permit: Permit::default(),
                     extension: inbound.extension.cloned(),
                     at: inbound.now,
-                    came: self.came,
+                    came: self.order.latest(),
                     epoch: self.epoch(),
                 });
             }
@@ -308,7 +308,7 @@ impl Engine {
                 permit: Permit::default(),
                 extension: inbound.extension.cloned(),
                 at: inbound.now,
-                came: self.came,
+                came: self.order.latest(),
                 epoch: self.epoch(),
             });
         }
@@ -324,7 +324,15 @@ impl Engine {
         body: Body,
         negotiation: Option<Box<Error>>,
     ) -> LinearInput {
-        LinearInput { message, id, answers, body, negotiation, permit: Permit::default(), came: self.came }
+        LinearInput {
+            message,
+            id,
+            answers,
+            body,
+            negotiation,
+            permit: Permit::default(),
+            came: self.order.latest(),
+        }
     }
 
     /// An input of a sub-session was accepted.
@@ -370,7 +378,7 @@ impl Engine {
         let most = self.options.max_progress;
         let permit = self.input.take(params.map_or(0, str::len));
         let text = params.unwrap_or("null");
-        match self.calls.add_progress(id, self.came, text, permit, most) {
+        match self.calls.add_progress(id, self.order.latest(), text, permit, most) {
             Progress::NoCall => self.sub_session_reported(id, text),
             Progress::Unwanted => {}
             Progress::TooLarge(message) => {

@@ -15,8 +15,10 @@
 //! Nothing leads back. Within `Over` the transport goes on: it writes what is left, has written it, or was released,
 //! and is gone at the end.
 
+use std::task::Context;
 use std::time::{Duration, Instant};
 
+use super::wakers::{Effects, Waiter, Waiting};
 use crate::driver::Outcome;
 use crate::error::{DisconnectReason, Error};
 
@@ -27,6 +29,10 @@ use crate::error::{DisconnectReason, Error};
 #[derive(Debug, Default)]
 pub(super) struct Lifecycle {
     stage: Stage,
+    /// How many session values there are.
+    values: usize,
+    /// The tasks that wait for another stage, or for the end of the transport.
+    waiting: Waiting,
 }
 
 #[derive(Debug, Default)]
@@ -111,6 +117,30 @@ impl Grace {
 }
 
 impl Lifecycle {
+    /// There is one more session value.
+    pub(super) fn value_made(&mut self) {
+        self.values += 1;
+    }
+
+    /// A session value is gone. Returns whether it was the last one.
+    pub(super) fn value_gone(&mut self) -> bool {
+        self.values = self.values.saturating_sub(1);
+        self.values == 0
+    }
+
+    pub(super) fn register(&mut self, context: &Context<'_>, waiter: &mut Waiter, effects: &mut Effects) {
+        self.waiting.register(context, waiter, effects);
+    }
+
+    pub(super) fn wake(&mut self, effects: &mut Effects) {
+        self.waiting.wake(effects);
+    }
+
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Whether both sides may speak.
     pub(super) fn is_open(&self) -> bool {
         matches!(self.stage, Stage::Open)

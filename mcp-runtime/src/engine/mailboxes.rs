@@ -104,7 +104,7 @@ impl Engine {
 
     /// Adds a notice to a mailbox.
     pub(super) fn notify_mailbox(&mut self, key: MailboxId, told: Notice) {
-        let came = self.came;
+        let came = self.order.latest();
         if let Some(mailbox) = self.mailboxes.get_mut(key) {
             mailbox.told.push_back((came, told));
             if self.may_wake(Held::Mailbox(key)) {

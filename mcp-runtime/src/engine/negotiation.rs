@@ -14,6 +14,28 @@ use crate::jsonrpc::path::{find, holds};
 use crate::jsonrpc::{Envelope, parse};
 use crate::report::Report;
 
+/// The version of the protocol, as far as it is negotiated.
+///
+/// Invariant: a version is asked for only until the reply that announces one has come.
+#[derive(Debug, Default)]
+pub(super) struct Negotiation {
+    /// The version that this side, or the peer, has asked for.
+    requested: Option<Box<str>>,
+    agreed: Option<Text>,
+}
+
+impl Negotiation {
+    /// The version that was agreed on.
+    pub(super) fn agreed(&self) -> Option<&Text> {
+        self.agreed.as_ref()
+    }
+
+    /// A version was agreed on.
+    pub(super) fn agree(&mut self, version: Option<Text>) {
+        self.agreed = version;
+    }
+}
+
 impl Engine {
     /// The peer has announced what it can do: whether that is all that the program requires.
     pub(super) fn look_for_required(
@@ -60,19 +82,19 @@ impl Engine {
         let reply = self.message(field.message);
         if reply.is_some_and(|reply| reply.kind == Kind::Reply { request: message }) {
             let requested = version_at(field, payload);
-            self.requested = requested.as_deref().map(Box::from);
+            self.negotiation.requested = requested.as_deref().map(Box::from);
         }
         if field.message != message {
             return None;
         }
         let version = version_at(field, payload);
-        let requested = self.requested.take();
+        let requested = self.negotiation.requested.take();
         let mut negotiation = None;
         if incoming {
             negotiation = self.look_at_version(version.clone(), requested.map(String::from));
         }
         if let Some(version) = version.as_deref() {
-            self.agreed = Some(Text::Owned(version.to_owned()));
+            self.negotiation.agree(Some(Text::Owned(version.to_owned())));
             self.govern(version);
         }
         negotiation
@@ -80,7 +102,7 @@ impl Engine {
 
     /// The version that was agreed on; in a session that began elsewhere, from the start.
     pub(crate) fn agreed_version(&self) -> Option<Text> {
-        self.agreed.clone()
+        self.negotiation.agreed().cloned()
     }
 
     /// The version that a reply of the peer announces, if it announces one.
@@ -120,7 +142,7 @@ impl Engine {
     /// speaks it, and else with one that it speaks.
     pub(super) fn check_version(&self, id: &RequestId, written: &str) -> Result<(), Error> {
         let (Some(requested), Some(field)) =
-            (self.requested.as_deref(), self.protocol.version_field.as_ref())
+            (self.negotiation.requested.as_deref(), self.protocol.version_field.as_ref())
         else {
             return Ok(());
         };

@@ -102,6 +102,8 @@ pub(super) enum Held {
 /// What has reached the program, and what has not.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
+    /// How many messages have come; says which of two came first.
+    came: u64,
     dispatchers: Vec<Dispatcher>,
     next: u64,
     /// With the number of the message. No more than there are messages in the queues of those who wait.
@@ -113,6 +115,16 @@ pub(crate) struct Order {
 }
 
 impl Order {
+    /// One more message has come.
+    pub(super) fn next_message(&mut self) {
+        self.came = self.came.wrapping_add(1);
+    }
+
+    /// The number of the latest message.
+    pub(super) fn latest(&self) -> u64 {
+        self.came
+    }
+
     fn get_mut(&mut self, key: DispatcherKey) -> Option<&mut Dispatcher> {
         self.dispatchers.iter_mut().find(|dispatcher| dispatcher.key == key)
     }
@@ -224,16 +236,16 @@ impl Engine {
 
     /// A message has come: whether the task that waits for it is woken at once. If not, that is done later.
     pub(super) fn may_wake(&mut self, held: Held) -> bool {
-        let free = self.came < self.barrier();
+        let free = self.order.latest() < self.barrier();
         if !free {
-            self.order.held.insert((self.came, held));
+            self.order.held.insert((self.order.latest(), held));
         }
         free
     }
 
     /// A report on a sub-session has come, which is heard at once or later.
     pub(super) fn hear_in_order(&mut self, listener: Listener, report: Box<str>) {
-        if self.came < self.barrier() {
+        if self.order.latest() < self.barrier() {
             return self.effects.tell(listener, report);
         }
         if self.order.heard.len() >= self.options.max_progress
@@ -241,7 +253,7 @@ impl Engine {
         {
             self.effects.let_go(oldest);
         }
-        self.order.heard.push_back((self.came, listener, report));
+        self.order.heard.push_back((self.order.latest(), listener, report));
     }
 
     /// A future has looked for a message which is held back. `true`: it is no longer.
@@ -296,7 +308,7 @@ impl Engine {
         if self.order_deadline().is_none() {
             return Poll::Ready(());
         }
-        self.closing_waiting.register(context, waiter, &mut self.effects);
+        self.lifecycle.register(context, waiter, &mut self.effects);
         Poll::Pending
     }
 
@@ -324,7 +336,7 @@ impl Engine {
             }
         }
         if !self.lifecycle.is_open() && !self.is_handing_out() {
-            self.closing_waiting.wake(&mut self.effects);
+            self.lifecycle.wake(&mut self.effects);
             self.wake_driver();
         }
     }
@@ -355,7 +367,7 @@ impl Engine {
             self.order.since = None;
             return None;
         }
-        let (now, polls) = (self.now?, self.order.polls(None));
+        let (now, polls) = (self.timers.now()?, self.order.polls(None));
         let (since, _) = *self.order.since.get_or_insert((now, polls));
         since.checked_add(PATIENCE)
     }

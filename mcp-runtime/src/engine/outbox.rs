@@ -1,8 +1,8 @@
 //! What this side says, on its way to the transport.
 
-use std::task::Waker;
+use std::task::{Context, Waker};
 
-use super::wakers::Effects;
+use super::wakers::{Effects, Waiter, Waiting};
 use crate::driver::{MessageKind, Outgoing, Outlet, OutletNotice, RequestTag};
 use crate::epoch::Epoch;
 
@@ -22,6 +22,8 @@ pub(super) struct Outbox {
     early: Vec<Mark>,
     outlet: Option<Box<dyn Outlet>>,
     routes: bool,
+    /// The tasks that wait for the transport to write.
+    waiting: Waiting,
 }
 
 /// A message that was said before there was an outlet.
@@ -105,6 +107,25 @@ impl Outbox {
     /// How many bytes are not written.
     pub(super) fn unwritten(&self) -> usize {
         self.lines.len().saturating_add(self.outlet.as_ref().map_or(0, |outlet| outlet.waiting()))
+    }
+
+    /// Waits for the transport to write.
+    pub(super) fn register_for_room(
+        &mut self,
+        context: &Context<'_>,
+        waiter: &mut Waiter,
+        effects: &mut Effects,
+    ) {
+        self.waiting.register(context, waiter, effects);
+    }
+
+    pub(super) fn wake_for_room(&mut self, effects: &mut Effects) {
+        self.waiting.wake(effects);
+    }
+
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
     }
 
     /// Whether messages wait for an outlet.

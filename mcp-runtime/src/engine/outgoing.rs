@@ -328,7 +328,7 @@ impl Engine {
         }
         // It may have been the last thing that kept a session open in which nothing else is said any more.
         if self.lifecycle.is_answering() || self.lifecycle.is_closing() {
-            self.closing_waiting.wake(&mut self.effects);
+            self.lifecycle.wake(&mut self.effects);
             self.wake_driver();
         }
         if self.lifecycle.is_over() {

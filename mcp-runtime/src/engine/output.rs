@@ -8,7 +8,7 @@ use mcp_protocol_machine::{RequestId, StepKind};
 use super::context::Caller;
 use super::lifecycle::SessionEnd;
 use super::state::Engine;
-use super::wakers::{Waiter, keep};
+use super::wakers::Waiter;
 use crate::driver::{Finish, MessageKind, Outlet, OutletNotice, Place, RequestTag};
 use crate::error::DisconnectReason;
 
@@ -19,9 +19,7 @@ impl Engine {
 
     /// The session came closer to its end, or a deadline became sooner: the transport is woken.
     pub(super) fn wake_driver(&mut self) {
-        if let Some(waker) = self.driver.take() {
-            self.effects.wake(waker);
-        }
+        self.timers.wake_driver(&mut self.effects);
     }
 
     /// A peer that does not read must not make this side grow without limit.
@@ -41,7 +39,7 @@ impl Engine {
     /// Waits until there is room in the output.
     pub(crate) fn poll_room(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
         if self.lifecycle.is_live() && self.outbox.unwritten() > self.options.output_high_water {
-            self.output_waiting.register(context, waiter, &mut self.effects);
+            self.outbox.register_for_room(context, waiter, &mut self.effects);
             return Poll::Pending;
         }
         Poll::Ready(())
@@ -50,12 +48,12 @@ impl Engine {
     /// The transport has written something.
     pub(crate) fn wrote(&mut self) {
         if self.outbox.unwritten() <= self.options.output_high_water {
-            self.output_waiting.wake(&mut self.effects);
+            self.outbox.wake_for_room(&mut self.effects);
         }
         if self.lifecycle.is_abandoned() {
             self.wake_driver();
         } else if !self.lifecycle.is_open() {
-            self.closing_waiting.wake(&mut self.effects);
+            self.lifecycle.wake(&mut self.effects);
         }
     }
 
@@ -70,7 +68,7 @@ impl Engine {
             self.over(SessionEnd::Closed);
         }
         // The waker is kept also by a session that has finished: it may still be abandoned.
-        keep(&mut self.driver, context, &mut self.effects);
+        self.timers.keep_driver(context, &mut self.effects);
         let answered = self.lifecycle.is_answering() && self.owed.is_empty();
         let complete = answered || self.lifecycle.is_closed() || self.lifecycle.is_disconnected();
         if complete && !self.outbox.waits_for_outlet() {
@@ -81,7 +79,7 @@ impl Engine {
 
     /// Tasks that wait to write look again: for room, or for an abandoned reply.
     pub(crate) fn nudge(&mut self) {
-        self.output_waiting.wake(&mut self.effects);
+        self.outbox.wake_for_room(&mut self.effects);
         self.linear.wake(&mut self.effects);
     }
 

@@ -115,7 +115,7 @@ impl Engine {
         }
         self.reached();
         // A task that has answered waits here, and learns that its answer is not wanted.
-        self.closing_waiting.wake(&mut self.effects);
+        self.lifecycle.wake(&mut self.effects);
         unattended
     }
 }

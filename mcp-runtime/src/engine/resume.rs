@@ -57,6 +57,6 @@ impl Engine {
             let _ = self.look_at_version(AnnouncedVersion::Named(version.clone()), None);
             self.govern(version);
         }
-        self.agreed = agreed.map(Text::Owned).or_else(|| self.protocol.version.clone());
+        self.negotiation.agree(agreed.map(Text::Owned).or_else(|| self.protocol.version.clone()));
     }
 }

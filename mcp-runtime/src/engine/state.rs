@@ -4,8 +4,6 @@
 //! refused is decided by the checker, and by the limits.
 
 use std::sync::Arc;
-use std::task::Waker;
-use std::time::Instant;
 
 use mcp_protocol_machine::protocol::{
     Direction, Gate, GateIndex, Message, MessageIndex, Protocol, Role, Side, State, Text,
@@ -24,6 +22,7 @@ use super::inputs::InputQueue;
 use super::lifecycle::Lifecycle;
 use super::mailboxes::Mailboxes;
 use super::names::{Names, announced};
+use super::negotiation::Negotiation;
 use super::order::Order;
 use super::outbox::Outbox;
 use super::owed::OwedReplies;
@@ -33,7 +32,7 @@ use super::sub_sessions::SubSessionSeats;
 use super::timers::Timers;
 use super::trace::Trace;
 use super::unhandled::Unhandled;
-use super::wakers::{Effects, Waiting};
+use super::wakers::Effects;
 use crate::budget::{Account, Budget, Holder};
 use crate::driver::{MessageKind, Received, SharedLimits};
 use crate::epoch::Epoch;
@@ -53,14 +52,12 @@ pub(crate) struct Engine {
     pub(super) effects: Effects,
     /// What is to be told to `tracing`, if anybody listens.
     pub(super) traces: Vec<Trace>,
-    /// The latest instant that anyone told; the engine has no other clock.
-    pub(super) now: Option<Instant>,
 
     /// The session was begun elsewhere.
     pub(super) resumed: bool,
     /// The requests of this side for which more is kept than the checker keeps.
     pub(super) calls: Calls,
-    /// What waits for a time.
+    /// What waits for a time, and what time it is.
     pub(super) timers: Timers,
     /// The requests of the peer that have not been answered.
     pub(super) owed: OwedReplies,
@@ -80,31 +77,20 @@ pub(crate) struct Engine {
     pub(super) sub_sessions: SubSessionSeats,
     /// What waits for sessions without types beside the inputs.
     pub(super) mailboxes: Mailboxes,
-    /// How many messages have come; says which of two that wait came first.
-    pub(super) came: u64,
-    /// Which of them have reached the program.
+    /// Which messages of the peer have reached the program.
     pub(super) order: Order,
     /// What was announced and has no handler.
     pub(super) unhandled: Unhandled,
-    /// The version that this side has asked for, if it has announced one.
-    pub(super) requested: Option<Box<str>>,
-    /// The version that was agreed on.
-    pub(super) agreed: Option<Text>,
-    /// How many session values there are.
-    pub(super) values: usize,
+    /// The version of the protocol, as far as it is negotiated.
+    pub(super) negotiation: Negotiation,
 
     /// What this side has said and the transport has not written.
     pub(super) outbox: Outbox,
-    /// The transport's task, while it waits for the end of the session or a deadline.
-    pub(super) driver: Option<Waker>,
-    /// Whoever waits for room in the output.
-    pub(super) output_waiting: Waiting,
     /// Changes when the transport reconnects.
     pub(super) epoch: Epoch,
 
     /// How far the session has come to its end.
     pub(super) lifecycle: Lifecycle,
-    pub(super) closing_waiting: Waiting,
 }
 
 /// How much the checker keeps.
@@ -137,7 +123,6 @@ impl Engine {
             checker,
             effects: Effects::default(),
             traces: Vec::new(),
-            now: None,
             resumed: false,
             calls: Calls::default(),
             timers: Timers::default(),
@@ -150,18 +135,12 @@ impl Engine {
             early: EarlyMessages::default(),
             sub_sessions: SubSessionSeats::default(),
             mailboxes: Mailboxes::default(),
-            came: 0,
             order: Order::default(),
             unhandled: Unhandled::default(),
-            requested: None,
-            agreed: None,
-            values: 0,
+            negotiation: Negotiation::default(),
             outbox: Outbox::default(),
-            driver: None,
-            output_waiting: Waiting::default(),
             epoch: Epoch::FIRST,
             lifecycle: Lifecycle::default(),
-            closing_waiting: Waiting::default(),
         }
     }
 
@@ -233,8 +212,8 @@ impl Engine {
         let lists = [
             self.replicated.waiting(),
             self.linear.waiting(),
-            self.output_waiting.len(),
-            self.closing_waiting.len(),
+            self.outbox.waiting(),
+            self.lifecycle.waiting(),
         ];
         lists.into_iter().max().unwrap_or_default()
     }

@@ -13,7 +13,7 @@ use mcp_protocol_machine::protocol::Direction;
 use super::context::Caller;
 use super::state::Engine;
 use super::trace::Outcome;
-use super::wakers::keep;
+use super::wakers::{Effects, keep};
 use crate::error::Error;
 use crate::options::CallTimeouts;
 
@@ -42,6 +42,10 @@ pub(crate) struct AlarmKey(Instant, u64);
 /// All alarms, the soonest first.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
+    /// The latest instant that the transport has told; the engine has no other clock.
+    now: Option<Instant>,
+    /// The transport's task, while it waits for the end of the session or a deadline.
+    driver: Option<Waker>,
     alarms: BTreeMap<AlarmKey, Alarm>,
     next: u64,
     /// When the transport comes back, for all it was told.
@@ -49,6 +53,25 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
+    pub(super) fn now(&self) -> Option<Instant> {
+        self.now
+    }
+
+    pub(super) fn set_now(&mut self, now: Instant) {
+        self.now = Some(now);
+    }
+
+    /// Keeps the transport's task, to be woken when the session comes closer to its end or a deadline becomes sooner.
+    pub(super) fn keep_driver(&mut self, context: &Context<'_>, effects: &mut Effects) {
+        keep(&mut self.driver, context, effects);
+    }
+
+    pub(super) fn wake_driver(&mut self, effects: &mut Effects) {
+        if let Some(waker) = self.driver.take() {
+            effects.wake(waker);
+        }
+    }
+
     fn set(&mut self, at: Instant, alarm: Alarm) -> AlarmKey {
         let key = AlarmKey(at, self.next);
         self.next = self.next.wrapping_add(1);
@@ -138,7 +161,7 @@ impl Engine {
 
     /// A report on a call has come in; the time may start again.
     pub(super) fn restart_timeout(&mut self, id: i64) {
-        let Some(now) = self.now else { return };
+        let Some(now) = self.timers.now() else { return };
         let Some(clock) = self.calls.clock_mut(id) else { return };
         if !clock.timeouts.reset_on_progress {
             return;

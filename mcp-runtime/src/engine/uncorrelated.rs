@@ -28,7 +28,7 @@ impl Engine {
         if alone && left == SubSessionLeft::AtEnd && self.replicated.attendants() == 0 {
             return;
         }
-        let Some(at) = self.now.filter(|_| alone) else {
+        let Some(at) = self.timers.now().filter(|_| alone) else {
             let message = self.name(input.message);
             return self.report(Report::Dropped { message, cause: DropReason::Abandoned });
         };
