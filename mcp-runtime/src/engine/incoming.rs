@@ -347,7 +347,7 @@ impl Engine {
         let (Some(sub_session), StepKind::Spawned { state }) = (step.sub_session, step.kind) else {
             return None;
         };
-        self.seat_sub_session(Caller::ANY, sub_session, None);
+        self.keep_sub_session(Caller::ANY, sub_session, None);
         Some((sub_session, state))
     }
 

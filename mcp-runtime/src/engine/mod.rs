@@ -8,37 +8,39 @@
 //! locks it, is judged, and appends its line to the output; whoever reads the transport locks it, and finished calls
 //! find their results in the table of calls.
 //!
-//! - `link.rs`: the lock, and what transports see of it.
-//! - `state.rs`: the [`Engine`], and what both directions share.
-//! - `context.rs`: who speaks, and where a message came from; what its acceptance brought.
-//! - `alternatives.rs`: what conditions tell apart is sent as what it is.
-//! - `outgoing.rs`: requests, notifications, replies, cancellations of this side; `calls.rs`: what a call brings.
-//! - `outbox.rs`: what was said and not written; `output.rs`: how the transport takes it.
-//! - `incoming.rs`: messages of the peer; `batches.rs`: several in one list; `arrivals.rs`: what they become.
-//! - `replies.rs`: replies of the peer; `rejected.rs`: those that this side cannot accept.
-//! - `order.rs`: what has reached the program, and what waits for that.
-//! - `late.rs`: what comes late, and what a value has left behind.
-//! - `rate.rs`: how fast the peer may ask.
-//! - `trace.rs`: spans and events for whoever listens.
-//! - `timers.rs`: what waits for a time; `exchanges.rs`: linear requests that nobody waits for any more.
-//! - `early.rs`: messages that wait for a step of this side.
-//! - `sub_sessions.rs`: sub-sessions with a life of their own; `uncorrelated.rs`: what outlives their values.
-//! - `mailboxes.rs`: what sessions without types are notified of, in the order in which it came.
-//! - `questions.rs`: what may be sent.
-//! - `negotiation.rs`: announcements that the program cannot work with; `unhandled.rs`: those that its handlers do not
-//!   keep.
-//! - `lifecycle.rs`: how far the session has come to its end; `ending.rs`: closing, abandoning, ends of the transport,
-//!   time.
-//! - `resume.rs`: sessions that began elsewhere; `reconnect.rs`: sessions that the peer has lost.
-//! - `names.rs`: from methods to messages; `wakers.rs`: what is done outside of the lock.
+//! `state.rs` has the [`Engine`]: a checker, and owners of everything else. An owner is a struct with private fields and an
+//! invariant; the methods of the engine sequence them.
+//!
+//! Owners, each in a file of its own:
+//! - `calls.rs`: the requests of this side. `owed.rs`: the requests of the peer.
+//! - `inputs.rs`: linear inputs, of the linear channels and of sub-sessions. `replicated.rs`: replicated inputs.
+//! - `sub_sessions.rs`: what is kept for the values of sub-sessions. `mailboxes.rs`: the events of sessions without types.
+//! - `early.rs`: messages of the peer that wait for a step of this side. `batches.rs`: several messages in one list.
+//! - `order.rs`: which messages have reached the program. `rate.rs`: how fast the peer may ask.
+//! - `outbox.rs`: what was said and not written. `timers.rs`: the time, and what waits for it.
+//! - `negotiation.rs`: the version, and announcements that the program cannot work with. `unhandled.rs`: announcements
+//!   without a handler.
+//! - `lifecycle.rs`: how far the session has come to its end. `wakers.rs`: tasks that wait, and what is done unlocked.
+//!
+//! Messages on their way:
+//! - `link.rs`: the lock, and what transports see of it. `context.rs`: who speaks, and where a message came from.
+//! - `incoming.rs`: messages of the peer. `replies.rs`: its replies; `rejected.rs`: those that cannot be accepted;
+//!   `abandoned.rs`: those that no task waits for.
+//! - `late.rs`: messages that come too late. `uncorrelated.rs`: inputs of sub-sessions whose value is gone.
+//! - `outgoing.rs`: messages of this side; `alternatives.rs`: those that conditions tell apart; `output.rs`: how the
+//!   transport takes them.
+//! - `permissions.rs`: what may be sent. `names.rs`: from methods to messages.
+//! - `ending.rs`: closing, abandoning, the ends of the transport. `reconnect.rs`: sessions that the peer has lost.
+//!   `resume.rs`: sessions that began elsewhere.
+//! - `trace.rs`: spans and events for `tracing`.
 
+mod abandoned;
 mod alternatives;
 mod batches;
 mod calls;
 mod context;
 mod early;
 mod ending;
-mod exchanges;
 mod incoming;
 mod inputs;
 mod late;
@@ -52,7 +54,7 @@ mod outbox;
 mod outgoing;
 mod output;
 mod owed;
-mod questions;
+mod permissions;
 mod rate;
 mod reconnect;
 mod rejected;

@@ -28,7 +28,7 @@ use super::outbox::Outbox;
 use super::owed::OwedReplies;
 use super::rate::Bucket;
 use super::replicated::ReplicatedQueue;
-use super::sub_sessions::SubSessionSeats;
+use super::sub_sessions::SubSessions;
 use super::timers::Timers;
 use super::trace::Trace;
 use super::unhandled::Unhandled;
@@ -74,7 +74,7 @@ pub(crate) struct Engine {
     /// Messages of the peer that wait for a step of this side.
     pub(super) early: EarlyMessages,
     /// What waits for the values of sub-sessions.
-    pub(super) sub_sessions: SubSessionSeats,
+    pub(super) sub_sessions: SubSessions,
     /// What waits for sessions without types beside the inputs.
     pub(super) mailboxes: Mailboxes,
     /// Which messages of the peer have reached the program.
@@ -133,7 +133,7 @@ impl Engine {
             replicated: ReplicatedQueue::default(),
             linear: InputQueue::default(),
             early: EarlyMessages::default(),
-            sub_sessions: SubSessionSeats::default(),
+            sub_sessions: SubSessions::default(),
             mailboxes: Mailboxes::default(),
             order: Order::default(),
             unhandled: Unhandled::default(),

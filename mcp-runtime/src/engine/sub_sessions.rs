@@ -26,7 +26,7 @@ const TOGETHER: usize = 64;
 
 /// What waits for the value of one sub-session.
 #[derive(Debug, Default)]
-pub(crate) struct SubSessionSeat {
+pub(crate) struct SubSessionInbox {
     inputs: InputQueue,
     /// The sub-session is over, or has lost an input: what is left to be said once the queue is empty.
     over: Option<Error>,
@@ -40,18 +40,18 @@ pub(crate) struct SubSessionSeat {
     progress: Option<f64>,
 }
 
-/// The seats of all sub-sessions.
+/// The inboxes of all sub-sessions.
 #[derive(Debug, Default)]
-pub(crate) struct SubSessionSeats {
-    seats: HashMap<SubSessionNumber, SubSessionSeat>,
+pub(crate) struct SubSessions {
+    inboxes: HashMap<SubSessionNumber, SubSessionInbox>,
     /// How many inputs wait in all of them.
     queued: usize,
 }
 
-impl SubSessionSeats {
+impl SubSessions {
     /// What waits for the value of a sub-session.
     pub(super) fn inputs(&self, sub_session: SubSessionNumber) -> Option<&InputQueue> {
-        self.seats.get(&sub_session).map(|seat| &seat.inputs)
+        self.inboxes.get(&sub_session).map(|inbox| &inbox.inputs)
     }
 
     /// Takes an input from the queue of a sub-session.
@@ -60,14 +60,14 @@ impl SubSessionSeats {
         sub_session: SubSessionNumber,
         take: impl FnOnce(&mut InputQueue) -> Option<LinearInput>,
     ) -> Option<LinearInput> {
-        let taken = take(&mut self.seats.get_mut(&sub_session)?.inputs)?;
+        let taken = take(&mut self.inboxes.get_mut(&sub_session)?.inputs)?;
         self.queued = self.queued.saturating_sub(1);
         Some(taken)
     }
 
     /// Why nothing follows what waits for a value, if that is so. `None`: there is no value.
     pub(super) fn over(&self, sub_session: SubSessionNumber) -> Option<Option<&Error>> {
-        self.seats.get(&sub_session).map(|seat| seat.over.as_ref())
+        self.inboxes.get(&sub_session).map(|inbox| inbox.over.as_ref())
     }
 
     pub(super) fn register(
@@ -77,15 +77,15 @@ impl SubSessionSeats {
         waiter: &mut Waiter,
         effects: &mut Effects,
     ) {
-        if let Some(seat) = self.seats.get_mut(&sub_session) {
-            seat.inputs.register(context, waiter, effects);
+        if let Some(inbox) = self.inboxes.get_mut(&sub_session) {
+            inbox.inputs.register(context, waiter, effects);
         }
     }
 }
 
 impl Engine {
     /// A sub-session was opened, and a value will stand for it.
-    pub(super) fn seat_sub_session(
+    pub(super) fn keep_sub_session(
         &mut self,
         caller: Caller,
         sub_session: SubSessionNumber,
@@ -93,8 +93,8 @@ impl Engine {
     ) {
         let bound = caller.is_bound();
         self.sub_sessions
-            .seats
-            .insert(sub_session, SubSessionSeat { opener, bound, ..SubSessionSeat::default() });
+            .inboxes
+            .insert(sub_session, SubSessionInbox { opener, bound, ..SubSessionInbox::default() });
     }
 
     /// Opens a sub-session: writes its first message, and gives the sub-session and the state that it is in.
@@ -111,7 +111,7 @@ impl Engine {
         } else {
             (None, self.tell(caller, message, written, About::Nothing, Meant::New)?)
         };
-        self.seat_opened(caller, &step, id)
+        self.keep_opened(caller, &step, id)
     }
 
     /// The same by a call: its reply is the call's.
@@ -123,14 +123,14 @@ impl Engine {
         progress: bool,
     ) -> Result<(i64, SubSessionNumber, StateIndex), Error> {
         let (id, step) = self.ask(caller, message, written, progress, true, Meant::New)?;
-        let opened = self.seat_opened(caller, &step, Some((message, id)));
+        let opened = self.keep_opened(caller, &step, Some((message, id)));
         if opened.is_err() {
             self.let_go(caller, id);
         }
         opened.map(|(sub_session, state)| (id, sub_session, state))
     }
 
-    fn seat_opened(
+    fn keep_opened(
         &mut self,
         caller: Caller,
         step: &Step,
@@ -138,7 +138,7 @@ impl Engine {
     ) -> Result<(SubSessionNumber, StateIndex), Error> {
         match (step.sub_session, step.kind) {
             (Some(sub_session), StepKind::Spawned { state }) => {
-                self.seat_sub_session(caller, sub_session, opener);
+                self.keep_sub_session(caller, sub_session, opener);
                 Ok((sub_session, state))
             }
             // The tables say that this opens no sub-session of its own; generated code never asks for that.
@@ -148,8 +148,8 @@ impl Engine {
 
     /// Why the value of a sub-session can send nothing any more, if that is so.
     pub(crate) fn sub_session_over(&self, sub_session: SubSessionNumber) -> Option<Error> {
-        match self.sub_sessions.seats.get(&sub_session) {
-            Some(seat) => seat.over.clone(),
+        match self.sub_sessions.inboxes.get(&sub_session) {
+            Some(inbox) => inbox.over.clone(),
             None => Some(Error::Closed),
         }
     }
@@ -159,20 +159,22 @@ impl Engine {
         let (most, all) = (self.options.max_linear, self.options.max_linear.saturating_mul(TOGETHER));
         let full = self.sub_sessions.queued >= all || !self.admit_step(&mut input);
         let (name, id) = (self.name(input.message), input.id.clone());
-        match self.sub_sessions.seats.get_mut(&sub_session) {
-            Some(seat) if seat.over.is_none() && seat.inputs.len() < most && !full => {
-                seat.inputs.push(input);
+        match self.sub_sessions.inboxes.get_mut(&sub_session) {
+            Some(inbox) if inbox.over.is_none() && inbox.inputs.len() < most && !full => {
+                inbox.inputs.push(input);
                 self.sub_sessions.queued += 1;
                 if self.may_wake(Held::SubSession(sub_session)) {
                     self.wake_sub_session(sub_session);
                 }
                 return;
             }
-            Some(seat) => {
+            Some(inbox) => {
                 // The value cannot follow without this input.
-                let waiting = seat.inputs.len();
-                seat.over.get_or_insert(Error::Disconnected { reason: DisconnectReason::InputFull(waiting) });
-                seat.inputs.wake(&mut self.effects);
+                let waiting = inbox.inputs.len();
+                inbox
+                    .over
+                    .get_or_insert(Error::Disconnected { reason: DisconnectReason::InputFull(waiting) });
+                inbox.inputs.wake(&mut self.effects);
                 self.report(Report::Dropped { message: name, cause: DropReason::QueueFull });
             }
             None => self.outlive_sub_session(input, SubSessionLeft::Before),
@@ -185,11 +187,11 @@ impl Engine {
 
     /// The request that opened a sub-session has its reply: from here on reports on it go there.
     pub(crate) fn listen_to(&mut self, sub_session: SubSessionNumber, on_progress: OnProgress) {
-        let opener = self.sub_sessions.seats.get(&sub_session).and_then(|seat| seat.opener);
+        let opener = self.sub_sessions.inboxes.get(&sub_session).and_then(|inbox| inbox.opener);
         let name = opener.map(|(message, _)| self.name(message)).unwrap_or_default();
         let mut listener = Some(Listener::new(on_progress, name));
-        if let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) {
-            std::mem::swap(&mut seat.listener, &mut listener);
+        if let Some(inbox) = self.sub_sessions.inboxes.get_mut(&sub_session) {
+            std::mem::swap(&mut inbox.listener, &mut listener);
         }
         if let Some(unheard) = listener {
             self.effects.let_go(unheard);
@@ -199,8 +201,8 @@ impl Engine {
     /// A report has come on a request that has its reply.
     pub(super) fn sub_session_reported(&mut self, id: i64, report: &str) {
         let sub_session = self.checker.sub_session_of(Direction::Send, &RequestId::Number(id));
-        let seat = sub_session.and_then(|sub_session| self.sub_sessions.seats.get(&sub_session));
-        if let Some(listener) = seat.and_then(|seat| seat.listener.clone()) {
+        let inbox = sub_session.and_then(|sub_session| self.sub_sessions.inboxes.get(&sub_session));
+        if let Some(listener) = inbox.and_then(|inbox| inbox.listener.clone()) {
             self.hear_in_order(listener, report.into());
         }
     }
@@ -209,41 +211,41 @@ impl Engine {
     pub(super) fn sub_session_progress(&mut self, id: &RequestId) -> Option<&mut Option<f64>> {
         let sub_session = self.checker.sub_session_of(Direction::Receive, id)?;
         let opens = self.checker.sub_session_opener(sub_session) == Some(id);
-        self.sub_sessions.seats.get_mut(&sub_session).filter(|_| opens).map(|seat| &mut seat.progress)
+        self.sub_sessions.inboxes.get_mut(&sub_session).filter(|_| opens).map(|inbox| &mut inbox.progress)
     }
 
     /// Whoever waits for an input of a sub-session looks again.
     pub(super) fn wake_sub_session(&mut self, sub_session: SubSessionNumber) {
-        if let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) {
-            seat.inputs.wake(&mut self.effects);
+        if let Some(inbox) = self.sub_sessions.inboxes.get_mut(&sub_session) {
+            inbox.inputs.wake(&mut self.effects);
         }
     }
 
     /// A sub-session was ended by something that is no input of its value.
     pub(super) fn sub_session_ended(&mut self, sub_session: SubSessionNumber, error: Error) {
-        if let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) {
-            seat.over.get_or_insert(error);
-            seat.inputs.wake(&mut self.effects);
+        if let Some(inbox) = self.sub_sessions.inboxes.get_mut(&sub_session) {
+            inbox.over.get_or_insert(error);
+            inbox.inputs.wake(&mut self.effects);
         }
     }
 
     /// The requests of this side that have opened sub-sessions, for somebody who is at home in every session.
     pub(super) fn unbound_openers(&self) -> HashSet<i64> {
-        let seats = self.sub_sessions.seats.values().filter(|seat| !seat.bound);
-        seats.filter_map(|seat| seat.opener.map(|(_, id)| id)).collect()
+        let inboxes = self.sub_sessions.inboxes.values().filter(|inbox| !inbox.bound);
+        inboxes.filter_map(|inbox| inbox.opener.map(|(_, id)| id)).collect()
     }
 
     /// The peer has lost the session: sub-sessions that the checker does not know any more are over. What came before
     /// still counts.
     pub(super) fn end_lost_sub_sessions(&mut self) {
-        let mut lost: Vec<SubSessionNumber> = self.sub_sessions.seats.keys().copied().collect();
+        let mut lost: Vec<SubSessionNumber> = self.sub_sessions.inboxes.keys().copied().collect();
         lost.retain(|sub_session| self.checker.sub_session_state(*sub_session).is_none());
         lost.sort_unstable();
         for sub_session in lost {
             self.trace_sub_session_over(sub_session);
-            if let Some(seat) = self.sub_sessions.seats.get_mut(&sub_session) {
+            if let Some(inbox) = self.sub_sessions.inboxes.get_mut(&sub_session) {
                 // The peer does not wait for an answer any more.
-                let dropped = seat.inputs.retain(|input| input.id.is_none());
+                let dropped = inbox.inputs.retain(|input| input.id.is_none());
                 self.sub_sessions.queued = self.sub_sessions.queued.saturating_sub(dropped);
             }
             self.sub_session_ended(sub_session, Error::SessionReplaced);
@@ -263,12 +265,12 @@ impl Engine {
         sub_session: SubSessionNumber,
         left: SubSessionLeft,
     ) {
-        let Some(mut seat) = self.sub_sessions.seats.remove(&sub_session) else { return };
-        seat.inputs.wake(&mut self.effects);
-        if let Some(listener) = seat.listener.take() {
+        let Some(mut inbox) = self.sub_sessions.inboxes.remove(&sub_session) else { return };
+        inbox.inputs.wake(&mut self.effects);
+        if let Some(listener) = inbox.listener.take() {
             self.effects.let_go(listener);
         }
-        self.sub_sessions.queued = self.sub_sessions.queued.saturating_sub(seat.inputs.len());
+        self.sub_sessions.queued = self.sub_sessions.queued.saturating_sub(inbox.inputs.len());
         for id in self.owed.ids(|owed| owed.answered_by == AnsweredBy::SubSession(sub_session)) {
             // The peer may have ended the sub-session meanwhile, and wait for nothing any more.
             let _ = self.reply_error(
@@ -277,11 +279,11 @@ impl Engine {
                 &RpcError::internal_error("the request was dropped unanswered"),
             );
         }
-        for input in seat.inputs.into_inputs() {
+        for input in inbox.inputs.into_inputs() {
             self.outlive_sub_session(input, left);
         }
         let lives = self.checker.sub_session_state(sub_session).is_some() && self.lifecycle.is_open();
-        if let Some((message, id)) = seat.opener.filter(|_| lives)
+        if let Some((message, id)) = inbox.opener.filter(|_| lives)
             && self.message(message).is_some_and(|message| message.cancellable)
         {
             let _ = self.cancel(caller, id, None);
@@ -291,16 +293,16 @@ impl Engine {
     /// How many sub-sessions something is kept for, and how many inputs wait in all of them.
     #[cfg(test)]
     pub(crate) fn sub_sessions_kept(&self) -> (usize, usize) {
-        (self.sub_sessions.seats.len(), self.sub_sessions.queued)
+        (self.sub_sessions.inboxes.len(), self.sub_sessions.queued)
     }
 
     /// The session is over: whoever waits learns of it. What the peer sent before still counts if `kept`.
     pub(super) fn end_sub_sessions(&mut self, kept: bool) {
-        for seat in self.sub_sessions.seats.values_mut() {
+        for inbox in self.sub_sessions.inboxes.values_mut() {
             if !kept {
-                seat.inputs.clear();
+                inbox.inputs.clear();
             }
-            seat.inputs.wake(&mut self.effects);
+            inbox.inputs.wake(&mut self.effects);
         }
         if !kept {
             self.sub_sessions.queued = 0;
