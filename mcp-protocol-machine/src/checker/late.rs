@@ -74,11 +74,11 @@ impl Checker {
     /// Whether a message may be late for a sub-session that is over.
     pub(super) fn may_be_late_for(&self, ended: &Ended, direction: Direction, message: MessageIndex) -> bool {
         // Without order what ended it may have come before what the same side wrote earlier.
-        !self.ordered
-            || ended.unsure.is_some()
-            || ended.by != direction
-                && !self.is_past(ended.by, ended.fence)
-                && self.under_way(ended, direction, message)
+        if !self.ordered {
+            return true;
+        }
+        let is_unaware = ended.by != direction && !self.is_past(ended.by, ended.fence);
+        (is_unaware || ended.unsure.is_some()) && self.under_way(ended, direction, message)
     }
 
     /// Whether a value in a direction that nothing is known of may be one that was forgotten while it could be late.
@@ -116,9 +116,10 @@ impl Checker {
         Late { state: ended.from, crossed: Some(ended.message), over: true }
     }
 
-    /// Whether a message may have been sent by who knew a sub-session and not yet that the other side has ended it: it
-    /// goes on from the state that the end found the sub-session in by what it says itself, and by the answers to its
-    /// requests. These may come another way than what ended the sub-session, and sooner.
+    /// Whether a message may have been sent by a side that knew a sub-session, and not yet that the other side has ended
+    /// it: it goes on from the state that the end found the sub-session in by what it says itself, and by the answers to
+    /// its requests. These may come another way than what ended the sub-session, and sooner. If it is not known whether
+    /// the sub-session was opened, both sides may have gone on in it.
     fn under_way(&self, ended: &Ended, direction: Direction, message: MessageIndex) -> bool {
         let mut seen = vec![ended.from];
         let mut next = 0;
@@ -130,7 +131,7 @@ impl Checker {
                 if said && edge.message == message {
                     return true;
                 }
-                let goes_on = said || ended.awaited && self.is_answer(edge.message);
+                let goes_on = said || ended.unsure.is_some() || ended.awaited && self.is_answer(edge.message);
                 if goes_on && !seen.contains(&edge.action.target()) {
                     seen.push(edge.action.target());
                 }
