@@ -136,7 +136,7 @@ impl Console {
     /// Sends a request, and shows the events until its answer. Returns whether the answer is a result, not a refusal.
     async fn ask<'m>(
         &mut self,
-        request: impl Into<mcp_runtime::checked::Name<'m>>,
+        request: impl Into<mcp_runtime::session::Name<'m>>,
         params: &Value,
     ) -> Result<bool, Error> {
         let asked = self.session.request(request, params).await?;

@@ -20,6 +20,7 @@ use crate::source::{SourceMap, Span};
 
 /// Why there is no dual to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Undefined {
     /// The file has no session type at all.
     Nothing,

@@ -184,6 +184,7 @@ pub enum ViolationKind {
 
 /// A message that is permitted, or awaited.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Expected {
     /// The message.
     pub message: MessageIndex,

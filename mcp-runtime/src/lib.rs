@@ -4,16 +4,20 @@
 //! before it is written or delivered. A message that the protocol does not permit is refused, and the session
 //! continues.
 //!
-//! - [`call`], [`step`]: what the methods of generated sessions return, and what handlers get.
-//! - [`checked`]: the same sessions without types. [`protocol`](mod@protocol): the tables that both follow.
+//! - [`call`]: calls and notifications, and what handlers get.
+//! - [`session`]: the steps of a session and its end, sessions without types, and reports to the owner.
 //! - [`transport`]: in memory, own standard streams, a child process, any stream of bytes, HTTP.
-//! - [`driver`]: connects the engine and a transport; use it to write a transport of your own.
-//! - [`error`]: [`Error`], [`StepError`], and what they hold.
-//! - [`options`]: the settings of a session, [`Options`]; it reports to its owner with a [`Report`].
+//! - [`options`]: the settings of a session.
+//! - [`error`]: what can go wrong, and errors that travel between the sides.
+//!
+//! Two more modules are for programs that go below that: [`protocol`](mod@protocol) has the tables that every session
+//! follows, and [`driver`] connects the engine and a transport of your own.
+//!
+//! The names that most programs use are at the root, too.
 #![warn(missing_docs)]
 
 mod budget;
-pub mod checked;
+mod checked;
 mod clock;
 pub mod driver;
 mod engine;
@@ -29,20 +33,16 @@ pub mod options;
 mod panics;
 mod report;
 mod revisions;
+mod step_error;
 pub mod transport;
 mod typed;
 
-pub use checked::{CheckedSession, Event};
-pub use driver::{Outcome, Transport};
-pub use error::{
-    AnnouncedVersion, DisconnectReason, Error, InvalidReply, MismatchError, PaginationError, ReconnectError,
-    ReplyProblem, StepError, TimeoutKind,
-};
-pub use jsonrpc::RpcError;
-pub use mcp_protocol_machine::{Capabilities, Capability, RequestId, Token, Violation, ViolationKind};
+pub use call::batch;
+pub use driver::Transport;
+pub use error::{DisconnectReason, Error, RpcError, TimeoutKind, Violation, ViolationKind};
 pub use options::{Options, RateLimit, Resumed, negotiate_version};
-pub use report::{DropReason, Report};
-pub use typed::batch;
+pub use protocol::{Capabilities, Capability, RequestId};
+pub use session::{CheckedSession, DropReason, Event, Outcome, Report, StepError};
 
 /// Calls, notifications and the requests of the peer.
 pub mod call {
@@ -52,20 +52,33 @@ pub mod call {
     };
 }
 
-/// Steps of a session: what methods return that move it from state to state, and the states themselves.
-pub mod step {
-    pub use crate::typed::{Advance, Closing, Exchange, Input, NotTaken, Step, Typed, Unread};
+/// Sessions: their steps and their end, sessions without types, and what a session reports to its owner.
+///
+/// Each session type of generated code is a Rust type, and each of its states a type parameter. A method that leads to
+/// another state takes the session by value and returns a [`Step`](session::Step), or an [`Advance`](session::Advance)
+/// for a request together with its reply. Awaiting it returns the session in its next state, or a [`StepError`] that
+/// has the session if it can go on. A request that leads back to its state is an [`Exchange`](session::Exchange).
+/// `close` returns a [`Closing`](session::Closing), which waits for the [`Outcome`].
+///
+/// A [`CheckedSession`] is the same session without its type: each step is judged when it is taken.
+pub mod session {
+    pub use crate::checked::{CheckedSession, Event, Name, NotTyped, Payload, WhyNot};
+    pub use crate::error::end::{Means, Outcome};
+    pub use crate::report::{DropReason, Report};
+    pub use crate::step_error::StepError;
+    pub use crate::typed::{Advance, Closing, Exchange, Step, Typed};
 }
 
 /// The tables of a protocol: its messages, and the state machine of each side.
 pub mod protocol {
-    pub use mcp_protocol_machine::ProtocolRef;
     pub use mcp_protocol_machine::protocol::*;
+    pub use mcp_protocol_machine::{Capabilities, ProtocolRef, RequestId, Token};
 }
 
 /// What generated code calls. It may change with each version.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::step_error::StepError;
     pub use crate::typed::*;
     #[cfg(feature = "macros")]
     pub use mcp_protocol_macro as macros;

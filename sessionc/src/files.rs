@@ -63,6 +63,7 @@ impl fmt::Display for Failure {
                         "`{name}` is written as the dual of `{other}`, so its dual is `{other}`"
                     )
                 }
+                _ => write!(formatter, "`{}` has no dual", path.display()),
             },
             Failure::NoState(role, name, known) => {
                 write!(formatter, "no state of `{role}` is called `{name}`")?;

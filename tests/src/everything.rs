@@ -52,7 +52,7 @@ pub fn spawn() -> Child {
     let mut command = Command::new("node");
     command.arg(server).arg("stdio");
     // A busy machine may take its time; that it leaves by itself is what is tested.
-    let times = ShutdownTimes { after_eof: Duration::from_secs(60), ..ShutdownTimes::default() };
+    let times = ShutdownTimes::new().after_eof(Duration::from_secs(60));
     let child = Child::builder(command)
         .shutdown_times(times)
         .on_stderr_line(|line| eprintln!("server-everything: {line}"))

@@ -15,9 +15,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use mcp_runtime::driver::{
-    Aside, Delivery, End, Endpoint, Epoch, Finish, MessageKind, Outcome, Outgoing, Outlet, Received,
-    SessionInfo, TransportEvent,
+    Aside, Delivery, End, Endpoint, Epoch, Finish, MessageKind, Outgoing, Outlet, Received, SessionInfo,
+    TransportEvent,
 };
+use mcp_runtime::session::Outcome;
 use tokio::sync::Notify;
 
 /// What has reached the endpoint, each message on a line, and what it is going to say.
@@ -55,8 +56,7 @@ impl Seen {
         let Some(outlet) = &mut self.outlet else { return self.early.push(message.to_vec()) };
         self.said += message.len() + 1;
         let (kind, epoch) = (MessageKind::Error, Epoch::FIRST);
-        outlet
-            .take(Outgoing { message, kind, in_reply_to: None, epoch }, &mut |waker| self.wakers.push(waker));
+        outlet.take(Outgoing::new(message, kind, epoch), &mut |waker| self.wakers.push(waker));
         self.count_confirmed();
     }
 

@@ -22,6 +22,7 @@ pub struct Code(pub &'static str);
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Severity {
     /// Something worth knowing.
     Note,

@@ -98,6 +98,7 @@ pub enum Awaiting {
 
 /// What an accepted message did.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Step {
     /// What moved.
     pub kind: StepKind,
@@ -142,6 +143,7 @@ pub enum StepKind {
 
 /// Why a message is late: its sender had not heard of a step of the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Late {
     /// The state in which it arrived, of a linear channel or of a sub-session.
     pub state: StateIndex,

@@ -15,6 +15,7 @@ use crate::typed::{Session, Typed, Wanted};
 
 /// A session without types that could not become a typed one: the session, as it was, and the reason.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct NotTyped {
     /// The session, as it was.
     pub session: CheckedSession,

@@ -230,7 +230,7 @@ mod tests {
     fn say(queue: &mut ByteQueue, message: &[u8]) -> usize {
         let (kind, epoch) = (MessageKind::Error, Epoch::FIRST);
         let mut woken = 0;
-        queue.take(Outgoing { message, kind, in_reply_to: None, epoch }, &mut |_| woken += 1);
+        queue.take(Outgoing::new(message, kind, epoch), &mut |_| woken += 1);
         woken
     }
 

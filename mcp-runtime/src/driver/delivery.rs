@@ -15,6 +15,7 @@ pub type Extension = Arc<dyn Any + Send + Sync>;
 
 /// The result of a delivery.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Received {
     /// How many requests with a tag were accepted.
     pub requests: usize,

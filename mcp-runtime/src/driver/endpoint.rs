@@ -53,6 +53,7 @@ pub trait Endpoint: Send + Sync + 'static {
 
 /// What happened to a transport.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum TransportEvent<'a> {
     /// Fewer bytes wait to be written: [`Outlet::waiting`] says how many.
     Wrote,
@@ -96,6 +97,7 @@ pub enum Finish {
 
 /// What names a session to its peer.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct SessionInfo {
     /// Another program has opened the session, so that nothing will be said here that could name it.
     pub resumed: bool,
@@ -105,6 +107,7 @@ pub struct SessionInfo {
 
 /// What a message says that is not part of the session.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Aside {
     /// What to answer, if it is a request.
     pub answer: Option<Vec<u8>>,

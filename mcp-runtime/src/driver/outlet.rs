@@ -30,6 +30,7 @@ pub trait Outlet: Send + fmt::Debug {
 
 /// One message that the session says.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Outgoing<'a> {
     /// The message, without an end of line. It contains none either.
     pub message: &'a [u8],
@@ -40,6 +41,14 @@ pub struct Outgoing<'a> {
     pub in_reply_to: Option<RequestTag>,
     /// The epoch in which it was said.
     pub epoch: Epoch,
+}
+
+impl<'a> Outgoing<'a> {
+    /// Returns a message that is in reply to nothing in particular, for an [`Endpoint`](super::Endpoint) that is not an
+    /// engine.
+    pub const fn new(message: &'a [u8], kind: MessageKind, epoch: Epoch) -> Outgoing<'a> {
+        Outgoing { message, kind, in_reply_to: None, epoch }
+    }
 }
 
 /// What an outlet should know beyond the messages.

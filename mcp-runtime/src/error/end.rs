@@ -55,6 +55,7 @@ pub enum Outcome {
 
 /// What it took to make a child process exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Means {
     /// Nothing: it exited before this side had closed the session.
     Nothing,

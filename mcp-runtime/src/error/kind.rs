@@ -1,6 +1,6 @@
 //! Questions about errors, for programs that do not match on their variants.
 
-use super::{Error, StepError};
+use super::variants::Error;
 
 impl Error {
     /// Returns whether the time that a call or a step may take has passed: [`Error::Timeout`].
@@ -41,43 +41,13 @@ impl Error {
     }
 }
 
-impl<S> StepError<S> {
-    /// Returns whether the time that the step may take has passed.
-    pub fn is_timeout(&self) -> bool {
-        self.error().is_some_and(Error::is_timeout)
-    }
-
-    /// Returns whether the step was cancelled.
-    pub fn is_cancelled(&self) -> bool {
-        self.error().is_some_and(Error::is_cancelled)
-    }
-
-    /// Returns whether the session has ended.
-    pub fn is_closed(&self) -> bool {
-        matches!(self, StepError::Ended(_)) || self.error().is_some_and(Error::is_closed)
-    }
-
-    /// Returns whether the peer refused the request: [`StepError::Refused`].
-    pub fn is_refused(&self) -> bool {
-        matches!(self, StepError::Refused { .. }) || self.error().is_some_and(Error::is_refused)
-    }
-
-    fn error(&self) -> Option<&Error> {
-        match self {
-            StepError::Refused { .. } => None,
-            StepError::NotSent { error, .. }
-            | StepError::NegotiationFailed { error, .. }
-            | StepError::Ended(error) => Some(error),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::error::{DisconnectReason, TimeoutKind};
+    use crate::error::limits::TimeoutKind;
+    use crate::error::reason::DisconnectReason;
     use crate::jsonrpc::RpcError;
 
     fn timeout() -> Error {
@@ -87,10 +57,6 @@ mod tests {
 
     /// Timeout, cancelled, closed, refused.
     fn of(error: &Error) -> [bool; 4] {
-        [error.is_timeout(), error.is_cancelled(), error.is_closed(), error.is_refused()]
-    }
-
-    fn of_step(error: &StepError<()>) -> [bool; 4] {
         [error.is_timeout(), error.is_cancelled(), error.is_closed(), error.is_refused()]
     }
 
@@ -108,11 +74,6 @@ mod tests {
             (Error::OtherSession, [false; 4]),
         ] {
             assert_eq!(of(&error), expected, "{error}");
-            let step = StepError::NotSent { error: error.clone(), session: () };
-            assert_eq!(of_step(&step), expected, "{error}");
         }
-        let refused = StepError::Refused { error: refused(), session: () };
-        assert_eq!(of_step(&refused), [false, false, false, true]);
-        assert_eq!(of_step(&StepError::Ended(timeout())), [true, false, true, false]);
     }
 }

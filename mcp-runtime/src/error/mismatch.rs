@@ -8,7 +8,7 @@ use mcp_protocol_machine::Excerpt;
 
 use mcp_protocol_machine::protocol::{Condition, Text};
 
-use super::{AnnouncedVersion, OTHERS, either};
+use super::version::{AnnouncedVersion, OTHERS, either};
 
 /// Why a payload does not go with its message.
 #[derive(Clone, Debug, PartialEq)]

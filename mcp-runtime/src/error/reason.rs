@@ -11,7 +11,7 @@ use std::time::Duration;
 use mcp_protocol_machine::TableError;
 
 use super::end::{End, Outcome};
-use super::{Error, InvalidReply};
+use super::reply::InvalidReply;
 use crate::jsonrpc::RpcError;
 
 /// What ended a session that this side did not close.
@@ -83,22 +83,6 @@ pub enum ReconnectError {
     /// The beginning could not be delivered.
     #[error("its beginning could not be delivered: {0}")]
     NotDelivered(#[source] Arc<dyn std::error::Error + Send + Sync>),
-}
-
-impl From<Error> for DisconnectReason {
-    /// What a session ends with where this happens to one of its steps.
-    fn from(error: Error) -> DisconnectReason {
-        match error {
-            Error::Disconnected { reason } => reason,
-            Error::SessionInvalid => DisconnectReason::SessionInvalid(ReconnectError::NotOurs),
-            Error::Closed => DisconnectReason::PeerClosed,
-            Error::InvalidReply(reply) => DisconnectReason::InvalidReply(reply),
-            Error::NotDelivered(error) | Error::SessionProvider(error) => {
-                DisconnectReason::NotDelivered(error)
-            }
-            error => DisconnectReason::Failed(Arc::new(io::Error::other(error))),
-        }
-    }
 }
 
 impl From<End> for DisconnectReason {

@@ -4,6 +4,7 @@ use mcp_protocol_machine::Excerpt;
 
 /// What stands where a message announces the version of the protocol that its sender speaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AnnouncedVersion {
     /// The field is missing.
     Missing,
@@ -50,6 +51,17 @@ fn shown(json: &str) -> String {
     match json.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", json.get(..end).unwrap_or_default()),
         None => json.to_owned(),
+    }
+}
+
+/// How more versions are accepted.
+pub(super) const OTHERS: &str = ": list others with `Options::revisions`";
+
+/// Versions in a sentence.
+pub(super) fn either(versions: &[String]) -> String {
+    match versions {
+        [] => "none".to_owned(),
+        versions => format!("`{}`", versions.join("` or `")),
     }
 }
 

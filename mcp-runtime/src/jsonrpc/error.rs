@@ -12,6 +12,7 @@ use serde_json::Value;
 
 /// An error that answers a request in place of a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct RpcError {
     /// What kind of error it is; the constants of this type are the ones that JSON-RPC defines.
     pub code: i64,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Options;
+use super::settings::Options;
 use crate::jsonrpc::write;
 
 /// What is known of a session that was begun elsewhere. By default nothing is, and then every capability counts as

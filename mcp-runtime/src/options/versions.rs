@@ -6,20 +6,8 @@
 use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::{Protocol, Text};
 
-use super::Options;
+use super::settings::{Accepted, Options};
 use crate::revisions::Revision;
-
-/// The versions that a session accepts of its peer.
-#[derive(Clone, Debug, Default)]
-pub(super) enum Accepted {
-    /// The one of the protocol's file.
-    #[default]
-    Own,
-    /// These.
-    These(Vec<Text>),
-    /// Any.
-    Any,
-}
 
 impl Options {
     /// Speaks these versions of the protocol, where `version = …` in the protocol's file says which message announces

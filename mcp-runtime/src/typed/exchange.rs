@@ -17,12 +17,13 @@ use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 use serde::Serialize;
 
 use super::call::{Cancellable, Canceller, Cancelling, Uncancellable, locked, written};
+use super::failure::StepFailure;
 use super::inputs::{Input, Taken, Unread, Wanted};
 use super::reply::ReadReply;
 use super::session::Session;
 use super::step::InState;
 use super::timer::Timer;
-use crate::error::{Error, StepError, TimeoutKind};
+use crate::error::{Error, TimeoutKind};
 
 /// How far an exchange is.
 #[derive(Debug)]
@@ -189,19 +190,19 @@ impl<Out, Back> Advance<Out, Back> {
         self
     }
 
-    fn step(&mut self, context: &mut Context<'_>) -> Poll<Result<Out, StepError<Session>>> {
+    pub(crate) fn poll_step(&mut self, context: &mut Context<'_>) -> Poll<Result<Out, StepFailure>> {
         let Some(mut session) = self.session.take() else {
-            return Poll::Ready(Err(StepError::Ended(Error::Closed)));
+            return Poll::Ready(Err(StepFailure::Ended(Error::Closed)));
         };
         let overdue = loop {
             match &self.stage {
                 Stage::New(written) => match session.poll_put(context, self.request, written) {
                     Poll::Ready(Ok(Some(id))) => self.stage = Stage::Waiting(id),
-                    Poll::Ready(Ok(None)) => return Poll::Ready(Err(StepError::Ended(Error::Closed))),
+                    Poll::Ready(Ok(None)) => return Poll::Ready(Err(StepFailure::Ended(Error::Closed))),
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(session.not_sent(error))),
                     Poll::Pending if self.timer.poll(context).is_ready() => {
                         let error = self.timer.overdue(self.request, session.held_up_by());
-                        return Poll::Ready(Err(StepError::NotSent { error, session }));
+                        return Poll::Ready(Err(StepFailure::NotSent { error, session }));
                     }
                     Poll::Pending => break false,
                 },
@@ -216,19 +217,12 @@ impl<Out, Back> Advance<Out, Back> {
         };
         if overdue {
             // The session goes with the value.
-            return Poll::Ready(Err(StepError::Ended(self.timer.overdue(self.request, TimeoutKind::Reply))));
+            return Poll::Ready(Err(StepFailure::Ended(
+                self.timer.overdue(self.request, TimeoutKind::Reply),
+            )));
         }
         self.session = Some(session);
         Poll::Pending
-    }
-}
-
-impl<Out, Back: InState> Future for Advance<Out, Back> {
-    type Output = Result<Out, StepError<Back>>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let advance = self.get_mut();
-        advance.step(context).map_err(|error| error.map(Back::at))
     }
 }
 

@@ -12,12 +12,13 @@ use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
 use serde::de::DeserializeOwned;
 
+use super::failure::StepFailure;
 use super::incoming::{read, report_undecodable, text};
 use super::reply::{ReadReply, Reply};
 use super::session::{Seat, Session};
 use super::timer::{Timer, limit_of};
 use crate::engine::{Body, LinearInput, Link, Moved, Verdict};
-use crate::error::{DisconnectReason, Error, StepError, TimeoutKind};
+use crate::error::{DisconnectReason, Error, TimeoutKind};
 use crate::jsonrpc::{RpcError, undecodable};
 
 /// What is waited for.
@@ -36,7 +37,7 @@ impl Session {
     pub(super) async fn receive<T: DeserializeOwned>(
         self,
         message: MessageIndex,
-    ) -> Result<(T, Session), StepError<Session>> {
+    ) -> Result<(T, Session), StepFailure> {
         self.receive_wanted(Wanted::Message(message)).await
     }
 
@@ -60,12 +61,12 @@ impl Session {
     pub(super) async fn next<I>(
         mut self,
         mut read: impl FnMut(Input) -> Result<I, Unread>,
-    ) -> Result<I, StepError<Session>> {
-        self.settle_abandoned().await.map_err(StepError::Ended)?;
+    ) -> Result<I, StepFailure> {
+        self.settle_abandoned().await.map_err(StepFailure::Ended)?;
         let mut waiting = Some(self);
         poll_fn(|context| {
             let Some(session) = waiting.take() else {
-                return Poll::Ready(Err(StepError::Ended(Error::Closed)));
+                return Poll::Ready(Err(StepFailure::Ended(Error::Closed)));
             };
             match session.poll_next(context, Wanted::Any, &mut read) {
                 Taken::Read(outcome) => Poll::Ready(outcome),
@@ -89,7 +90,7 @@ impl Session {
             let before = self.seat.state;
             let taken = match self.poll_take(context, wanted) {
                 Poll::Pending => return Taken::Waits(self),
-                Poll::Ready(Err(error)) => return Taken::Read(Err(StepError::Ended(error))),
+                Poll::Ready(Err(error)) => return Taken::Read(Err(StepFailure::Ended(error))),
                 Poll::Ready(Ok(taken)) => taken,
             };
             let taken = match taken {
@@ -106,7 +107,7 @@ impl Session {
                     return Taken::Read(Err(self.refused(error)));
                 }
                 Some(LinearInput { body: Body::Rejected(error), .. }) => {
-                    return Taken::Read(Err(StepError::Ended(error)));
+                    return Taken::Read(Err(StepFailure::Ended(error)));
                 }
                 taken => taken,
             };
@@ -115,9 +116,9 @@ impl Session {
                 Ok(input) => return Taken::Read(Ok(input)),
                 Err(Unread(left)) => match left.map(|left| *left) {
                     Some(Left::Session(session)) => self = session,
-                    Some(Left::Error(error)) => return Taken::Read(Err(StepError::Ended(error))),
+                    Some(Left::Error(error)) => return Taken::Read(Err(StepFailure::Ended(error))),
                     // Only an input that was thrown away leaves nothing, and the value went with it.
-                    None => return Taken::Read(Err(StepError::Ended(Error::Closed))),
+                    None => return Taken::Read(Err(StepFailure::Ended(Error::Closed))),
                 },
             }
         }
@@ -155,8 +156,8 @@ impl Session {
     pub(super) async fn receive_wanted<T: ReadReply>(
         mut self,
         wanted: Wanted,
-    ) -> Result<(T, Session), StepError<Session>> {
-        self.settle_abandoned().await.map_err(StepError::Ended)?;
+    ) -> Result<(T, Session), StepFailure> {
+        self.settle_abandoned().await.map_err(StepFailure::Ended)?;
         let mut timer = self.timer_for(wanted);
         let taken = poll_fn(|context| match self.poll_take_here(context, wanted) {
             Poll::Pending => match &mut timer {
@@ -192,21 +193,21 @@ impl Session {
 
     /// The error of a step that was not taken as it should have been: what was announced with it may still be looked
     /// past, anything else ends the session.
-    fn negotiation_failed(self, error: Error) -> StepError<Session> {
+    fn negotiation_failed(self, error: Error) -> StepFailure {
         match error {
             error @ (Error::Version { .. } | Error::MissingCapabilities { .. }) => {
-                StepError::NegotiationFailed { error, session: self.into_checked() }
+                StepFailure::NegotiationFailed { error, session: self }
             }
-            error => StepError::Ended(error),
+            error => StepFailure::Ended(error),
         }
     }
 
     /// The request was refused. A sub-session that the refusal has ended leaves nothing to go on with.
-    fn refused(self, error: RpcError) -> StepError<Session> {
+    fn refused(self, error: RpcError) -> StepFailure {
         if self.seat.is_over() {
-            return StepError::Ended(Error::Refused(error));
+            return StepFailure::Ended(Error::Refused(error));
         }
-        StepError::Refused { error, session: self }
+        StepFailure::Refused { error, session: self }
     }
 
     async fn take_here<T: ReadReply>(&mut self, wanted: Wanted) -> Result<T, Error> {
@@ -282,7 +283,7 @@ impl Session {
 /// What became of an attempt to take an input.
 pub(super) enum Taken<I> {
     /// An input was taken, or there will be none.
-    Read(Result<I, StepError<Session>>),
+    Read(Result<I, StepFailure>),
     /// There is none yet.
     Waits(Session),
 }

@@ -5,7 +5,8 @@
 //! something here, and everything that is particular to a protocol comes in as tables.
 //!
 //! - `session.rs`: the value of a linear channel; `steps.rs`: what it sends; `inputs.rs`: what it takes;
-//!   `step.rs`: both as steps that generated code can name; `exchange.rs`: a linear request and its reply in one.
+//!   `step.rs`: both as steps that generated code can name; `exchange.rs`: a linear request and its reply in one;
+//!   `failure.rs`: why a step did not happen.
 //! - `call.rs`, `notify.rs`: calls and notifications beside the linear channels; `batch.rs`: several of them in one
 //!   line; `handle.rs`: the same for tasks of their own; `pages.rs`: calls whose result comes in pages; `pending.rs`:
 //!   calls that are written and not answered. `timer.rs`: limits of time.
@@ -21,6 +22,7 @@ mod call;
 mod closing;
 mod context;
 mod exchange;
+mod failure;
 mod handle;
 mod incoming;
 mod inputs;
@@ -50,7 +52,7 @@ pub use mcp_protocol_machine::protocol::*;
 pub use mcp_protocol_machine::{Capabilities, Capability, ProtocolRef, RequestId, Violation};
 pub use serde_json::{Error as JsonError, Value};
 
-pub use crate::error::{Error, StepError};
+pub use crate::error::Error;
 pub use crate::jsonrpc::RpcError;
 pub use crate::options::Resumed;
 pub use batch::{InBatch, batch};
@@ -58,6 +60,7 @@ pub use call::{Call, Cancellable, Canceller, Uncancellable};
 pub use closing::Closing;
 pub use context::Context;
 pub use exchange::{Advance, Exchange};
+pub use failure::StepFailure;
 pub use handle::Handle;
 pub use incoming::{Arrival, IncomingQueue};
 pub(crate) use inputs::Wanted;

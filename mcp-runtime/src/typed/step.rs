@@ -17,9 +17,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::call::written;
+use super::failure::StepFailure;
 use super::inputs::{Input, Unread};
 use super::session::Session;
-use crate::error::{Error, StepError};
+use crate::error::Error;
 use crate::jsonrpc::RpcError;
 
 /// A step of a session value. It is taken while this is awaited; dropping it before ends the session, for the value
@@ -79,18 +80,12 @@ impl InState for () {
 /// Why a step was not taken, as the step's type has it: with the value, where the peer may refuse.
 pub trait NotTaken {
     /// From what the session says.
-    fn of(error: StepError<Session>) -> Self;
+    fn of(failure: StepFailure) -> Self;
 }
 
 impl NotTaken for Error {
-    fn of(error: StepError<Session>) -> Error {
-        error.into()
-    }
-}
-
-impl<S: InState> NotTaken for StepError<S> {
-    fn of(error: StepError<Session>) -> StepError<S> {
-        error.map(S::at)
+    fn of(failure: StepFailure) -> Error {
+        failure.into()
     }
 }
 
@@ -155,7 +150,7 @@ impl Session {
 
 /// A step that is taken by a session, and what is made of what it gives.
 fn then<T: 'static, U: 'static, E: NotTaken + 'static>(
-    taken: impl Future<Output = Result<T, StepError<Session>>> + Send + 'static,
+    taken: impl Future<Output = Result<T, StepFailure>> + Send + 'static,
     made: fn(T) -> U,
 ) -> Step<U, E> {
     Step::new(async move { taken.await.map(made).map_err(E::of) })

@@ -14,10 +14,11 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 use serde::Serialize;
 
 use super::call::written;
+use super::failure::StepFailure;
 use super::session::Session;
 use super::timer::Patient;
 use crate::engine::Moved;
-use crate::error::{Error, StepError};
+use crate::error::Error;
 use crate::jsonrpc::RpcError;
 
 impl Session {
@@ -26,7 +27,7 @@ impl Session {
         mut self,
         message: MessageIndex,
         written: Result<String, Error>,
-    ) -> Result<Session, StepError<Session>> {
+    ) -> Result<Session, StepFailure> {
         match self.put(message, written).await {
             Ok(_) => Ok(self),
             Err(error) => Err(self.not_sent(error)),
@@ -48,7 +49,7 @@ impl Session {
         mut self,
         request: MessageIndex,
         error: RpcError,
-    ) -> Result<Session, StepError<Session>> {
+    ) -> Result<Session, StepFailure> {
         match self.refuse_now(request, &error) {
             Ok(()) => Ok(self),
             Err(error) => Err(self.not_sent(error)),
@@ -200,10 +201,10 @@ impl Session {
     }
 
     /// Nothing was written: the value can go on, if there is a session to go on with.
-    pub(super) fn not_sent(self, error: Error) -> StepError<Session> {
+    pub(super) fn not_sent(self, error: Error) -> StepFailure {
         match error {
-            Error::Closed | Error::Disconnected { .. } | Error::SessionReplaced => StepError::Ended(error),
-            error => StepError::NotSent { error, session: self },
+            Error::Closed | Error::Disconnected { .. } | Error::SessionReplaced => StepFailure::Ended(error),
+            error => StepFailure::NotSent { error, session: self },
         }
     }
 }

@@ -7,7 +7,8 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::driver::{End, Means, Outcome, Transport};
+use mcp_runtime::driver::{End, Transport};
+use mcp_runtime::session::{Means, Outcome};
 use mcp_runtime::transport::{Child, ENVIRONMENT, ShutdownTimes};
 use test_support::script::{Script, guarded};
 
@@ -16,7 +17,7 @@ const MOMENT: Duration = Duration::from_millis(1);
 
 /// Waits that no test lives to see the end of.
 const PATIENT: ShutdownTimes =
-    ShutdownTimes { flush: HOUR, after_eof: HOUR, after_terminate: HOUR, linger: HOUR };
+    ShutdownTimes::new().flush(HOUR).after_eof(HOUR).after_terminate(HOUR).linger(HOUR);
 
 fn shell(text: &str) -> Command {
     let mut command = Command::new("/bin/sh");
@@ -87,7 +88,7 @@ async fn a_megabyte_goes_through_a_child_that_answers_at_once() {
 #[tokio::test]
 async fn ignoring_the_end_of_input_brings_the_term_signal() {
     guarded(async {
-        let times = ShutdownTimes { after_eof: MOMENT, ..PATIENT };
+        let times = PATIENT.after_eof(MOMENT);
         let (script, id) = start(shell("echo ready; exec sleep 3600"), times);
         script.until(|seen| seen.input == b"ready\n").await;
         script.finish();
@@ -101,7 +102,7 @@ async fn ignoring_the_end_of_input_brings_the_term_signal() {
 #[tokio::test]
 async fn a_child_may_use_the_term_signal_to_say_goodbye() {
     guarded(async {
-        let times = ShutdownTimes { after_eof: MOMENT, ..PATIENT };
+        let times = PATIENT.after_eof(MOMENT);
         let command = shell("trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.01; done");
         let (script, _) = start(command, times);
         script.until(|seen| seen.input == b"ready\n").await;
@@ -116,7 +117,7 @@ async fn a_child_may_use_the_term_signal_to_say_goodbye() {
 #[tokio::test]
 async fn ignoring_the_term_signal_brings_the_kill_signal() {
     guarded(async {
-        let times = ShutdownTimes { after_eof: MOMENT, after_terminate: MOMENT, ..PATIENT };
+        let times = PATIENT.after_eof(MOMENT).after_terminate(MOMENT);
         let (script, id) = start(shell("trap '' TERM; echo ready; exec sleep 3600"), times);
         script.until(|seen| seen.input == b"ready\n").await;
         script.finish();
@@ -130,7 +131,7 @@ async fn ignoring_the_term_signal_brings_the_kill_signal() {
 #[tokio::test]
 async fn a_child_that_does_not_read_cannot_hold_up_the_end() {
     guarded(async {
-        let times = ShutdownTimes { flush: MOMENT, after_eof: MOMENT, ..PATIENT };
+        let times = PATIENT.flush(MOMENT).after_eof(MOMENT);
         let (script, _) = start(shell("exec sleep 3600"), times);
         script.send(&"x".repeat(1_000_000));
         script.finish();
@@ -171,7 +172,7 @@ async fn writing_to_a_child_that_has_exited_is_no_catastrophe() {
 #[tokio::test]
 async fn a_child_that_closes_its_output_and_lives_on_has_ended_its_stream() {
     guarded(async {
-        let times = ShutdownTimes { after_eof: MOMENT, ..PATIENT };
+        let times = PATIENT.after_eof(MOMENT);
         let (script, _) = start(shell("exec >&-; exec sleep 3600"), times);
         script.until(|seen| matches!(seen.end, Some(End::Eof))).await;
         assert!(script.look(|seen| seen.outcome.is_none()));
@@ -184,7 +185,7 @@ async fn a_child_that_closes_its_output_and_lives_on_has_ended_its_stream() {
 #[tokio::test]
 async fn a_grandchild_that_holds_the_output_is_not_waited_for_and_ends() {
     guarded(async {
-        let times = ShutdownTimes { linger: MOMENT, ..PATIENT };
+        let times = PATIENT.linger(MOMENT);
         let (script, _) = start(shell("sleep 3600 & echo $!; exit 5"), times);
         let (status, _) = exited(script.until_terminated().await);
         assert_eq!(status.code(), Some(5));
@@ -197,7 +198,7 @@ async fn a_grandchild_that_holds_the_output_is_not_waited_for_and_ends() {
 #[tokio::test]
 async fn an_abandoned_session_still_ends_its_child() {
     guarded(async {
-        let times = ShutdownTimes { after_eof: MOMENT, after_terminate: MOMENT, ..PATIENT };
+        let times = PATIENT.after_eof(MOMENT).after_terminate(MOMENT);
         let (script, id) = start(shell("trap '' TERM; echo ready; exec sleep 3600"), times);
         script.until(|seen| seen.input == b"ready\n").await;
         script.abandon();
@@ -278,7 +279,7 @@ async fn a_child_that_exits_unheard_is_told_apart_from_a_broken_pipe() {
 #[tokio::test]
 async fn a_child_that_takes_no_more_input_and_stays_is_told_of_in_time() {
     guarded(async {
-        let times = ShutdownTimes { linger: MOMENT, after_eof: MOMENT, ..PATIENT };
+        let times = PATIENT.linger(MOMENT).after_eof(MOMENT);
         let (script, _) = start(shell("exec <&-; echo ready; exec sleep 3600"), times);
         script.until(|seen| seen.input == b"ready\n").await;
         script.send("is anybody there?");
@@ -320,13 +321,13 @@ async fn ends_with_its_child(command: &str, times: ShutdownTimes) {
 
 #[tokio::test]
 async fn what_a_child_has_started_ends_with_it() {
-    let times = ShutdownTimes { linger: MOMENT, ..PATIENT };
+    let times = PATIENT.linger(MOMENT);
     ends_with_its_child("sleep 3600 >/dev/null & echo $!; exec cat", times).await;
 }
 
 #[tokio::test]
 async fn what_a_child_has_started_is_killed_where_it_does_not_end() {
-    let times = ShutdownTimes { linger: MOMENT, after_terminate: MOMENT, ..PATIENT };
+    let times = PATIENT.linger(MOMENT).after_terminate(MOMENT);
     let stubborn = "(trap '' TERM; while :; do sleep 0.01; done) >/dev/null & echo $!; exec cat";
     ends_with_its_child(stubborn, times).await;
 }

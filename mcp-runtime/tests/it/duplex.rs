@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use mcp_runtime::driver::{End, Limits, Outcome, Transport};
+use mcp_runtime::driver::{End, Limits, Transport};
+use mcp_runtime::session::Outcome;
 use mcp_runtime::transport::{ByteStream, duplex, duplex::duplex_with_capacity};
 use test_support::script::Script;
 use tokio::io::AsyncWrite;

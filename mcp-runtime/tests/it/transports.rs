@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
-use mcp_runtime::driver::{End, Limits, MessagePort, Outcome, PortEvent, Transport};
+use mcp_runtime::driver::{End, Limits, MessagePort, PortEvent, Transport};
+use mcp_runtime::session::Outcome;
 use mcp_runtime::transport::{ByteStream, Framing};
 use test_support::script::{Script, guarded};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};

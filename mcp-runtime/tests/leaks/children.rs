@@ -26,8 +26,8 @@ fn start(script: &str, times: ShutdownTimes, settings: &Settings) -> Visitor<Gre
 const WAYS: usize = 8;
 
 async fn one(way: usize, settings: &Settings) {
-    let patient = ShutdownTimes { flush: HOUR, after_eof: HOUR, after_terminate: HOUR, linger: HOUR };
-    let brief = ShutdownTimes { flush: MOMENT, after_eof: MOMENT, after_terminate: MOMENT, linger: MOMENT };
+    let patient = ShutdownTimes::new().flush(HOUR).after_eof(HOUR).after_terminate(HOUR).linger(HOUR);
+    let brief = ShutdownTimes::new().flush(MOMENT).after_eof(MOMENT).after_terminate(MOMENT).linger(MOMENT);
     match way {
         // It ends when its input does.
         0 => {
@@ -80,7 +80,7 @@ fn a_child_that_is_kept_is_counted() {
     run(async {
         let settings = Settings::default();
         let before = Count::now(&settings);
-        let patient = ShutdownTimes { flush: HOUR, after_eof: HOUR, after_terminate: HOUR, linger: HOUR };
+        let patient = ShutdownTimes::new().flush(HOUR).after_eof(HOUR).after_terminate(HOUR).linger(HOUR);
         let visitor = greet(start("read rest", patient, &settings)).await.unwrap();
         let during = Count::now(&settings);
         assert_eq!((during.children, during.sessions), (before.children + 1, 1));

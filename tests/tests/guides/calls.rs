@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpError, McpServer, server};
 use mcp_protocols::types::*;
+use mcp_runtime::error::{PaginationError, ReplyProblem};
 use mcp_runtime::transport::{Transport, duplex};
-use mcp_runtime::{Error, Options, PaginationError, RateLimit, ReplyProblem, RpcError, TimeoutKind};
+use mcp_runtime::{Error, Options, RateLimit, RpcError, TimeoutKind};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::Notify;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use mcp_protocols::mcp_2025_03_26::{McpClient, McpServer, PROTOCOL, Uninit, server};
 use mcp_protocols::types::*;
-use mcp_runtime::driver::{End, Endpoint, MessagePort, Outcome, PortEvent};
+use mcp_runtime::driver::{End, Endpoint, MessagePort, PortEvent};
 use mcp_runtime::protocol::Side;
+use mcp_runtime::session::Outcome;
 use mcp_runtime::transport::{ByteStream, Child, Framing, Transport, stdio};
 use mcp_runtime::{CheckedSession, Options, RpcError};
 use serde::de::DeserializeOwned;

@@ -10,8 +10,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcp_runtime::driver::{
-    Delivery, End, Endpoint, FrameReader, Framing, Outcome, Outgoing, Outlet, OutletNotice, TransportEvent,
+    Delivery, End, Endpoint, FrameReader, Framing, Outgoing, Outlet, OutletNotice, TransportEvent,
 };
+use mcp_runtime::session::Outcome;
 use mcp_runtime::{CheckedSession, DisconnectReason, Error, Event, Options, RequestId, Transport};
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use mcp_protocols::types::{
     CallToolParams, CallToolResult, InitializeParams, InitializeResult, ReadResourceParams,
 };
 use mcp_runtime::call::{Canceller, Responder};
-use mcp_runtime::step::Closing;
+use mcp_runtime::session::Closing;
 use mcp_runtime::transport::Duplex;
 use mcp_runtime::{Error, RpcError, StepError};
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mcp_runtime::checked::WhyNot;
 use mcp_runtime::protocol::{ProtocolRef, Side};
+use mcp_runtime::session::WhyNot;
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{CheckedSession, Error, Event, Options, RpcError};
 use serde_json::json;

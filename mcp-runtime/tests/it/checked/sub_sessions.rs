@@ -1,7 +1,7 @@
 //! Sub-sessions with steps of their own: each is a session of its own, without types as well.
 
-use mcp_runtime::checked::WhyNot;
 use mcp_runtime::protocol::Side;
+use mcp_runtime::session::WhyNot;
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{CheckedSession, Error, Event, Options, ViolationKind};
 use serde_json::json;

@@ -16,8 +16,9 @@ mod sale {
     mcp_runtime::protocol!("tests/sessions/counter_sale.session");
 }
 
+use mcp_runtime::error::{MismatchError, ReplyProblem};
 use mcp_runtime::transport::duplex;
-use mcp_runtime::{Error, MismatchError, Options, ReplyProblem, Report, RpcError, StepError};
+use mcp_runtime::{Error, Options, Report, RpcError, StepError};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 

@@ -5,7 +5,8 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use mcp_runtime::{Error, Options, PaginationError, TimeoutKind};
+use mcp_runtime::error::PaginationError;
+use mcp_runtime::{Error, Options, TimeoutKind};
 use serde_json::{Value, json};
 
 use super::raw::{Raw, raw};

@@ -1,6 +1,7 @@
 //! Replies that this side cannot accept: they are not refusals of the peer.
 
-use mcp_runtime::{DisconnectReason, Error, InvalidReply, Options, ReplyProblem, StepError};
+use mcp_runtime::error::{InvalidReply, ReplyProblem};
+use mcp_runtime::{DisconnectReason, Error, Options, StepError};
 use serde_json::json;
 
 use super::desk::{Open, Visitor};

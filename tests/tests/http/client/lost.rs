@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use mcp_protocols::mcp_2025_03_26::{McpError, client};
 use mcp_protocols::types::{ListRootsParams, ListRootsResult};
+use mcp_runtime::error::ReconnectError;
 use mcp_runtime::transport::http::{ClientOptions, HttpClient, ListenOptions, ServerOptions};
-use mcp_runtime::{DisconnectReason, Error, ReconnectError, RpcError};
+use mcp_runtime::{DisconnectReason, Error, RpcError};
 use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
 

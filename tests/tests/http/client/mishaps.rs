@@ -7,10 +7,11 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
 use http_body::Frame;
+use mcp_runtime::error::ReconnectError;
 use mcp_runtime::transport::http::{
     ClientOptions, HttpClient, HttpConnections, HttpError, ListenOptions, ServerOptions,
 };
-use mcp_runtime::{DisconnectReason, Error, ReconnectError};
+use mcp_runtime::{DisconnectReason, Error};
 use serde_json::{Value, json};
 
 use super::calling::cause;

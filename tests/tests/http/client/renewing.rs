@@ -4,8 +4,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use mcp_protocols::mcp_2025_03_26::McpError;
+use mcp_runtime::error::ReconnectError;
 use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpError};
-use mcp_runtime::{DisconnectReason, Error, ReconnectError};
+use mcp_runtime::{DisconnectReason, Error};
 use serde_json::json;
 
 use super::desk::guarded;

@@ -7,10 +7,10 @@ use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::Side;
 use mcp_protocols::mcp_2025_03_26::{AwaitingNotif, McpClient, McpServer, PROTOCOL, capabilities};
 use mcp_protocols::types::{InitializeParams, InitializeResult};
+use mcp_runtime::error::{AnnouncedVersion, MismatchError};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{
-    AnnouncedVersion, CheckedSession, Error, Event, MismatchError, Options, Report, RpcError, StepError,
-    ViolationKind, negotiate_version,
+    CheckedSession, Error, Event, Options, Report, RpcError, StepError, ViolationKind, negotiate_version,
 };
 use serde_json::{Value, json};
 

@@ -15,7 +15,7 @@ use integration_tests::everything;
 use integration_tests::tap::Line;
 use mcp_protocols::mcp_2025_03_26::messages;
 use mcp_protocols::types::InitializeParams;
-use mcp_runtime::driver::Means;
+use mcp_runtime::session::Means;
 use mcp_runtime::{Error, Outcome, Report, StepError, ViolationKind};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

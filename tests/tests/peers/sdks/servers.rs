@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_protocols::VERSIONS;
 use mcp_runtime::Outcome;
-use mcp_runtime::driver::Means;
+use mcp_runtime::session::Means;
 use mcp_runtime::transport::http::HttpClient;
 use mcp_runtime::transport::{Child, ShutdownTimes};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
@@ -54,7 +54,7 @@ async fn over_stdio(name: &str, server: &str) {
         let mut command = script(name);
         command.arg("stdio");
         // A busy machine may take its time; that it leaves by itself is what is tested.
-        let times = ShutdownTimes { after_eof: Duration::from_secs(60), ..ShutdownTimes::default() };
+        let times = ShutdownTimes::new().after_eof(Duration::from_secs(60));
         let child = Child::builder(command).shutdown_times(times).on_stderr_line(|line| eprintln!("{line}"));
         let reports = Reports::default();
         let (named, outcome) = play(child.spawn().unwrap(), revision, &reports).await;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use reqwest::redirect::Policy;
 
-use super::HttpClientError;
+use super::error::HttpClientError;
 
 /// Connections to servers, which several sessions may share. Cloning gives another handle on the same ones.
 ///

@@ -18,12 +18,13 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::error::HttpError;
+use super::http_client::{HttpClient, server};
 use super::message::Message;
 use super::options::ClientOptions;
+use super::posting;
 use super::provider::{AnyHeaderProvider, AnyProvider};
 use super::reconnect::Handshake;
 use super::running::{Over, Requests};
-use super::{HttpClient, posting};
 use crate::driver::{Delivery, Endpoint, Epoch, Outgoing, Outlet, OutletNotice, RequestTag, TransportEvent};
 use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::report::Report;
@@ -391,11 +392,6 @@ impl Conversation {
 pub(super) fn secret(mut id: HeaderValue) -> HeaderValue {
     id.set_sensitive(true);
     id
-}
-
-/// An address as it may be shown: what else stands in it may let whoever reads it in.
-pub(super) fn server(url: &reqwest::Url) -> String {
-    format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default())
 }
 
 /// The error for a message that was not delivered.

@@ -19,6 +19,21 @@ use crate::jsonrpc::{Envelope, RpcError, parse};
 /// How much of what a server says with a failure is kept.
 pub(super) const SAID: usize = 1024;
 
+/// A server's address cannot be used, or a client could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpClientError {
+    /// The address is none.
+    #[error("`{0}` is no address of a server: it must begin with `http://` or `https://`")]
+    Address(String),
+    /// A name or a value cannot stand in the head of a request.
+    #[error("`{0}` cannot stand in the head of a request")]
+    Header(String),
+    /// reqwest could not be set up.
+    #[error("no client could be made: {0}")]
+    Client(#[from] reqwest::Error),
+}
+
 /// Why a message was not delivered, or its answer not read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

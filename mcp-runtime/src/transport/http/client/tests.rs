@@ -6,10 +6,11 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use super::conversation::{Conversation, Identity, secret};
+use super::http_client::HttpClient;
 use super::message::Message;
+use super::provider::SessionProvider;
 use super::reconnect::reconnect;
 use super::running::{Over, Running};
-use super::{HttpClient, SessionProvider};
 use crate::driver::{
     Aside, Delivery, Endpoint, Epoch, Finish, MessageKind, Outgoing, Outlet, Place, Received, SessionInfo,
     TransportEvent,
@@ -237,7 +238,8 @@ async fn nothing_shows_more_of_the_address_than_the_server() {
 #[tokio::test]
 async fn https_without_its_feature_says_so() {
     let client = HttpClient::new("https://127.0.0.1:1/secret").unwrap();
-    let error = super::HttpError::from(client.client.get(client.url.clone()).send().await.unwrap_err());
+    let error =
+        super::error::HttpError::from(client.client.get(client.url.clone()).send().await.unwrap_err());
     assert_eq!(
         error.to_string(),
         "the server cannot be reached: `https` needs the feature `http-client-tls` of `mcp-runtime`"

@@ -22,9 +22,9 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::HttpServer;
 use super::clients::Clients;
 use super::quotas::{Client, part};
+use super::service::HttpServer;
 use super::timed::Timed;
 use crate::budget::{Account, Budget, Holder};
 

@@ -18,9 +18,9 @@
 //! # }
 //! ```
 //!
-//! - `options.rs`: the settings. `guard.rs`: what is looked at first. `requests.rs`: POST, GET and DELETE.
-//! - `head.rs`, `identity.rs`: the head of a request, and who makes it. `quotas.rs`: what all sessions hold, and each client's share. `clients.rs`: what is
-//!   kept of each client. `log_limit.rs`: log lines that clients can bring about.
+//! - `service.rs`: the server, which opens and ends sessions. `options.rs`: the settings. `guard.rs`: what is looked at first. `requests.rs`: POST, GET and DELETE.
+//! - `head.rs`, `identity.rs`: the head of a request, and who makes it. `quotas.rs`: what all sessions hold, and each
+//!   client's share. `clients.rs`: what is kept of each client. `log_limit.rs`: log lines that clients can bring about.
 //! - `session.rs`: one session as HTTP sees it. `streams.rs`, `stream.rs`: its streams, and one of them. `body.rs`: the
 //!   bodies of answers.
 //! - `listen.rs`, `timed.rs`: a listener with the limits that slow clients need, and its connections.
@@ -35,215 +35,15 @@ mod log_limit;
 mod options;
 mod quotas;
 mod requests;
+mod service;
 mod session;
 mod stream;
 mod streams;
 mod timed;
 
-use std::collections::HashMap;
-use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-
-use axum::extract::Request;
-use axum::http::StatusCode;
-use axum::routing::MethodRouter;
-
-use guard::{Refused, refused};
 pub use head::RequestHead;
 pub use identity::Identify;
 pub use listen::ListenOptions;
-use log_limit::LogLimit;
 pub use options::{Allowed, ServerOptions};
-use quotas::{Caller, Quotas};
+pub use service::HttpServer;
 pub use session::HttpSession;
-use session::{Shared, TICK};
-use streams::Ending;
-
-/// Serves sessions over HTTP. Cloning gives another handle on the same server.
-#[derive(Clone, Debug)]
-#[must_use = "mount `method_router()` in a router, and serve that"]
-pub struct HttpServer {
-    server: Arc<Server>,
-}
-
-type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-struct Server {
-    options: Arc<ServerOptions>,
-    sessions: Arc<Sessions>,
-    serve: Box<dyn Fn(HttpSession) -> Serving + Send + Sync>,
-    closing: AtomicBool,
-    /// The task that looks for clients that read nothing is running.
-    sweeping: AtomicBool,
-    quotas: Quotas,
-    log: LogLimit,
-}
-
-impl fmt::Debug for Server {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Server")
-            .field("options", &self.options)
-            .field("sessions", &self.sessions.lock().len())
-            .finish_non_exhaustive()
-    }
-}
-
-/// The sessions by their ids.
-#[derive(Debug, Default)]
-struct Sessions(Mutex<HashMap<String, Arc<Shared>>>);
-
-impl Sessions {
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Shared>>> {
-        // What is done under the lock does not panic.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn get(&self, id: &str) -> Option<Arc<Shared>> {
-        self.lock().get(id).cloned()
-    }
-
-    fn remove(&self, id: &str) {
-        // Dropped unlocked: the last handle on a session may take much with it.
-        let removed = self.lock().remove(id);
-        drop(removed);
-    }
-
-    fn all(&self) -> Vec<Arc<Shared>> {
-        self.lock().values().cloned().collect()
-    }
-}
-
-impl HttpServer {
-    /// A server that gives each new session's transport to `serve`, whose future runs in a task of its own.
-    pub fn new<F, Fut>(options: ServerOptions, serve: F) -> HttpServer
-    where
-        F: Fn(HttpSession) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = ()> + Send + 'static,
-    {
-        let options = Arc::new(options);
-        let server = Server {
-            quotas: Quotas::new(&options),
-            sweeping: AtomicBool::new(false),
-            log: LogLimit::default(),
-            options,
-            sessions: Arc::default(),
-            serve: Box::new(move |transport| Box::pin(serve(transport))),
-            closing: AtomicBool::new(false),
-        };
-        HttpServer { server: Arc::new(server) }
-    }
-
-    /// The endpoint, to be mounted at a path of an axum router: `router.route("/mcp", server.method_router())`.
-    pub fn method_router<S: Clone + Send + Sync + 'static>(&self) -> MethodRouter<S> {
-        let server = Arc::clone(&self.server);
-        axum::routing::any(move |request: Request| {
-            let server = Arc::clone(&server);
-            async move { server.answer(request).await }
-        })
-    }
-
-    /// Returns how many sessions there are. One that is over is not among them, though it counts against
-    /// [`ServerOptions::max_sessions`] until its code has returned.
-    pub fn session_count(&self) -> usize {
-        self.server.sessions.lock().len()
-    }
-
-    /// Returns how many bytes sessions hold at the moment: bodies that are being read, messages that wait or are being
-    /// worked on, answers that are not written yet, and what is kept for clients that come back.
-    pub fn held_bytes(&self) -> usize {
-        self.server.quotas.bytes()
-    }
-
-    /// Takes no new sessions, and ends those that there are: what is being worked on is answered. Gives whether all of
-    /// them came to their end within that time. Their streams end, so that their connections can be closed.
-    pub async fn shutdown(&self, within: Duration) -> bool {
-        self.server.closing.store(true, Ordering::Release);
-        let ending = self.server.sessions.all();
-        for session in &ending {
-            session.end(Ending::Shutdown);
-        }
-        let ended = tokio::time::timeout(within, self.server.quotas.all_returned()).await.is_ok();
-        // Nobody finds those that were ended any more; others may have begun in the same moment.
-        for session in ending.into_iter().chain(self.server.sessions.all()) {
-            session.end(Ending::Gone);
-        }
-        ended
-    }
-}
-
-impl Server {
-    /// A new session, whose code runs.
-    fn open(self: &Arc<Server>, caller: &Caller, head: &Arc<RequestHead>) -> Result<Arc<Shared>, Refused> {
-        let unavailable = |problem| refused(StatusCode::SERVICE_UNAVAILABLE, problem);
-        if self.closing.load(Ordering::Acquire) {
-            return Err(unavailable("the server is shutting down"));
-        }
-        let id = new_id().ok_or_else(|| unavailable("there is no randomness to name a session with"))?;
-        let slot = self.quotas.session(caller)?;
-        let shared = Arc::new(Shared::new(
-            id.clone(),
-            Arc::clone(&self.options),
-            caller.session_quotas(&self.options),
-            Arc::clone(head),
-            Arc::downgrade(&self.sessions),
-        ));
-        self.sessions.lock().insert(id, Arc::clone(&shared));
-        let serving = (self.serve)(HttpSession::new(Arc::clone(&shared)));
-        tokio::spawn(async move {
-            serving.await;
-            drop(slot);
-        });
-        self.sweep();
-        Ok(shared)
-    }
-
-    /// Sees to it that clients are looked for that read nothing, as long as there are sessions.
-    fn sweep(self: &Arc<Server>) {
-        if self.sweeping.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let (server, every) = (Arc::downgrade(self), self.options.write_within / 4);
-        tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(every.max(TICK)).await;
-                let Some(server) = server.upgrade() else { return };
-                let sessions = server.sessions.all();
-                sessions.iter().for_each(|session| session.cut_stalled());
-                if sessions.is_empty() {
-                    server.sweeping.store(false, Ordering::Release);
-                    // One that has begun in the same moment has seen it running.
-                    if server.sessions.lock().is_empty() || server.sweeping.swap(true, Ordering::AcqRel) {
-                        return;
-                    }
-                }
-            }
-        });
-    }
-}
-
-/// An id that nobody can guess: 128 bits from the system's cryptographic source, as visible text.
-fn new_id() -> Option<String> {
-    let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).ok()?;
-    Some(format!("{:032x}", u128::from_be_bytes(bytes)))
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn ids_differ_and_are_visible_text() {
-        let ids: std::collections::HashSet<String> = (0..1000).map(|_| super::new_id().unwrap()).collect();
-        assert_eq!(ids.len(), 1000);
-        assert!(ids.iter().all(|id| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())));
-        // No bit of them can be foretold: each is set in about half of them, give or take ten standard deviations.
-        for bit in 0..128 {
-            let set = ids.iter().filter(|id| u128::from_str_radix(id, 16).unwrap() >> bit & 1 == 1).count();
-            assert!((340..=660).contains(&set), "bit {bit} is set in {set}");
-        }
-    }
-}

@@ -16,7 +16,6 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use tokio::time::Instant;
 
-use super::Server;
 use super::body::{Events, LongBody, event_id, short};
 use super::guard::{
     Refused, check_accepts_both, check_accepts_stream, check_content, check_source, only, refused, text,
@@ -24,6 +23,7 @@ use super::guard::{
 use super::head::{self, RequestHead};
 use super::identity::Identity;
 use super::quotas::Caller;
+use super::service::Server;
 use super::session::Shared;
 use super::stream::Place;
 use super::streams::{Answer, Ending, Posted, Resumed};

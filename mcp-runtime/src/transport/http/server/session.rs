@@ -4,6 +4,7 @@
 //! session whose client is silent for too long ends, and one whose client never comes back after the first answer ends
 //! sooner.
 
+use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
@@ -13,7 +14,6 @@ use std::task::{Context, Poll, Waker};
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
 
-use super::Sessions;
 use super::head::RequestHead;
 use super::options::ServerOptions;
 use super::quotas::SessionQuotas;
@@ -30,6 +30,31 @@ const FLUSH: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// How often it is looked at the most whether clients read.
 pub(super) const TICK: std::time::Duration = std::time::Duration::from_millis(1);
+
+/// The sessions by their ids.
+#[derive(Debug, Default)]
+pub(super) struct Sessions(Mutex<HashMap<String, Arc<Shared>>>);
+
+impl Sessions {
+    pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Shared>>> {
+        // What is done under the lock does not panic.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<Arc<Shared>> {
+        self.lock().get(id).cloned()
+    }
+
+    pub(super) fn remove(&self, id: &str) {
+        // Dropped unlocked: the last handle on a session may take much with it.
+        let removed = self.lock().remove(id);
+        drop(removed);
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<Shared>> {
+        self.lock().values().cloned().collect()
+    }
+}
 
 /// What the requests of one session share.
 #[derive(Debug)]

@@ -3,7 +3,11 @@
 //! In: messages that no client is there to read, and those that were read. Out: none; they are found where they stand.
 //! Refuses to keep more than the session, its client and the server may: the oldest goes first.
 
-use super::{BACKLOG, Event, MessageKind, Permit, Stream, Streams, asked};
+use super::table::{BACKLOG, Streams};
+use crate::budget::Permit;
+use crate::driver::MessageKind;
+use crate::jsonrpc::asked;
+use crate::transport::http::server::stream::{Event, Stream};
 
 impl Streams {
     /// Finds what is only kept; seldom, for this looks at all of it.

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 
-use super::{Next, PIECE, Permit, Place, Streams, now};
+use super::table::{PIECE, Streams, now};
+use crate::budget::Permit;
+use crate::transport::http::server::stream::{Next, Place};
 
 impl Streams {
     /// The next bytes of a long answer, and what they hold until they are written; `None` if nothing is left.

@@ -1,0 +1,109 @@
+//! The address of a server, and how it is to be spoken to.
+
+use std::fmt;
+use std::sync::Arc;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use super::connections::HttpConnections;
+use super::error::HttpClientError;
+use super::options::ClientOptions;
+use super::provider::{AnyHeaderProvider, AnyProvider, HeaderProvider, SessionProvider};
+
+/// A session with a server over HTTP, to be given to a client.
+///
+/// ```no_run
+/// # fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use mcp_runtime::transport::http::HttpClient;
+///
+/// let transport = HttpClient::new("http://127.0.0.1:8080/mcp")?;
+/// // let client = McpClient::new(transport);
+/// # drop(transport);
+/// # Ok(())
+/// # }
+/// ```
+pub struct HttpClient {
+    pub(super) client: reqwest::Client,
+    pub(super) url: reqwest::Url,
+    pub(super) headers: HeaderMap,
+    pub(super) header_provider: Option<Arc<dyn AnyHeaderProvider>>,
+    pub(super) options: ClientOptions,
+    pub(super) provider: Option<Arc<dyn AnyProvider>>,
+}
+
+impl fmt::Debug for HttpClient {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("HttpClient");
+        shown.field("server", &server(&self.url)).field("options", &self.options);
+        shown.field("provider", &self.provider).finish_non_exhaustive()
+    }
+}
+
+impl HttpClient {
+    /// A transport to the server at that address, over connections of its own.
+    ///
+    /// # Errors
+    /// If the address is none, or reqwest cannot be set up.
+    pub fn new(url: &str) -> Result<HttpClient, HttpClientError> {
+        HttpClient::with_connections(HttpConnections::new()?, url)
+    }
+
+    /// The same over connections that sessions share, or that go through proxies, for instance. Redirects are not
+    /// followed.
+    ///
+    /// # Errors
+    /// If the address is none.
+    pub fn with_connections(connections: HttpConnections, url: &str) -> Result<HttpClient, HttpClientError> {
+        let parsed = reqwest::Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let url = parsed.ok_or_else(|| HttpClientError::Address(url.to_owned()))?;
+        Ok(HttpClient {
+            client: connections.into_client(),
+            url,
+            headers: HeaderMap::new(),
+            header_provider: None,
+            options: ClientOptions::default(),
+            provider: None,
+        })
+    }
+
+    /// Changes the settings.
+    #[must_use]
+    pub fn options(mut self, options: ClientOptions) -> HttpClient {
+        self.options = options;
+        self
+    }
+
+    /// Sends a header with every request, for instance `authorization`.
+    ///
+    /// # Errors
+    /// If it cannot be one.
+    pub fn header(mut self, name: &str, value: &str) -> Result<HttpClient, HttpClientError> {
+        let name =
+            HeaderName::from_bytes(name.as_bytes()).map_err(|_| HttpClientError::Header(name.to_owned()))?;
+        let mut value =
+            HeaderValue::from_str(value).map_err(|_| HttpClientError::Header(name.to_string()))?;
+        value.set_sensitive(true);
+        self.headers.insert(name, value);
+        Ok(self)
+    }
+
+    /// Asks `provider` for headers before each request, for instance for a token that is renewed from time to time. They
+    /// replace those of [`header`](Self::header) that have their names.
+    #[must_use]
+    pub fn headers_from(mut self, provider: impl HeaderProvider) -> HttpClient {
+        self.header_provider = Some(Arc::new(provider));
+        self
+    }
+
+    /// Continues sessions that somebody else has begun: `provider` names the session of each request.
+    #[must_use]
+    pub fn sessions_from(mut self, provider: impl SessionProvider) -> HttpClient {
+        self.provider = Some(Arc::new(provider));
+        self
+    }
+}
+
+/// An address as it may be shown: what else stands in it may let whoever reads it in.
+pub(super) fn server(url: &reqwest::Url) -> String {
+    format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default())
+}

@@ -1,0 +1,62 @@
+//! A session with a server over HTTP, as a transport.
+
+use std::io;
+use std::sync::Arc;
+
+use super::conversation::{Conversation, Posts};
+use super::error::HttpError;
+use super::http_client::HttpClient;
+use crate::driver::{Clocked, End, Endpoint, Finish, Outcome, TransportEvent, duplicate};
+use crate::error::DisconnectReason;
+use crate::transport::Transport;
+use crate::transport::http::SESSION_ID;
+
+impl Transport for HttpClient {
+    fn is_ordered(&self) -> bool {
+        false
+    }
+
+    async fn run(self, endpoint: Arc<dyn Endpoint>) {
+        let resumed = endpoint.info().resumed;
+        if resumed && self.provider.is_none() && !self.headers.contains_key(SESSION_ID) {
+            // No server would know the session. It is over before anything is said in it.
+            let reason = DisconnectReason::NotDelivered(Arc::new(HttpError::Unnamed));
+            endpoint.notify(TransportEvent::Failed(reason));
+        }
+        let conversation = Conversation::new(self, Arc::clone(&endpoint));
+        endpoint.attach(Box::new(Posts(Arc::clone(&conversation))));
+        tokio::select! {
+            () = carry(&conversation, Clocked::new(endpoint)) => {}
+            () = conversation.post_in_order() => {}
+        }
+        // A session that was let go of has not been deleted yet; the server should not have to wait for its time.
+        conversation.end().await;
+    }
+}
+
+/// Waits until the session has said everything, has its last messages posted, and deletes it at the server.
+async fn carry(conversation: &Arc<Conversation>, mut session: Clocked) {
+    let options = &conversation.options;
+    let mut outcome = Outcome::Closed;
+    if session.finish().await == Finish::Complete {
+        let flush = options.delete_within.saturating_add(options.post_within);
+        let ended = async {
+            conversation.drained().await;
+            conversation.end().await;
+        };
+        let ended = tokio::select! {
+            ended = tokio::time::timeout(flush, ended) => Some(ended),
+            () = session.abandoned() => None,
+        };
+        if let Some(Err(_)) = ended {
+            let problem = "the peer did not take the last messages in time";
+            let error = io::Error::new(io::ErrorKind::TimedOut, problem);
+            session.endpoint().notify(TransportEvent::OutputFailed(duplicate(&error)));
+            outcome = Outcome::Failed(Arc::new(error));
+        }
+        if ended.is_some() {
+            session.endpoint().notify(TransportEvent::InputEnded(End::GaveUp));
+        }
+    }
+    session.terminate(outcome);
+}
