@@ -333,7 +333,7 @@ impl CheckedSession {
                         let part = self.parts.get_mut(place)?;
                         part.refuse_now(request, &error).ok()?;
                     }
-                    None => self.link.with(|engine| engine.forget_taken_back(&id)),
+                    None => self.link.with(|engine| engine.forget_cancelled(&id)),
                 }
                 Some(Event::Cancelled { id })
             }

@@ -148,7 +148,7 @@ impl CheckedSession {
     /// Takes a request of this side back, where the protocol allows it. A request beside the linear channels then ends
     /// with [`Event::Failed`](super::Event::Failed). Harmless if its reply has come already.
     pub fn cancel(&mut self, id: &RequestId) -> Result<(), Error> {
-        match self.link.with(|engine| engine.takes_back()) {
+        match self.link.with(|engine| engine.cancel_message()) {
             Some(message) => self.take_back(message, id, "{}"),
             None => Ok(()),
         }
@@ -165,8 +165,8 @@ impl CheckedSession {
                     .map(drop);
             }
         };
-        let taken_back = self.link.speak(|engine, caller| engine.cancel(caller, number, Some(extra)))?;
-        if taken_back
+        let is_cancelled = self.link.speak(|engine, caller| engine.cancel(caller, number, Some(extra)))?;
+        if is_cancelled
             && let Some(place) = self.answered(number)
             && let Some(part) = self.parts.get_mut(place)
             && let Some(target) = part.seat.target(Direction::Send, message)

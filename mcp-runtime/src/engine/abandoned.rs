@@ -1,8 +1,6 @@
-//! Linear requests of this side whose reply leads back to where they were sent.
+//! Abandoned replies: those to linear requests that no task waits for any more.
 //!
-//! In: such a request, once no task waits for its reply. Out: a cancelled request, or an abandoned reply, which is
-//! dropped when it arrives. Refuses to write the next step before that: the peer would read it in a state where it does
-//! not belong.
+//! The next step is not written before such a reply has arrived: the peer would read it in another state.
 
 use std::task::{Context, Poll};
 
@@ -46,13 +44,13 @@ impl Engine {
         extra: Option<&str>,
     ) -> Result<bool, Error> {
         let sub_session = self.checker.sub_session_of(Direction::Send, &RequestId::Number(id));
-        let taken_back = self.cancel(caller, id, extra)?;
+        let is_cancelled = self.cancel(caller, id, extra)?;
         match sub_session {
-            _ if !taken_back => {}
+            _ if !is_cancelled => {}
             Some(sub_session) => self.wake_sub_session(sub_session),
             None => self.linear.wake(&mut self.effects),
         }
-        Ok(taken_back)
+        Ok(is_cancelled)
     }
 
     /// A reply has arrived: whether it was abandoned.

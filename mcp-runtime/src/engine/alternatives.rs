@@ -1,8 +1,4 @@
-//! Alternatives: messages of one method, and replies of one request, that conditions tell apart.
-//!
-//! In: a message that this side is about to write, with its payload as it will stand on the wire. Out: nothing, if the
-//! peer will read that message. Refuses the rest, before anything is written: a payload without what tells the message
-//! apart, and one that the peer would read as another message.
+//! Messages of one method that conditions tell apart: a payload is sent only as the message that the peer will read.
 
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Condition, Direction, Kind, MessageIndex};
@@ -14,7 +10,7 @@ use crate::error::{Error, MismatchError};
 
 impl Engine {
     /// The request or notification that a method and a payload stand for. One that a condition tells apart and that
-    /// nobody may send, because its capability was not announced, is the one without a condition after all.
+    /// cannot be sent, because its capability was not announced, is the one without a condition after all.
     pub(super) fn read_as(
         &self,
         direction: Direction,

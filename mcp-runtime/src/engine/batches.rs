@@ -1,16 +1,10 @@
-//! Several messages on one line.
+//! Several messages in one list, where the protocol permits batches.
 //!
-//! In: a list of messages of the peer, where the protocol permits batches. Out: each message judged by itself, in
-//! order, as if it had come on a line of its own, and one line with the list of all the replies once the last of them
-//! is there, as JSON-RPC has it. A list that asks for nothing, of notifications or of replies, is not answered.
+//! Each message is judged by itself, in order. The replies go out as one list once the last of them is there. A request
+//! that is a step of a linear channel cannot stand in a batch: its reply is a step, too, and would wait for the other
+//! replies. Replies that wait count as output; results beyond half of what may wait are replaced by errors.
 //!
-//! Refuses a request that is a step of a linear channel, such as the handshake's: its reply is a step, too, and a
-//! step has its place in the order of the session, while a reply in a batch waits for those beside it. The session
-//! lives on in its state, and the request may be sent again on a line of its own. Refuses, as well, to hold back
-//! replies without end: they count as output that waits to be written, and results beyond half of what may wait are
-//! replaced by errors.
-//!
-//! What this side says in one line is written at once, so nothing of what others say gets between.
+//! What this side says in one list is written at once, so nothing else gets in between.
 
 use std::collections::BTreeMap;
 
@@ -101,7 +95,10 @@ impl Batch {
 }
 
 impl Engine {
-    /// Writes several messages of this side as one list. Refuses where the protocol permits no batches.
+    /// Writes several messages of this side as one list.
+    ///
+    /// # Errors
+    /// [`Error::NoBatches`] if the protocol does not permit batches.
     pub(crate) fn batched(
         &mut self,
         caller: Caller,
@@ -154,7 +151,7 @@ impl Engine {
         all
     }
 
-    /// Refuses a request that cannot stand in a batch; `None` if it can, or is not in one.
+    /// The refusal of a request that cannot stand in a batch; `None` if it can, or is not in one.
     pub(super) fn refused_in_batch(
         &mut self,
         inbound: Inbound<'_>,

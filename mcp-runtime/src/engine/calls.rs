@@ -1,4 +1,4 @@
-//! Calls of this side, from when they are written until somebody has taken their results.
+//! Requests of this side, until their results are taken.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
@@ -51,7 +51,7 @@ impl Pending {
 /// abandoned replies.
 ///
 /// Invariants: ids count up, so none is used twice. A call has a clock only while it has no result. An abandoned reply
-/// belongs to a request that is no call.
+/// belongs to a request that is not a call.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     next_id: i64,

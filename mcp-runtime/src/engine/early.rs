@@ -1,8 +1,5 @@
-//! Messages of the peer that came too early.
-//!
-//! In: requests and notifications that the state accepts only behind a step that this side owes, such as what a client
-//! writes in one go with `initialize`. Out: the same, judged in their order once this side has taken a step. Refuses to
-//! hold more than the settings say: what is too much is refused, or dropped with a report.
+//! Messages of the peer that the state accepts only behind a step of this side, such as what a client writes in one go
+//! with `initialize`. They are judged in order once this side has taken the step.
 
 use std::collections::VecDeque;
 
@@ -17,7 +14,7 @@ use crate::jsonrpc::RpcError;
 use crate::options::Options;
 use crate::report::{DropReason, Report};
 
-/// What a held message takes beside its text.
+/// What a held message takes in addition to its text.
 const OVERHEAD: usize = 128;
 
 /// A message of the peer that came too early.

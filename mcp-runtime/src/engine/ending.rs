@@ -1,8 +1,4 @@
-//! How a session ends, and what time does to it.
-//!
-//! In: the wish to close or to abandon, the ends that the transport tells of, instants. Out: calls that fail with the
-//! reason, waiting values that learn of it, and the word to the transport. Refuses to leave anybody waiting: whatever
-//! ends a session wakes everyone who waits for it.
+//! How a session ends. Whatever ends it wakes every task that waits for it.
 
 use std::io;
 use std::sync::Arc;
@@ -195,7 +191,7 @@ impl Engine {
         self.outbox.wake_for_room(&mut self.effects);
         self.lifecycle.wake(&mut self.effects);
         // What the peer has sent before it went away still counts, so the linear inputs stay; but nothing can be
-        // answered, and whoever calls should know at once.
+        // answered, and callers should know at once.
         self.end(DisconnectReason::Failed(Arc::new(error)));
         self.lifecycle.written();
         self.wake_driver();

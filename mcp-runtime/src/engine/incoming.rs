@@ -1,8 +1,4 @@
-//! Messages of the peer.
-//!
-//! In: what a transport delivers. Out: completed calls, queued inputs, answers of the engine itself. Refuses what is no
-//! message, what the checker does not permit and what does not fit into the queues, each with an answer if it asked for
-//! one, and with a report. It never waits and never panics, whatever comes.
+//! Messages of the peer, judged and handed on.
 
 use std::time::Instant;
 
@@ -93,7 +89,7 @@ impl Engine {
         let error = *error;
         self.report(Report::Malformed { error: error.clone(), id: id.clone() });
         // Without a `method`, the id of a running request of this side is what tells a reply. Replies are not answered,
-        // but the caller is told.
+        // but the caller learns of it.
         let answers = id.as_ref().filter(|id| {
             seems != Seems::Other
                 && matches!(self.checker.awaiting(Direction::Receive, id), Awaiting::Request(_))
@@ -113,7 +109,7 @@ impl Engine {
                 });
                 Received::default()
             }
-            // A server that prints a line of its log is told nothing by its client: it asked nothing.
+            // A client does not answer a line that a server prints into its log: it asked nothing.
             (None, None) if structured || self.side == Side::Server => {
                 self.write_error(inbound, None, &error)
             }
@@ -353,7 +349,7 @@ impl Engine {
 
     /// The peer has taken a request back.
     fn cancel_came(&mut self, id: &RequestId) {
-        // It gets no reply, so the replies beside it need not wait for one.
+        // It gets no reply, so the other replies of its batch need not wait for one.
         let to = self.owed.take_route(id);
         self.leave_batch(to.batch);
         self.trace_over(Direction::Receive, id, Outcome::Cancelled);

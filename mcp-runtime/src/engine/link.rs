@@ -1,8 +1,4 @@
-//! The shared handle on an engine.
-//!
-//! In: whatever an engine takes, from any thread. Out: the same as the engine's. Refuses to hold the lock while code
-//! runs that is not the engine's: tasks are woken, reports are made, and what the program gave is let go of after it is
-//! released.
+//! The lock around an engine. It is never held while code of the program or of a transport runs.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -59,7 +55,7 @@ impl Link {
         Link { shared: Arc::new(shared), about: None, epoch: None }
     }
 
-    /// The same handle, for whoever works on a request of the peer: what is said by it is about that request.
+    /// The same handle, for a task that works on a request of the peer: what it says is about that request.
     pub(crate) fn about(&self, request: Option<RequestId>) -> Link {
         Link { shared: Arc::clone(&self.shared), about: request.map(Arc::new), epoch: self.epoch }
     }

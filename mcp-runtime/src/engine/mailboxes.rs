@@ -1,8 +1,4 @@
 //! The ordered events of sessions without types.
-//!
-//! In: results and progress of the calls of such a session, cancellations of the requests that it holds. Out: these,
-//! and the inputs that wait for any value, in the order in which they arrived. Refuses to take replicated inputs from a
-//! queue that something else consumes, and to keep anything once the session without types is dropped.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
@@ -146,7 +142,7 @@ impl Engine {
     }
 
     /// A request that was cancelled gets no answer.
-    pub(crate) fn forget_taken_back(&mut self, id: &RequestId) {
+    pub(crate) fn forget_cancelled(&mut self, id: &RequestId) {
         // After a reconnection, another request may have the id.
         if self.owed.is_cancelled(id) == Some(true) {
             self.owed.end(id, &mut self.effects);

@@ -5,7 +5,7 @@
 //! waits: what cannot be done now is queued, or refused, or the caller's task is woken later.
 //!
 //! There is no task and no channel between a caller and the wire. A [`Link`] is a lock around the [`Engine`]: a call
-//! locks it, is judged, and appends its line to the output; whoever reads the transport locks it, and finished calls
+//! locks it, is judged, and appends its line to the output. The task that reads the transport locks it, too, and finished calls
 //! find their results in the table of calls.
 //!
 //! `state.rs` has the [`Engine`]: a checker, and owners of everything else. An owner is a struct with private fields and an

@@ -1,7 +1,4 @@
-//! From what stands on the wire to the messages of the tables.
-//!
-//! In: a method, or the request that a reply belongs to, and the payload. Out: the message. Refuses to allocate per
-//! message, and keeps two bytes or four for each message of the protocol, because there is one index a session.
+//! From methods and payloads to messages, without an allocation per message.
 
 use mcp_protocol_machine::protocol::{
     Announcement, Condition, Direction, KeyIndex, KeyPlace, Kind, Message, MessageIndex, MessageKey, Path,

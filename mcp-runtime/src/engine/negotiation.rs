@@ -1,8 +1,6 @@
-//! Announcements that the program cannot work with: capabilities that it requires of its peer and that are not there,
-//! a version that it does not speak.
+//! The version of the protocol, and announcements that the program cannot work with.
 //!
-//! In: accepted messages that announce. Out: a negotiation error that goes with the message to the program, and a
-//! report. Refuses to decide what follows: the program gets the error in place of the payload, and goes on or closes.
+//! The program gets the negotiation error in place of the payload, and decides what follows.
 
 use mcp_protocol_machine::protocol::{Announcement, Direction, Field, GateIndex, Kind, MessageIndex, Text};
 use mcp_protocol_machine::{Awaiting, Capabilities, RequestId};

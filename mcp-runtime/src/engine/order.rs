@@ -1,12 +1,9 @@
 //! The order in which the messages of the peer reach the program.
 //!
-//! In: what dispatchers take from the queue of replicated inputs and when they have begun with it; what came behind it.
-//! Out: who may go on. A message has reached the program once its handler was polled, or once it stands in a queue that
-//! the program empties by itself. What came later, be it a reply, a linear input, an input of a sub-session or a
-//! report, is held back until everything before it has.
-//!
-//! Refuses to hold anything back for a dispatcher that is at its limit, that is gone, or that is not polled: a future
-//! in the same task is told from its turns, any other by the time that it has had.
+//! A message has reached the program once its handler was polled, or once it stands in a queue that the program empties by
+//! itself. What came later (a reply, a linear input, an input of a sub-session, progress) is held back until everything
+//! before it has. Nothing is held back for a dispatcher that is at its limit, that is gone, or that is not polled: its own
+//! task gets a few turns, any other task a few seconds.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::task::{Context, Poll};
@@ -79,7 +76,7 @@ impl TaskKey {
     }
 }
 
-/// How often a future was polled in vain since the dispatchers of its task were last polled.
+/// How often a future was polled without a result since the dispatchers of its task were last polled.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turns {
     polls: u64,
@@ -275,7 +272,7 @@ impl Engine {
         }
         if self.could_begin(here) {
             // The task polls this future, but maybe not the dispatcher: that is so where one of them is in a branch of
-            // a `select!`, and the other beside it. Then nobody but this future could let it have its turn.
+            // a `select!`, and the other in parallel. Then only this future can let it have its turn.
             let polls = self.order.polls(Some(here));
             if turns.polls != polls {
                 *turns = Turns { polls, passed: 0 };

@@ -1,7 +1,4 @@
-//! What this side says.
-//!
-//! In: messages with payloads that are JSON already. Out: lines in the output, and entries in the table of calls.
-//! Refuses what the checker refuses, before a byte is written, and everything once the session is over.
+//! Messages of this side. Nothing is written that the checker refuses.
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Text};
 use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token};
@@ -66,7 +63,7 @@ impl Engine {
         let ties = Ties { keys: &keys, meant };
         let step = self.checker.request_tied(Direction::Send, message, &id, token, ties, applies(params))?;
         if step.kind.is_dropped() {
-            // What it belongs to is over on the wire, so nobody would answer.
+            // What it belongs to is over on the wire, so no answer would come.
             return Err(self.closed(caller).unwrap_or(Error::Cancelled));
         }
         let Accepted { step, .. } = self.accepted(step, message, params, false);
@@ -75,7 +72,7 @@ impl Engine {
             self.calls.begin(number, message, progress, caller.is_bound());
         }
         self.trace_asked(Direction::Send, &id, message);
-        // Whoever answers it may have to ask something first.
+        // The peer may have to ask something before it answers.
         self.replicated.wake_for_room(&mut self.effects);
         self.said(caller, MessageKind::Request { id: number, place: self.place(caller, step.kind) });
         Ok((number, step))
@@ -256,7 +253,7 @@ impl Engine {
         answer: impl FnOnce(&mut Engine, ReplyTo) -> Result<(), Error>,
     ) -> Result<(), Error> {
         if self.is_lost(caller) {
-            // The peer may have used the id anew.
+            // The peer may have used the id again.
             return Err(Error::SessionReplaced);
         }
         let to = self.owed.take_route(id);
@@ -318,7 +315,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The request that an answer is for; nothing if it was cancelled, for then nobody waits for the answer.
+    /// The request that an answer is for; nothing if it was cancelled, for then the peer does not wait for one.
     fn settle(&mut self, id: &RequestId) -> Result<Option<MessageIndex>, Error> {
         if let Some(owed) = self.owed.end(id, &mut self.effects) {
             // Reports may go on as long as what the request has opened.

@@ -1,4 +1,4 @@
-//! How messages of this side reach the transport, and how the transport learns that there are no more.
+//! How messages of this side reach the transport, and how it learns that none follow.
 
 use std::task::{Context, Poll};
 
@@ -127,7 +127,7 @@ impl Engine {
         }
     }
 
-    /// The peer has taken a linear step that is no reply.
+    /// The peer has taken a linear step that is not a reply.
     pub(super) fn peer_stepped(&mut self) {
         self.outbox.note(OutletNotice::PeerStepped, &mut self.effects);
     }

@@ -160,7 +160,7 @@ impl Owed {
 }
 
 impl Engine {
-    /// Whether a request of the peer was cancelled, or nobody waits for its answer any more.
+    /// Whether a request of the peer was cancelled, or its answer is not wanted any more.
     pub(crate) fn is_cancelled(&self, caller: Caller, id: Option<&RequestId>) -> bool {
         if self.lifecycle.is_over() || self.is_lost(caller) {
             return true;

@@ -1,7 +1,4 @@
-//! What can be asked of an engine without moving it: which message is meant, and whether it may be sent.
-//!
-//! In: methods, payloads, messages. Out: messages of the tables, or a violation that says what would be wrong. Refuses to
-//! write anything.
+//! What may be sent, asked without sending it.
 
 use mcp_protocol_machine::protocol::{Direction, Kind, Message, MessageIndex};
 use mcp_protocol_machine::{Capabilities, Violation};
@@ -32,7 +29,7 @@ impl Engine {
     }
 
     /// The notification that takes a request back.
-    pub(crate) fn takes_back(&self) -> Option<MessageIndex> {
+    pub(crate) fn cancel_message(&self) -> Option<MessageIndex> {
         self.names.cancels(&self.protocol).map(|(message, _)| message)
     }
 

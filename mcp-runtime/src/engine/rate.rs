@@ -1,8 +1,4 @@
-//! How fast the peer may ask.
-//!
-//! In: the instants of its requests. Out: whether one is worked on, and how long to wait before the next one would be.
-//! Refuses to keep more than an instant: it is a bucket of tokens, of which only the moment is written down at which
-//! it will be full again.
+//! How fast the peer may ask: a bucket of tokens that keeps one instant.
 
 use std::time::{Duration, Instant};
 

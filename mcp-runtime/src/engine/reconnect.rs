@@ -1,9 +1,8 @@
 //! Sessions that the peer has lost, and that the transport has opened once more.
 //!
-//! In: the reply to the handshake of the new server-side session. Out: the checker in the state behind it, in a new
-//! epoch. Refuses to let anything of the earlier epoch go on: its requests of the peer get no answer, its sub-sessions
-//! are over, and every holder of a part of it gets [`Error::SessionReplaced`]. Only calls without any reply so far stay:
-//! the transport sends them again, or says why not.
+//! Nothing of the earlier epoch goes on: the peer's requests get no reply, its sub-sessions are over, and every value that
+//! belongs to it gets [`Error::SessionReplaced`]. Calls without any reply so far stay: the transport sends them again, or
+//! says why not.
 
 use mcp_protocol_machine::protocol::Direction;
 use mcp_protocol_machine::{RequestId, SubSessionNumber};
@@ -48,7 +47,7 @@ impl Engine {
         if self.lifecycle.error().is_some() {
             return;
         }
-        // A request beside the linear channels can be made once more if somebody waits for its first reply. Whatever a
+        // A request beside the linear channels can be made once more if a task waits for its first reply. Whatever a
         // value or a handler has a part in was of the lost session.
         let (calls, openers) = (&self.calls, self.unbound_openers());
         let waits = |id: &RequestId| match id {

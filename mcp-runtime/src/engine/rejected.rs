@@ -1,8 +1,7 @@
-//! Replies that this side rejects: they cannot be read, or are none that the request may have.
+//! Replies that this side cannot accept.
 //!
-//! In: the id of a request of this side, and what is wrong with the reply. Out: an error for its caller. It is not
-//! known whether the peer carried the request out, so a step whose replies lead to different states ends the session:
-//! this side could only guess in which of them the peer is. Any other request fails by itself.
+//! It is not known whether the peer carried the request out. So a step whose replies lead to different states ends the
+//! session, because this side could only guess in which of them the peer is. Any other request fails by itself.
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
@@ -46,7 +45,7 @@ impl Engine {
             || self.protocol.version_field.as_ref().is_some_and(|field| announces(field.message))
     }
 
-    /// A request of this side that is no step was not delivered, or nothing will answer it.
+    /// A request of this side that is not a step was not delivered, or nothing will answer it.
     pub(crate) fn request_failed(&mut self, id: i64, error: Error) {
         let id = RequestId::Number(id);
         if let Awaiting::Request(request) = self.checker.awaiting(Direction::Receive, &id)

@@ -40,7 +40,7 @@ pub(crate) struct Arrived {
 }
 
 impl Arrived {
-    /// Whether somebody would have to answer, or to go on with what it opens.
+    /// Whether it needs an answer, or opens a sub-session that a value goes on with.
     pub(super) fn is_asked(&self) -> bool {
         self.id.is_some() || self.sub_session.is_some()
     }
@@ -48,7 +48,7 @@ impl Arrived {
 
 /// The replicated inputs that no task has taken, in the order in which they came, and the tasks that take them.
 ///
-/// An *attendant* is whoever can take them: a dispatcher, or a session without types.
+/// An *attendant* is what can take them: a dispatcher, or a session without types.
 #[derive(Debug, Default)]
 pub(super) struct ReplicatedQueue {
     inputs: VecDeque<Arrived>,
@@ -155,8 +155,8 @@ impl ReplicatedQueue {
 }
 
 impl Engine {
-    /// Takes the next replicated input that somebody can work on who works on `handlers` requests already, and on a
-    /// notification or not; `None` when the session is over.
+    /// Takes the next replicated input for a dispatcher that works on `handlers` requests already, and on a notification
+    /// or not; `None` when the session is over.
     ///
     /// A notification waits for the one before it, and requests wait until fewer are worked on, but neither waits
     /// for the other: what a handler waits for may depend on what stands behind it.
@@ -211,15 +211,15 @@ impl Engine {
         Poll::Ready(None)
     }
 
-    /// Somebody holds `incoming`.
+    /// There is one more attendant.
     pub(crate) fn attend(&mut self) {
         self.replicated.attend();
     }
 
-    /// Somebody has let go of `incoming`. What waits then has its time to be taken by somebody else.
+    /// An attendant is gone. What waits then has its time to be taken by another one.
     pub(crate) fn leave(&mut self) {
         self.replicated.leave();
-        // A session without types leaves what comes to whoever else attends.
+        // A session without types leaves what comes to the other attendants.
         self.replicated.wake(&mut self.effects);
         if self.replicated.attendants() == 0 && !self.replicated.is_empty() {
             if self.lifecycle.is_live() {
@@ -245,7 +245,7 @@ impl Engine {
         self.reached();
     }
 
-    /// Refuses what has waited long enough.
+    /// Refuses inputs that have waited long enough.
     pub(super) fn refuse_unattended(&mut self, now: Instant) {
         while let Some(arrived) = self.replicated.take_expired(self.options.unattended_after, now) {
             self.refuse_arrived(Caller::ANY, &arrived, DropReason::Unattended);
@@ -271,7 +271,7 @@ impl Engine {
 
     /// A request came too soon after those before it.
     pub(super) fn refuse_early(&mut self, arrived: &Arrived, wait: Duration) {
-        // Rounded up, so that whoever waits so long has waited long enough.
+        // Rounded up, so that a peer which waits so long has waited long enough.
         let wait = wait.as_nanos().div_ceil(1_000_000);
         let error = RpcError::busy(format!("too many requests in too short a time: try again in {wait} ms"))
             .with_data(serde_json::json!({ "retryAfterMs": u64::try_from(wait).unwrap_or(u64::MAX) }));
@@ -293,7 +293,7 @@ impl Engine {
 
     fn refuse_with(&mut self, caller: Caller, arrived: &Arrived, cause: DropReason, error: &RpcError) {
         if let Some(id) = &arrived.id {
-            // The session lives: the checker has the request running. Should it not, there is nobody to answer.
+            // The session lives: the checker has the request running. Should it not, no peer waits for an answer.
             let _ = self.reply_error(caller, id, error);
         }
         if let Some((sub_session, _)) = arrived.sub_session {
@@ -327,7 +327,7 @@ impl Engine {
         self.replicated.insert(arrived);
         self.replicated.wake(&mut self.effects);
         if self.replicated.attendants() == 0 {
-            // The deadline for somebody to attend may be new.
+            // There may be a new deadline for an attendant to come.
             self.wake_driver();
         }
     }

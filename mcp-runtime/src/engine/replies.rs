@@ -1,7 +1,4 @@
 //! Replies of the peer.
-//!
-//! In: results and errors for requests of this side. Out: completed calls, and inputs for the values that wait. Refuses
-//! replies that the checker does not permit (`rejected.rs` says what follows).
 
 use mcp_protocol_machine::protocol::Direction;
 use mcp_protocol_machine::{Awaiting, RequestId, StepKind, Ties};

@@ -1,7 +1,4 @@
 //! The state of one session, and what both directions share.
-//!
-//! In: a protocol, a side, and settings. Out: an [`Engine`] in the start state. Refuses nothing by itself; what is
-//! refused is decided by the checker, and by the limits.
 
 use std::sync::Arc;
 
@@ -50,7 +47,7 @@ pub(crate) struct Engine {
     pub(super) names: Names,
     pub(super) checker: Checker,
     pub(super) effects: Effects,
-    /// What is to be told to `tracing`, if anybody listens.
+    /// Records for `tracing`, if a subscriber listens.
     pub(super) traces: Vec<Trace>,
 
     /// The session was begun elsewhere.
@@ -75,7 +72,7 @@ pub(crate) struct Engine {
     pub(super) early: EarlyMessages,
     /// What waits for the values of sub-sessions.
     pub(super) sub_sessions: SubSessions,
-    /// What waits for sessions without types beside the inputs.
+    /// What waits for sessions without types in addition to the inputs.
     pub(super) mailboxes: Mailboxes,
     /// Which messages of the peer have reached the program.
     pub(super) order: Order,

@@ -1,8 +1,4 @@
-//! Sub-sessions with a life of their own: what is kept for the values that stand for them.
-//!
-//! In: accepted messages of a sub-session, and its value's steps. Out: a queue for each value. Refuses to keep anything
-//! for a sub-session whose value is gone: requests are answered with an error, what may occur uncorrelated goes to
-//! `incoming`, and what else comes is dropped with a report.
+//! What is kept for the values of sub-sessions.
 
 use std::collections::{HashMap, HashSet};
 use std::task::Context;
@@ -32,9 +28,9 @@ pub(crate) struct SubSessionInbox {
     over: Option<Error>,
     /// The request of this side that opened it.
     opener: Option<(MessageIndex, i64)>,
-    /// Whoever opened it works on something of this session: in another one it means nothing.
+    /// The value that opened it belongs to this epoch: in another one it means nothing.
     bound: bool,
-    /// Whoever hears the reports on the request that opened it, once that has its reply.
+    /// Hears the progress of the request that opened it, once that has its reply.
     listener: Option<Listener>,
     /// What the last report of this side on the request that opened it said, once that has its reply.
     progress: Option<f64>,
@@ -214,14 +210,14 @@ impl Engine {
         self.sub_sessions.inboxes.get_mut(&sub_session).filter(|_| opens).map(|inbox| &mut inbox.progress)
     }
 
-    /// Whoever waits for an input of a sub-session looks again.
+    /// Wakes the task that waits for an input of a sub-session.
     pub(super) fn wake_sub_session(&mut self, sub_session: SubSessionNumber) {
         if let Some(inbox) = self.sub_sessions.inboxes.get_mut(&sub_session) {
             inbox.inputs.wake(&mut self.effects);
         }
     }
 
-    /// A sub-session was ended by something that is no input of its value.
+    /// A sub-session was ended by something that is not an input of its value.
     pub(super) fn sub_session_ended(&mut self, sub_session: SubSessionNumber, error: Error) {
         if let Some(inbox) = self.sub_sessions.inboxes.get_mut(&sub_session) {
             inbox.over.get_or_insert(error);
@@ -229,7 +225,7 @@ impl Engine {
         }
     }
 
-    /// The requests of this side that have opened sub-sessions, for somebody who is at home in every session.
+    /// The requests of this side that have opened sub-sessions for values that belong to every epoch.
     pub(super) fn unbound_openers(&self) -> HashSet<i64> {
         let inboxes = self.sub_sessions.inboxes.values().filter(|inbox| !inbox.bound);
         inboxes.filter_map(|inbox| inbox.opener.map(|(_, id)| id)).collect()
@@ -253,7 +249,7 @@ impl Engine {
     }
 
     /// The value of a sub-session is gone. What it owed is answered with an error; if the sub-session goes on and may
-    /// be taken back, it is.
+    /// be cancelled, it is.
     pub(crate) fn leave_sub_session(&mut self, caller: Caller, sub_session: SubSessionNumber) {
         self.leave_sub_session_as(caller, sub_session, SubSessionLeft::Before);
     }
@@ -296,7 +292,7 @@ impl Engine {
         (self.sub_sessions.inboxes.len(), self.sub_sessions.queued)
     }
 
-    /// The session is over: whoever waits learns of it. What the peer sent before still counts if `kept`.
+    /// The session is over: the tasks that wait learn of it. What the peer sent before still counts if `kept`.
     pub(super) fn end_sub_sessions(&mut self, kept: bool) {
         for inbox in self.sub_sessions.inboxes.values_mut() {
             if !kept {

@@ -1,7 +1,4 @@
-//! What waits for a time.
-//!
-//! In: instants that somebody has worked out, and what is to happen then. Out: what is due, once the clock is told.
-//! Refuses to read a clock, and costs nothing where nobody asks for a time.
+//! The time of a session, and what waits for it. The transport tells the time; nothing here reads a clock.
 
 use std::collections::BTreeMap;
 use std::task::{Context, Poll, Waker};
@@ -141,7 +138,7 @@ impl Engine {
         Poll::Pending
     }
 
-    /// Nobody waits for an alarm any more.
+    /// No task waits for an alarm any more.
     pub(crate) fn clear_alarm(&mut self, key: AlarmKey) {
         if let Some(Alarm::Task(Some(waker))) = self.timers.alarms.remove(&key) {
             // A waker that is let go of may run code, which is done unlocked.
@@ -189,22 +186,22 @@ impl Engine {
         }
     }
 
-    /// A call has taken too long: it is taken back if it may be, and ends.
+    /// A call has taken too long: it is cancelled if it may be, and ends.
     fn overdue(&mut self, id: i64) {
         let Some((message, clock)) = self.calls.take_clock(id) else { return };
         let (after, what) = clock.timeouts.reached(clock.started, clock.heard);
         let error = Error::Timeout { message: self.name(message), method: self.method(message), after, what };
         if self.message(message).is_some_and(|message| message.cancellable) {
             let reason = self.reason(&error);
-            // If it can no longer be taken back, its reply is dropped when it comes.
+            // If it can no longer be cancelled, its reply is dropped when it comes.
             let _ = self.cancel_with(Caller::ANY, id, reason.as_deref(), error.clone());
         }
-        // Where it was taken back, that is told already.
+        // Where it was cancelled, that is recorded already.
         self.trace_over(Direction::Send, &RequestId::Number(id), Outcome::Timeout);
         self.complete(id, Err(error));
     }
 
-    /// What the notification that takes a request back says besides its id.
+    /// What a cancel says in addition to the id of the request.
     pub(crate) fn reason(&self, error: &Error) -> Option<String> {
         let field = self.options.cancel_reason?;
         let (_, place) = self.names.cancels(&self.protocol)?;

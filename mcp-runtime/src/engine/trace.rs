@@ -1,8 +1,7 @@
-//! What is told to `tracing`: a span for each session, a span in it for each exchange, events for states and ends.
+//! Records for `tracing`: a span for each session, a span in it for each exchange, events for states and ends.
 //!
-//! In: what the engine notes while it is locked, in order. Out: spans and events, once it is unlocked: whoever listens
-//! may ask the session again. Refuses to cost anything where nobody listens: then the engine notes nothing, and a
-//! session has no more than an empty list. Payloads are never told.
+//! The engine notes them in order while it is locked, and only if a subscriber listens. They are emitted once it is
+//! unlocked, because a subscriber may call into the session. Payloads are never recorded.
 //!
 //! Spans: `session` (level info) with `protocol`, `version`, `side` and `number`; `exchange` (level debug) with
 //! `method`, `id`, `from` (`here` or `peer`) and, once it is over, `outcome`. Events (level debug): `state` with `from`
@@ -48,7 +47,7 @@ pub(crate) enum Outcome {
     Lost,
 }
 
-/// Whether anybody listens.
+/// Whether a subscriber listens.
 fn is_heard() -> bool {
     tracing::enabled!(Level::DEBUG)
 }
@@ -108,9 +107,9 @@ impl Engine {
 #[derive(Debug)]
 pub(crate) struct Tracer {
     session: Span,
-    /// What the engine has noted and nobody has told yet. Locked within the engine's lock.
+    /// What the engine has noted and was not emitted yet. Locked within the engine's lock.
     notes: Mutex<VecDeque<Trace>>,
-    /// Locked by whoever tells; others leave it to him.
+    /// Locked by the task that emits; others leave it to that task.
     running: Mutex<Running>,
 }
 
@@ -161,17 +160,17 @@ impl Tracer {
         self.notes().extend(traces.drain(..));
     }
 
-    /// Tells everything that was noted, in order, unless somebody is doing so already.
+    /// Emits everything that was noted, in order, unless another task is doing so already.
     pub(crate) fn tell(&self) {
         while !self.notes().is_empty() {
             let mut running = match self.running.try_lock() {
                 Ok(running) => running,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                // Whoever holds it looks again when he is done.
+                // The task that holds it looks again when it is done.
                 Err(TryLockError::WouldBlock) => return,
             };
             loop {
-                // Whoever listens may ask the session, which then notes more.
+                // A subscriber may call into the session, which then notes more.
                 let note = self.notes().pop_front();
                 let Some(note) = note else { break };
                 self.tell_one(&mut running, note);

@@ -1,7 +1,5 @@
-//! Tasks to be woken, and what else an engine does outside of its lock.
-//!
-//! In: wakers and reports, while the engine is locked. Out: the same, run once it is unlocked: a waker may run code
-//! that asks the engine again, also when it is dropped, and so may the code that reads reports. Refuses to lose one.
+//! Tasks to be woken, and everything else that is done outside of the engine's lock: a waker, and code that reads
+//! reports, may call into the engine again.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -139,7 +137,7 @@ impl Listener {
         Listener { on_progress: Arc::new(Mutex::new(on_progress)), message }
     }
 
-    /// Hears a report, in the task of whoever reads: a panic ends the hearing, and nothing else.
+    /// Hears a report, in the task that reads from the peer: a panic ends the hearing, and nothing else.
     fn hear(&self, report: &str, options: &Options) {
         let heard = contained(|| match self.on_progress.lock() {
             Ok(mut on_progress) => on_progress(report),
@@ -179,7 +177,7 @@ pub(crate) struct Effects {
     dropped: Vec<Waker>,
     reports: Vec<Report>,
     heard: Vec<(Listener, Box<str>)>,
-    /// Whoever heard reports and is let go of: it may own a part of this session, whose drop asks the engine again.
+    /// Listeners to be dropped: they may own a part of this session, whose drop calls into the engine.
     let_go: Vec<Listener>,
 }
 
@@ -205,12 +203,12 @@ impl Effects {
         self.reports.push(report);
     }
 
-    /// Tells somebody of a report of the peer.
+    /// Hands progress of the peer to a listener.
     pub(crate) fn tell(&mut self, listener: Listener, report: Box<str>) {
         self.heard.push((listener, report));
     }
 
-    /// Lets go of somebody who heard reports.
+    /// Drops a listener.
     pub(crate) fn let_go(&mut self, listener: Listener) {
         self.let_go.push(listener);
     }
@@ -225,7 +223,7 @@ impl Effects {
         Some(std::mem::take(self))
     }
 
-    /// Does it. Tasks are woken before anybody hears reports, which may take a while.
+    /// Does it. Tasks are woken before listeners hear progress, which may take a while.
     pub(crate) fn run(self, options: &Options, session: &Span) {
         let Effects { first, second, more, dropped, reports, heard, let_go } = self;
         if !reports.is_empty() {

@@ -505,7 +505,8 @@ impl Canceller {
     /// The same, with further members for the notification, given as something that is written as a JSON object.
     pub fn cancel_with<P: Serialize + ?Sized>(&self, extra: &P) -> Result<(), Error> {
         let extra = write::payload(extra).map_err(|error| {
-            let message = self.link.with(|engine| engine.takes_back().map(|message| engine.name(message)));
+            let message =
+                self.link.with(|engine| engine.cancel_message().map(|message| engine.name(message)));
             Error::payload(&message.unwrap_or_default(), error)
         })?;
         self.cancel_raw(Some(&extra))

@@ -61,10 +61,10 @@ impl<T, C> Exchange<'_, T, C> {
     /// Nobody waits for the reply any more.
     fn leave(&mut self, why: Option<&Error>) {
         let Stage::Waiting(id) = std::mem::replace(&mut self.stage, Stage::Over) else { return };
-        let taken_back = self.is_taken_back();
+        let is_cancelled = self.is_taken_back();
         let seat = &mut self.session.seat;
         let (request, sub_session) = (self.request, seat.sub_session);
-        if !taken_back {
+        if !is_cancelled {
             self.session.abandoned = seat
                 .link
                 .speak(|engine, caller| engine.abandon_exchange(caller, request, id, sub_session, why));
