@@ -3,7 +3,7 @@
 //! [`compile`] reads a `.session` file and what it imports, and checks it. From a protocol without errors [`generate`]
 //! makes Rust code and tables, and [`diagram`] draws it. [`diagnostic`] prints what was found, [`explain`] has a page for
 //! each code, [`format`](format()) lays a file out, and [`dual`] writes a session type from the other side.
-#![warn(missing_docs)]
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 pub mod diagnostic;
 pub mod diagram;

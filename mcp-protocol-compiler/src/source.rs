@@ -12,6 +12,17 @@ pub const LARGEST_FILE: usize = 64 << 20;
 
 /// The bytes of what the caller has opened, no more of them than are needed to see that it is too large: some files
 /// never end.
+///
+/// ```
+/// use mcp_protocol_compiler::source::bytes_of;
+///
+/// let bytes = bytes_of("protocol Calculator \"1\"".as_bytes())?;
+/// assert_eq!(bytes.len(), 23);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// If reading fails.
 pub fn bytes_of(opened: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     opened.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes)?;
@@ -55,6 +66,14 @@ pub struct Position {
 }
 
 /// The files that were read.
+///
+/// ```
+/// use mcp_protocol_compiler::source::{SourceMap, Span};
+///
+/// let mut sources = SourceMap::new();
+/// let file = sources.add("calculator.session", "client Asker\nserver Calculator = dual Asker\n");
+/// assert_eq!(sources.line_number(file, 13), 2);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {
     files: Vec<SourceFile>,

@@ -13,7 +13,7 @@
 //! A state is one location for each linear channel, and the table of running exchanges, whose key is the side that sent
 //! the request and the id. The time to accept a message does not depend on the number of running exchanges. The memory
 //! of finished exchanges is bounded, whatever the peer sends; see [`Limits`].
-#![warn(missing_docs)]
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 mod capability;
 mod checker;

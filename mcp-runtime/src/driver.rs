@@ -1,7 +1,7 @@
 //! Between the engine, which does no I/O, and the transports, which know nothing of JSON-RPC.
 //!
 //! This module says what the engine offers a transport ([`Endpoint`]), what a transport is ([`Transport`]), and how a
-//! session ends as a transport sees it ([`End`], and [`Outcome`](crate::Outcome)). Whole messages are exchanged: a transport delivers those of
+//! session ends as a transport sees it ([`End`], and [`Outcome`]). Whole messages are exchanged: a transport delivers those of
 //! the peer, and an [`Outlet`] takes those of this side. [`MessagePort`] is both for a transport that carries messages one
 //! after another. For streams of bytes, [`Framing`] says how messages are separated.
 //!

@@ -4,6 +4,39 @@
 //! before it is written or delivered. A message that the protocol does not permit is refused, and the session
 //! continues.
 //!
+//! ```
+//! mod weather {
+//!     mcp_runtime::protocol!("doc/weather.session");
+//! }
+//! use mcp_runtime::{RpcError, transport::duplex};
+//! use serde_json::{Value, json};
+//! use weather::{WeatherClient, WeatherServer, server};
+//!
+//! struct Service;
+//!
+//! impl server::Handler for Service {
+//!     async fn forecast(&self, _: server::Context, params: Value) -> Result<Value, RpcError> {
+//!         Ok(json!({ "city": params["city"], "celsius": 4 }))
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (near, far) = duplex();
+//! tokio::spawn(async move {
+//!     let (_params, server) = WeatherServer::new(far).recv_open().await?;
+//!     let server = server.send_opened(json!({ "name": "north" })).await?;
+//!     server.incoming().serve(Service).await;
+//!     Ok::<(), mcp_runtime::Error>(())
+//! });
+//! let (_opened, client) = WeatherClient::new(near).open(json!({})).await?;
+//! let forecast = client.forecast(json!({ "city": "Oslo" })).await?;
+//! assert_eq!(forecast["celsius"], 4);
+//! client.close().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! - [`call`]: calls and notifications, and what handlers get.
 //! - [`session`]: the steps of a session and its end, sessions without types, and reports to the owner.
 //! - [`transport`]: in memory, own standard streams, a child process, any stream of bytes, HTTP.
@@ -14,7 +47,7 @@
 //! follows, and [`driver`] connects the engine and a transport of your own.
 //!
 //! The names that most programs use are at the root, too.
-#![warn(missing_docs)]
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 mod budget;
 mod checked;
@@ -86,11 +119,11 @@ pub mod __private {
 
 /// Generates typed Rust from a `.session` file, in the module that contains the call.
 ///
-/// ```ignore
-/// mod mcp {
-///     mcp_runtime::protocol!("protocols/mcp-2025-03-26.session");
+/// ```
+/// mod weather {
+///     mcp_runtime::protocol!("doc/weather.session");
 /// }
-/// use mcp::McpClient;
+/// use weather::{WeatherClient, WeatherServer};
 /// ```
 ///
 /// The path is relative to the folder of `Cargo.toml`. A path that starts with `./` is relative to the source file that

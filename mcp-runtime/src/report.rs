@@ -14,6 +14,16 @@ use crate::error::Error;
 use crate::jsonrpc::RpcError;
 
 /// Something that happened beside the steps and calls of the application: the session lives on.
+///
+/// ```
+/// use mcp_runtime::{Options, Report};
+///
+/// let options = Options::new().on_report(|report| match report {
+///     Report::Violation(violation) => println!("the peer broke the protocol: {violation}"),
+///     other => println!("{other}"),
+/// });
+/// # drop(options);
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Report {

@@ -66,6 +66,19 @@ pub fn render(sources: &SourceMap, diagnostic: &Diagnostic, style: Style) -> Str
 /// assert!(text.starts_with("error[S0104]: the role `Teller` has no session type"));
 /// # Ok::<(), io::Error>(())
 /// ```
+///
+/// ```
+/// use std::{io, path::Path};
+/// use mcp_protocol_compiler::compile;
+/// use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
+///
+/// let text = "client Asker\nserver Calculator = dual Asker\nAsker = !Sum . ?Total . Ready\n";
+/// let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(text.as_bytes().to_vec()) };
+/// let compilation = compile(Path::new("calculator.session"), &mut read)?;
+/// let page = render_all(&compilation.sources, &compilation.diagnostics, Style::Plain);
+/// assert!(page.contains("calculator.session:3"));
+/// # Ok::<(), io::Error>(())
+/// ```
 pub fn render_all(sources: &SourceMap, diagnostics: &[Diagnostic], style: Style) -> String {
     diagnostics.iter().map(|diagnostic| render(sources, diagnostic, style) + "\n").collect()
 }

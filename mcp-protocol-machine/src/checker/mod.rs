@@ -44,6 +44,34 @@ use channels::Channels;
 use judge::{Found, Judged};
 
 /// Follows one role's machine through a session.
+///
+/// ```
+/// use std::borrow::Cow;
+///
+/// use mcp_protocol_machine::protocol::{
+///     Direction, Edge, Message, MessageIndex, Role, Side, State, StateIndex, receive, send,
+/// };
+/// use mcp_protocol_machine::{Checker, Protocol, RequestId};
+///
+/// const SUM: MessageIndex = MessageIndex(0);
+/// const TOTAL: MessageIndex = MessageIndex(1);
+/// const READY: StateIndex = StateIndex(0);
+/// const WAITING: StateIndex = StateIndex(1);
+/// static MESSAGES: [Message; 2] =
+///     [Message::request("Sum", "calculator/sum"), Message::reply("Total", SUM)];
+/// static ASKING: [Edge; 1] = [send(SUM, WAITING)];
+/// static ANSWERED: [Edge; 1] = [receive(TOTAL, READY)];
+/// static STATES: [State; 2] = [State::linear("Ready", &ASKING), State::linear("Waiting", &ANSWERED)];
+/// static CALCULATOR: Protocol =
+///     Protocol::table("Calculator", &MESSAGES).client(Role::table("Client", &STATES));
+///
+/// let mut checker = Checker::new(&CALCULATOR, Side::Client).unwrap();
+/// let sent = checker.request(Direction::Send, SUM, &RequestId::Number(1), None, |_| false);
+/// assert!(sent.is_ok());
+/// // A second request has to wait for the reply to the first one.
+/// let again = checker.request(Direction::Send, SUM, &RequestId::Number(2), None, |_| false);
+/// assert!(again.unwrap_err().to_string().contains("Waiting"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Checker {
     protocol: ProtocolRef,
@@ -168,12 +196,18 @@ impl Step {
 
 impl Checker {
     /// A new session, in the start state of one side's role. Directions are relative to that side from here on.
+    ///
+    /// # Errors
+    /// If the tables cannot be followed: a number in them names nothing, or the side has no role.
     pub fn new(protocol: impl Into<ProtocolRef>, side: Side) -> Result<Checker, TableError> {
         Checker::resume(protocol, side, Role::START)
     }
 
     /// A session that is already in a state, because it was opened elsewhere. Nothing runs in it, and no capability
     /// is announced; the caller adds what it knows with [`announce`](Self::announce).
+    ///
+    /// # Errors
+    /// If the tables cannot be followed: a number in them names nothing, or the side has no role.
     pub fn resume(
         protocol: impl Into<ProtocolRef>,
         side: Side,
@@ -183,6 +217,9 @@ impl Checker {
     }
 
     /// The same with several linear channels: the state of the first, and those of the others.
+    ///
+    /// # Errors
+    /// If the tables cannot be followed: a number in them names nothing, or the side has no role.
     pub fn resume_channels(
         protocol: impl Into<ProtocolRef>,
         side: Side,
@@ -238,6 +275,9 @@ impl Checker {
     ///
     /// An endpoint that is refused has not written the message, so its id is free; it therefore asks
     /// [`permits_if`](Self::permits_if) first and spends an id only then.
+    ///
+    /// # Errors
+    /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
     pub fn request(
         &mut self,
         direction: Direction,
@@ -264,6 +304,9 @@ impl Checker {
     }
 
     /// The same for a message that carries keys.
+    ///
+    /// # Errors
+    /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
     pub fn request_tied(
         &mut self,
         direction: Direction,
@@ -334,6 +377,9 @@ impl Checker {
 
     /// Reports a request or a notification with a method that no message has. The id of a request is remembered, as
     /// that of any refused request.
+    ///
+    /// # Errors
+    /// Always a [`Violation`], unless the session is closed.
     pub fn unknown_method(
         &mut self,
         direction: Direction,
@@ -354,6 +400,9 @@ impl Checker {
     /// Reports a message whose payload fits none of the conditions that tell the messages of its method apart, or the
     /// replies of its request; `message` is one of these. The id of a request is remembered, as that of any refused
     /// request.
+    ///
+    /// # Errors
+    /// Always a [`Violation`], unless the session is closed.
     pub fn fits_none(
         &mut self,
         direction: Direction,

@@ -15,6 +15,9 @@ impl Checker {
     /// A message with `cancels` or `reports` belongs to the exchange that `about` names and is judged by that alone,
     /// besides its gates: legal while it runs, swallowed after it, a violation if it never ran. All others are judged
     /// by the state.
+    ///
+    /// # Errors
+    /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
     pub fn notification(
         &mut self,
         direction: Direction,
@@ -26,6 +29,9 @@ impl Checker {
     }
 
     /// The same for a message that carries keys.
+    ///
+    /// # Errors
+    /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
     pub fn notification_tied(
         &mut self,
         direction: Direction,

@@ -21,12 +21,18 @@ impl Checker {
     ///
     /// A reply is permitted if some running request awaits it now, a cancellation if some request may be cancelled, a
     /// report if some request carries a token. Everything is permitted once closed.
+    ///
+    /// # Errors
+    /// The [`Violation`] that the message would be.
     pub fn permits(&self, direction: Direction, message: MessageIndex) -> Result<(), Violation> {
         self.permits_if(direction, message, &Capabilities::unknown(), |_| false)
     }
 
     /// The same for one payload, and for a handle with a narrower set of capabilities: a gate must be announced *and*
     /// in `within`. `applies` is asked whether the payload fits a condition.
+    ///
+    /// # Errors
+    /// The [`Violation`] that the message would be.
     pub fn permits_if(
         &self,
         direction: Direction,
@@ -73,6 +79,9 @@ impl Checker {
     /// is in.
     ///
     /// [`permits_if`]: Self::permits_if
+    ///
+    /// # Errors
+    /// The [`Violation`] that the message would be.
     pub fn may_send(
         &self,
         message: MessageIndex,
@@ -98,6 +107,9 @@ impl Checker {
 
     /// Whether a running sub-session may take a step now, as far as the states of the linear channels say; what the
     /// sub-session itself says is not asked.
+    ///
+    /// # Errors
+    /// The [`Violation`] that the message would be.
     pub fn sub_sessions_go_on(&self, direction: Direction, message: MessageIndex) -> Result<(), Violation> {
         let alone = self.find(direction, message).is_some();
         if !alone && self.rests(direction) && self.sub_sessions.later(direction, message).is_some() {

@@ -32,6 +32,9 @@ impl Checker {
     /// [`awaiting`](Self::awaiting) names, or its refusal. Replies have no gates of their own: the request had them.
     ///
     /// For a request that does not run this is [`stray_reply`](Self::stray_reply).
+    ///
+    /// # Errors
+    /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
     pub fn reply(
         &mut self,
         direction: Direction,
@@ -42,6 +45,9 @@ impl Checker {
     }
 
     /// The same for a reply that carries keys.
+    ///
+    /// # Errors
+    /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
     pub fn reply_tied(
         &mut self,
         direction: Direction,
@@ -130,12 +136,18 @@ impl Checker {
 
     /// Judges a reply for which [`awaiting`](Self::awaiting) names no running request: the one reply to a request
     /// that was cancelled, or refused as a violation, is swallowed, any other is a violation.
+    ///
+    /// # Errors
+    /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
     pub fn stray_reply(&mut self, direction: Direction, id: &RequestId) -> Result<Step, Violation> {
         self.stray_reply_tied(direction, id, Ties::default())
     }
 
     /// The same for a reply that carries keys, which are those of the request that [`retired`](Self::retired) names:
     /// its sender did not know yet that the sub-session is over, and may send more under these values.
+    ///
+    /// # Errors
+    /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
     pub fn stray_reply_tied(
         &mut self,
         direction: Direction,

@@ -33,6 +33,27 @@ impl CheckedSession {
     /// [`Event::Reply`](super::Event::Reply), [`Event::Refused`](super::Event::Refused), or
     /// [`Event::Failed`](super::Event::Failed). Its reports come as [`Event::Progress`](super::Event::Progress), if
     /// its parameters carry a token.
+    ///
+    /// ```
+    /// use mcp_runtime::{CheckedSession, Error, Event};
+    /// use serde_json::{Value, json};
+    ///
+    /// async fn forecast(session: &mut CheckedSession) -> Result<Option<Value>, Error> {
+    ///     let asked = session.request("weather/forecast", &json!({ "city": "Oslo" })).await?;
+    ///     loop {
+    ///         match session.next().await? {
+    ///             Event::Reply { id, result, .. } if id == asked => return Ok(result.read().ok()),
+    ///             Event::Refused { id, error } if id == asked => return Err(error.into()),
+    ///             other => println!("{other:?}"),
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotPermitted`](crate::Error::NotPermitted) if the state or a capability does not permit it,
+    /// [`Error::Payload`](crate::Error::Payload) if the payload cannot be written, and why the session has ended, if it has. [`Error::Opens`](crate::Error::Opens)
+    /// if the request opens a sub-session: send it with [`open`](Self::open).
     pub async fn request<'m, P: Serialize + ?Sized>(
         &mut self,
         request: impl Into<Name<'m>>,
@@ -66,6 +87,21 @@ impl CheckedSession {
     ///
     /// Dropping the future takes a request beside the linear channels back, if the protocol allows it. The reply to a
     /// linear one, for which nobody waits any more or which took too long, comes with [`next`](Self::next).
+    ///
+    /// ```
+    /// use mcp_runtime::{CheckedSession, Error};
+    /// use serde_json::{Value, json};
+    ///
+    /// async fn open(session: &mut CheckedSession) -> Result<Value, Error> {
+    ///     session.call("weather/open", &json!({ "name": "a client" })).await
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotPermitted`](crate::Error::NotPermitted) if the state or a capability does not permit it,
+    /// [`Error::Payload`](crate::Error::Payload) if the payload cannot be written, and why the session has ended, if it has.
+    /// [`Error::Refused`](crate::Error::Refused) if the peer answers with an error, and
+    /// [`Error::Timeout`](crate::Error::Timeout) if it does not answer in time.
     pub async fn call<'m, P: Serialize + ?Sized, T: DeserializeOwned>(
         &mut self,
         request: impl Into<Name<'m>>,
@@ -108,6 +144,19 @@ impl CheckedSession {
     }
 
     /// Sends a notification. One that takes a request back, or reports on one, names it in its parameters.
+    ///
+    /// ```
+    /// use mcp_runtime::{CheckedSession, Error};
+    /// use serde_json::json;
+    ///
+    /// async fn observe(session: &mut CheckedSession, celsius: f64) -> Result<(), Error> {
+    ///     session.notify("weather/observe", &json!({ "city": "Oslo", "celsius": celsius })).await
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotPermitted`](crate::Error::NotPermitted) if the state or a capability does not permit it,
+    /// [`Error::Payload`](crate::Error::Payload) if the payload cannot be written, and why the session has ended, if it has.
     pub async fn notify<'m, P: Serialize + ?Sized>(
         &mut self,
         notification: impl Into<Name<'m>>,
@@ -147,6 +196,19 @@ impl CheckedSession {
 
     /// Takes a request of this side back, where the protocol allows it. A request beside the linear channels then ends
     /// with [`Event::Failed`](super::Event::Failed). Harmless if its reply has come already.
+    ///
+    /// ```
+    /// use mcp_runtime::{CheckedSession, Error};
+    /// use serde_json::json;
+    ///
+    /// async fn never_mind(session: &mut CheckedSession) -> Result<(), Error> {
+    ///     let asked = session.request("weather/forecast", &json!({ "city": "Oslo" })).await?;
+    ///     session.cancel(&asked)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// If the protocol does not permit the cancel, or the session has ended.
     pub fn cancel(&mut self, id: &RequestId) -> Result<(), Error> {
         match self.link.with(|engine| engine.cancel_message()) {
             Some(message) => self.take_back(message, id, "{}"),
@@ -185,6 +247,21 @@ impl CheckedSession {
 
     /// Sends the first message of a sub-session that has steps of its own. What the peer sends for it comes to the
     /// session that is given, which stands for the sub-session alone.
+    ///
+    /// ```
+    /// use mcp_runtime::{CheckedSession, Error};
+    /// use serde_json::json;
+    ///
+    /// /// Opens a note of a notebook: what is said about it from here on belongs to the returned session.
+    /// async fn open_note(notebook: &mut CheckedSession) -> Result<CheckedSession, Error> {
+    ///     notebook.open("notes/open", &json!({ "title": "shopping" })).await
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotPermitted`](crate::Error::NotPermitted) if the state or a capability does not permit it,
+    /// [`Error::Payload`](crate::Error::Payload) if the payload cannot be written, and why the session has ended, if it has.
+    /// [`Error::OpensNothing`](crate::Error::OpensNothing) if the message does not open a sub-session.
     pub async fn open<'m, P: Serialize + ?Sized>(
         &mut self,
         message: impl Into<Name<'m>>,
@@ -206,6 +283,26 @@ impl CheckedSession {
 
     /// Answers a request of the peer that came with [`next`](Self::next) with a result. If the peer has taken it back
     /// meanwhile, nothing is sent.
+    ///
+    /// ```
+    /// use mcp_runtime::{CheckedSession, Error, Event};
+    /// use serde_json::json;
+    ///
+    /// async fn serve(mut session: CheckedSession) -> Result<(), Error> {
+    ///     loop {
+    ///         match session.next().await? {
+    ///             Event::Request { id, .. } => session.respond(&id, &json!({ "celsius": 4 })).await?,
+    ///             Event::Closed => return Ok(()),
+    ///             other => println!("{other:?}"),
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotHeld`](crate::Error::NotHeld) if this value holds no request with the id,
+    /// [`Error::Mismatch`](crate::Error::Mismatch) if the result fits none of the replies,
+    /// [`Error::Payload`](crate::Error::Payload) if it cannot be written, and why the session has ended, if it has.
     pub async fn respond<R: Serialize + ?Sized>(&mut self, id: &RequestId, result: &R) -> Result<(), Error> {
         let Some((place, request)) = self.linear_request(id) else {
             let written =
@@ -225,6 +322,19 @@ impl CheckedSession {
     }
 
     /// Answers a request of the peer with an error.
+    ///
+    /// ```
+    /// use mcp_runtime::{CheckedSession, Error, RpcError};
+    /// use mcp_runtime::protocol::RequestId;
+    ///
+    /// fn unknown_city(session: &mut CheckedSession, request: &RequestId) -> Result<(), Error> {
+    ///     session.refuse(request, &RpcError::invalid_params("there is no such city"))
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotHeld`](crate::Error::NotHeld) if this value holds no request with the id, and why the session has ended, if
+    /// it has.
     pub fn refuse(&mut self, id: &RequestId, error: &RpcError) -> Result<(), Error> {
         match self.linear_request(id) {
             Some((place, request)) => match self.parts.get_mut(place) {

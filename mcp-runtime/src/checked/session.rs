@@ -16,6 +16,25 @@ use crate::typed::{Closing, Session, StateKind, checker_at, permits, permitted};
 ///
 /// Dropping it abandons the session, like dropping a typed one. Requests that were taken with
 /// [`next`](Self::next) and not answered are then answered with an error, if the session goes on without it.
+///
+/// ```
+/// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
+/// use mcp_runtime::protocol::Side;
+/// use mcp_runtime::transport::duplex;
+/// use mcp_runtime::{CheckedSession, Error, Options};
+/// use serde_json::json;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Error> {
+/// let (near, _far) = duplex();
+/// let mut session = CheckedSession::start(near, &weather::PROTOCOL, Side::Client, Options::default());
+/// assert_eq!(session.state_name(), "Start");
+/// // No forecast before the service is open.
+/// let early = session.request("weather/forecast", &json!({ "city": "Oslo" })).await;
+/// assert!(matches!(early, Err(Error::NotPermitted(_))));
+/// # Ok(())
+/// # }
+/// ```
 pub struct CheckedSession {
     /// One for each linear channel, or the one that stands for a sub-session.
     pub(super) parts: Vec<Session>,
@@ -89,6 +108,17 @@ impl CheckedSession {
 
     /// Whether a message may be sent now, and if not, why: the state, or a capability, which
     /// [`Violation::missing_capability`] tells apart. Conditions of its payload are taken not to hold.
+    ///
+    /// ```
+    /// use mcp_runtime::CheckedSession;
+    ///
+    /// fn can_ask(session: &CheckedSession) -> bool {
+    ///     session.permits("weather/forecast").is_ok()
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The violation that sending the message would be.
     pub fn permits<'m>(&self, message: impl Into<Name<'m>>) -> Result<(), Violation> {
         let message = message.into().any(&self.link)?;
         permits(&self.link, &self.states(), message, &self.capabilities())
@@ -106,6 +136,15 @@ impl CheckedSession {
     /// From here on, refuses to send what needs other capabilities than these. There is no way back: of two sets, what
     /// both hold remains. It stays with whatever is made of the session: with the typed value, its handles and
     /// handlers, and with sub-sessions, whichever side opens them.
+    ///
+    /// ```
+    /// use mcp_runtime::{Capabilities, CheckedSession};
+    ///
+    /// /// What this session becomes may send nothing that needs a capability.
+    /// fn restrict(session: &mut CheckedSession) {
+    ///     session.restrict(&Capabilities::none());
+    /// }
+    /// ```
     pub fn restrict(&mut self, capabilities: &Capabilities) {
         self.within = Some(Arc::new(self.capabilities().meet(capabilities)));
         for part in &mut self.parts {
@@ -116,6 +155,20 @@ impl CheckedSession {
     /// Closes the session, where the protocol lets this side: what is to be written is written, calls that run fail
     /// with [`Error::Closed`](crate::Error::Closed), what still comes is dropped. It closes whether or not the result
     /// is awaited. Where this side may not close, the session is given back.
+    ///
+    /// ```
+    /// use mcp_runtime::CheckedSession;
+    ///
+    /// async fn finish(session: CheckedSession) {
+    ///     match session.close() {
+    ///         Ok(closing) => println!("{:?}", closing.await),
+    ///         Err(session) => session.abort(),
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The session, if the protocol does not let this side close it here.
     pub fn close(mut self) -> Result<Closing, CheckedSession> {
         let may = checker_at(&self.link, &self.states()).is_none_or(|checker| checker.quiescent());
         if !may || self.parts.first().is_none_or(|part| part.seat.sub_session.is_some()) {

@@ -32,6 +32,16 @@ impl Received {
 }
 
 /// Messages of the peer, as a transport delivers them to an [`Endpoint`](super::Endpoint).
+///
+/// ```
+/// use mcp_runtime::driver::{Delivery, FrameReader, Framing, RequestTag};
+///
+/// let mut reader = FrameReader::new(Framing::Lines);
+/// let line = b"{\"jsonrpc\":\"2.0\",\"method\":\"weather/alert\"}\n";
+/// let mut messages = 0;
+/// Delivery::bytes(&mut reader, line).tagged(RequestTag(1)).for_each(|_| messages += 1);
+/// assert_eq!(messages, 1);
+/// ```
 #[derive(Debug)]
 pub struct Delivery<'a> {
     source: Source<'a>,

@@ -19,6 +19,46 @@ use crate::error::{End, Outcome};
 /// `docs/transports.md` has a transport that is written with it.
 ///
 /// Dropping it ends the session with [`DisconnectReason::TransportDropped`](crate::DisconnectReason::TransportDropped).
+///
+/// ```
+/// use std::{io, sync::Arc};
+/// use mcp_runtime::Outcome;
+/// use mcp_runtime::driver::{End, Endpoint, MessagePort, PortEvent, Transport};
+/// use tokio::sync::mpsc::{Receiver, Sender};
+///
+/// /// A session over two queues of messages.
+/// struct Queues {
+///     incoming: Receiver<Vec<u8>>,
+///     outgoing: Sender<Vec<u8>>,
+/// }
+///
+/// impl Transport for Queues {
+///     async fn run(self, endpoint: Arc<dyn Endpoint>) {
+///         let Queues { mut incoming, outgoing } = self;
+///         let mut port = MessagePort::new(endpoint);
+///         let mut open = true;
+///         loop {
+///             tokio::select! {
+///                 event = port.next() => match event {
+///                     PortEvent::Message(message) => match outgoing.send(message).await {
+///                         Ok(()) => port.sent(),
+///                         Err(_) => port.output_failed(io::ErrorKind::BrokenPipe.into()),
+///                     },
+///                     PortEvent::Complete | PortEvent::Abandoned => break,
+///                 },
+///                 message = incoming.recv(), if open => match message {
+///                     Some(message) => port.deliver(&message),
+///                     None => {
+///                         open = false;
+///                         port.input_ended(End::Eof);
+///                     }
+///                 },
+///             }
+///         }
+///         port.terminate(Outcome::Closed);
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 pub struct MessagePort {
     session: Clocked,

@@ -26,6 +26,16 @@ use crate::error::{End, Outcome};
 const ROUNDS: usize = 32;
 
 /// How long a transport waits at the end of a session. `None` waits without limit.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_runtime::driver::Limits;
+/// use mcp_runtime::transport::duplex;
+///
+/// let (near, _far) = duplex();
+/// let patient = near.limits(Limits::new(Duration::from_secs(30), Duration::from_secs(30)));
+/// # drop(patient);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

@@ -7,6 +7,29 @@ use super::endpoint::Endpoint;
 use super::limits::SharedLimits;
 
 /// What carries a session.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mcp_runtime::driver::{Endpoint, SharedLimits, Transport};
+///
+/// /// Notes in the log when the session of another transport ends.
+/// struct Logged<T>(T);
+///
+/// impl<T: Transport> Transport for Logged<T> {
+///     async fn run(self, endpoint: Arc<dyn Endpoint>) {
+///         self.0.run(endpoint).await;
+///         println!("the session is over");
+///     }
+///
+///     fn is_ordered(&self) -> bool {
+///         self.0.is_ordered()
+///     }
+///
+///     fn limits(&self) -> SharedLimits {
+///         self.0.limits()
+///     }
+/// }
+/// ```
 pub trait Transport: Send + 'static {
     /// Carries the session of `endpoint` to its end; returns when nothing is left to do.
     ///

@@ -11,6 +11,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// An error that answers a request in place of a result.
+///
+/// ```
+/// use mcp_runtime::RpcError;
+/// use serde_json::json;
+///
+/// let error = RpcError::invalid_params("`city` is missing").with_data(json!({ "field": "city" }));
+/// assert_eq!(error.code, RpcError::INVALID_PARAMS);
+/// let own = RpcError::new(-31001, "the weather station is off");
+/// assert_eq!(own.to_string(), "the weather station is off (code -31001)");
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RpcError {

@@ -7,6 +7,18 @@ use crate::jsonrpc::write;
 
 /// What is known of a session that was begun elsewhere. By default nothing is, and then every capability counts as
 /// announced: the peer refuses what it cannot do.
+///
+/// ```
+/// use mcp_runtime::{Options, Resumed};
+/// use serde_json::json;
+///
+/// let resumed = Resumed::unknown()
+///     .options(Options::new().max_handlers(16))
+///     .server_said(&json!({ "capabilities": { "forecasts": {} } }))?;
+/// // let client = WeatherClient::<Active>::resume(transport, resumed);
+/// # drop(resumed);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Resumed {
     pub(crate) client: Announced,

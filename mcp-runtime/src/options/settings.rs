@@ -28,6 +28,18 @@ pub(super) enum Accepted {
 }
 
 /// The settings of a session. Start from [`Options::default`] and change what should differ.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_runtime::Options;
+///
+/// let options = Options::new()
+///     .timeout(Duration::from_secs(30))
+///     .max_handlers(16)
+///     .require(["forecasts"])
+///     .on_report(|report| println!("{report}"));
+/// assert_eq!(options.max_handlers, 16);
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Options {

@@ -16,6 +16,12 @@ impl Options {
     /// Any other that the peer announces is [`Error::Version`](crate::Error::Version). A side that announces it itself
     /// has to announce the one that it was asked for, if it is among these, and else any of these;
     /// [`negotiate_version`] finds it.
+    ///
+    /// ```
+    /// # use mcp_runtime::Options;
+    /// let options = Options::new().accept_versions(["1", "2"]);
+    /// # drop(options);
+    /// ```
     #[must_use]
     pub fn accept_versions<V: Into<String>>(mut self, versions: impl IntoIterator<Item = V>) -> Options {
         let versions = versions.into_iter().map(|version| Text::Owned(version.into()));
@@ -31,6 +37,14 @@ impl Options {
     /// what only another one has cannot be said. Where [`accept_versions`](Self::accept_versions) does not say
     /// otherwise, the versions that are accepted are those of these revisions and that of the file; the latest stands
     /// last.
+    ///
+    /// ```
+    /// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
+    /// use mcp_runtime::Options;
+    ///
+    /// let options = Options::new().revisions([&weather::PROTOCOL]);
+    /// # drop(options);
+    /// ```
     #[must_use]
     pub fn revisions<P: Into<ProtocolRef>>(mut self, revisions: impl IntoIterator<Item = P>) -> Options {
         self.revisions = revisions.into_iter().map(|revision| Revision::new(revision.into())).collect();
@@ -67,6 +81,13 @@ impl Options {
 
 /// The version with which to answer a peer that asks for one: that one, if it is among those that this side speaks, else
 /// the latest of these, which stands last. Where none is given, any is spoken.
+///
+/// ```
+/// use mcp_runtime::negotiate_version;
+///
+/// assert_eq!(negotiate_version(&["1", "2"], "1"), "1");
+/// assert_eq!(negotiate_version(&["1", "2"], "3"), "2");
+/// ```
 pub fn negotiate_version<'v, V: AsRef<str>>(versions: &'v [V], requested: &'v str) -> &'v str {
     match versions.last() {
         Some(latest) if !versions.iter().any(|version| version.as_ref() == requested) => latest.as_ref(),

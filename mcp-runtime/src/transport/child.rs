@@ -1,6 +1,6 @@
 //! A child process whose standard input and output carry the session.
 //!
-//! In comes a [`Command`]; out comes a running [`Child`], a transport. At the end of the session it goes through the
+//! In comes a [`Command`](tokio::process::Command); out comes a running [`Child`], a transport. At the end of the session it goes through the
 //! shutdown that the lifecycle document asks for: close its input, wait, `SIGTERM`, wait, `SIGKILL`. It refuses to
 //! leave a process behind: whatever happens to the session or to the future that carries it, the child is made to
 //! exit and is waited for. On Unix the child leads a process group of its own, which ends with it.

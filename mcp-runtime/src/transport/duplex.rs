@@ -27,6 +27,14 @@ pub fn duplex() -> (Duplex, Duplex) {
 }
 
 /// A pair of connected ends, each direction of which holds `capacity` bytes (at least one).
+///
+/// ```
+/// use mcp_runtime::transport::duplex::duplex_with_capacity;
+///
+/// // One message may wait at a time, more or less.
+/// let (client, server) = duplex_with_capacity(1024);
+/// # drop((client, server));
+/// ```
 pub fn duplex_with_capacity(capacity: usize) -> (Duplex, Duplex) {
     let (left_tail, right_head) = channel(capacity);
     let (right_tail, left_head) = channel(capacity);

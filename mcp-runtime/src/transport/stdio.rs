@@ -38,6 +38,14 @@ pub const LIMITS: Limits = Limits::new(Duration::from_secs(2), Duration::from_mi
 static IN_USE: AtomicBool = AtomicBool::new(false);
 
 /// This process's own standard input and output.
+///
+/// ```no_run
+/// use mcp_runtime::transport::{Framing, stdio};
+///
+/// // A language server, whose messages have a `Content-Length` header.
+/// let transport = stdio().framing(Framing::ContentLength);
+/// # drop(transport);
+/// ```
 pub fn stdio() -> Stdio {
     Stdio { streams: system::Streams::own(), claims: true, framing: Framing::Lines, limits: LIMITS }
 }
@@ -66,6 +74,18 @@ impl Stdio {
 
     /// Uses two other open files in the same way, say those of a socket that a supervisor has handed over. They are
     /// closed when the session has ended.
+    ///
+    /// ```no_run
+    /// # fn main() -> std::io::Result<()> {
+    /// use std::os::{fd::OwnedFd, unix::net::UnixStream};
+    /// use mcp_runtime::transport::Stdio;
+    ///
+    /// let socket = UnixStream::connect("/run/weather.sock")?;
+    /// let transport = Stdio::from_files(OwnedFd::from(socket.try_clone()?), OwnedFd::from(socket));
+    /// # drop(transport);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[cfg(unix)]
     pub fn from_files(input: std::os::fd::OwnedFd, output: std::os::fd::OwnedFd) -> Self {
         Self {

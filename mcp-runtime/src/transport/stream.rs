@@ -48,6 +48,15 @@ impl<S: AsyncRead + AsyncWrite> ByteStream<ReadHalf<S>, WriteHalf<S>> {
 
 impl<R: AsyncRead, W: AsyncWrite> ByteStream<R, W> {
     /// A transport that reads from one stream and writes to another.
+    ///
+    /// ```
+    /// use mcp_runtime::transport::ByteStream;
+    ///
+    /// let (near, far) = tokio::io::duplex(4096);
+    /// let (reader, writer) = tokio::io::split(near);
+    /// let transport = ByteStream::from_parts(reader, writer);
+    /// # drop((transport, far));
+    /// ```
     pub fn from_parts(reader: R, writer: W) -> Self {
         Self { reader, writer, framing: Framing::Lines, limits: LIMITS }
     }

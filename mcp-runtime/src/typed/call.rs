@@ -45,6 +45,28 @@ type Read<T> = fn(&Answer, Option<Session>) -> Result<T, serde_json::Error>;
 
 /// A request that runs beside the linear channels. Sent when it is first polled; `T` is its result, `C` says whether
 /// it can be cancelled, `G` is what the peer reports on it.
+///
+/// ```
+/// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
+/// use std::time::Duration;
+/// use mcp_runtime::Error;
+/// use serde_json::{Value, json};
+/// use weather::{Active, WeatherClient};
+///
+/// async fn forecast(client: &WeatherClient<Active>) -> Result<Value, Error> {
+///     client
+///         .forecast(json!({ "city": "Oslo" }))
+///         .timeout(Duration::from_secs(5))
+///         .on_progress(|progress| println!("{progress}"))
+///         .await
+/// }
+/// ```
+///
+/// # Errors
+/// [`Error::Refused`] if the peer answers with an error, [`Error::Timeout`] if it does not answer in time,
+/// [`Error::Cancelled`], [`Error::NotPermitted`] if the state or a capability does not permit the request,
+/// [`Error::Payload`] if the params cannot be written or the reply cannot be read, [`Error::NotDelivered`] over HTTP, and
+/// why the session has ended, if it has.
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<'a, T, C, G> {
     link: Link,
@@ -480,6 +502,26 @@ impl<T, C, G> fmt::Debug for Call<'_, T, C, G> {
 }
 
 /// Takes one call back, from any task. Harmless once the call is complete.
+///
+/// ```
+/// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
+/// use mcp_runtime::Error;
+/// use serde_json::{Value, json};
+/// use weather::{Active, WeatherClient};
+///
+/// async fn forecast_unless(
+///     client: &WeatherClient<Active>,
+///     gives_up: impl Future<Output = ()> + Send + 'static,
+/// ) -> Result<Value, Error> {
+///     let mut call = client.forecast(json!({ "city": "Oslo" }));
+///     let canceller = call.canceller();
+///     tokio::spawn(async move {
+///         gives_up.await;
+///         canceller.cancel()
+///     });
+///     call.await // `Error::Cancelled`, if it was
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Canceller {
     link: Link,
@@ -498,11 +540,26 @@ impl Canceller {
     }
 
     /// Takes the call back: it ends with [`Error::Cancelled`], unless its result has come already.
+    ///
+    /// # Errors
+    /// If the protocol does not permit the cancel, or the session has ended.
     pub fn cancel(&self) -> Result<(), Error> {
         self.cancel_raw(None)
     }
 
     /// The same, with further members for the notification, given as something that is written as a JSON object.
+    ///
+    /// ```
+    /// use mcp_runtime::{Error, call::Canceller};
+    /// use serde_json::json;
+    ///
+    /// fn cancel(canceller: &Canceller) -> Result<(), Error> {
+    ///     canceller.cancel_with(&json!({ "reason": "the window was closed" }))
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`cancel`](Self::cancel), and if the members cannot be written as a JSON object.
     pub fn cancel_with<P: Serialize + ?Sized>(&self, extra: &P) -> Result<(), Error> {
         let extra = write::payload(extra).map_err(|error| {
             let message =

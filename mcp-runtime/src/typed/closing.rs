@@ -12,6 +12,22 @@ use crate::engine::{Link, Waiter};
 use crate::error::Error;
 
 /// Waits until a closed session has been drained and its transport is gone. Closing goes on if this is dropped.
+///
+/// ```
+/// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
+/// use weather::{Active, WeatherClient};
+///
+/// async fn finish(client: WeatherClient<Active>) {
+///     match client.close().await {
+///         Ok(outcome) => println!("{outcome}"),
+///         Err(error) => println!("the session had ended before: {error}"),
+///     }
+/// }
+/// ```
+///
+/// # Errors
+/// [`Error::Disconnected`](crate::Error::Disconnected) if the session had ended before it was closed, or took too long to
+/// close.
 #[derive(Debug)]
 pub struct Closing {
     link: Link,

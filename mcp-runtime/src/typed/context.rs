@@ -50,6 +50,10 @@ impl Context {
     /// Reports on the request, under the token that it carried; nothing is sent if it carried none, or is over. A
     /// report whose number in [`Options::progress_field`](crate::Options::progress_field) is not more than the one before is
     /// refused.
+    ///
+    /// # Errors
+    /// [`Error::Payload`] if the params cannot be written, [`Error::Mismatch`] if the report says no more than the one before,
+    /// and why the session has ended, if it has.
     pub async fn report<P: Serialize + ?Sized>(
         &self,
         message: MessageIndex,
@@ -78,7 +82,7 @@ impl Context {
     }
 
     /// Returns what the transport knows of the message, if that is of this type: over HTTP, its
-    /// [`RequestHead`](crate::transport::http::RequestHead).
+    /// `transport::http::RequestHead`.
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         self.extension.clone().and_then(|extension| extension.downcast().ok())
     }

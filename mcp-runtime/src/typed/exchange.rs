@@ -39,6 +39,19 @@ enum Stage {
 ///
 /// Written when it is first polled. Dropping it, or its timeout, takes the request back where the protocol allows
 /// that, which `C` says; where not, its reply is awaited and dropped before the next step is written.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_runtime::{Error, call::ReadReply, session::Exchange};
+///
+/// /// `within(calculator.total())`: the calculator is ready again afterwards, whatever has come of it.
+/// async fn within<T: ReadReply, C>(total: Exchange<'_, T, C>) -> Result<T, Error> {
+///     total.timeout(Duration::from_secs(2)).await
+/// }
+/// ```
+///
+/// # Errors
+/// As those of a [`Call`](crate::call::Call).
 #[must_use = "a request is sent when it is awaited"]
 pub struct Exchange<'s, T, C = Uncancellable> {
     session: &'s mut Session,
@@ -171,6 +184,23 @@ impl<T, C> fmt::Debug for Exchange<'_, T, C> {
 ///
 /// Written when it is first polled. Dropping it while it waits, or its timeout, ends the session: nobody could say what
 /// state it is in.
+///
+/// ```
+/// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
+/// use std::time::Duration;
+/// use mcp_runtime::Error;
+/// use serde_json::json;
+/// use weather::{Active, Start, WeatherClient};
+///
+/// async fn open(client: WeatherClient<Start>) -> Result<WeatherClient<Active>, Error> {
+///     let opening = client.open(json!({ "name": "a client" }));
+///     let (_opened, client) = opening.timeout(Duration::from_secs(10)).await?;
+///     Ok(client)
+/// }
+/// ```
+///
+/// # Errors
+/// A [`StepError`](crate::StepError), which returns the session if it can go on.
 #[must_use = "a request is sent when it is awaited"]
 pub struct Advance<Out, Back> {
     /// `None` once it is over.

@@ -42,6 +42,9 @@ impl Handle {
 
     /// Whether a message may be sent now, and if not, why: first the state of the session, then what was negotiated,
     /// then what the handle is restricted to.
+    ///
+    /// # Errors
+    /// The violation that sending the message would be.
     pub fn permits(&self, message: MessageIndex) -> Result<(), Violation> {
         self.link.with(|engine| engine.permits(message, self.within.as_deref()))
     }

@@ -303,6 +303,9 @@ impl Arrival {
     }
 
     /// Reads a request.
+    ///
+    /// # Errors
+    /// [`Unread`], if the payload does not have its type; the peer of a request has its answer then.
     pub fn request<P: DeserializeOwned, R>(mut self) -> Result<(P, Responder<R>), Unread> {
         let Some(Arrived { message, id: Some(id), token, payload, permit, extension, .. }) =
             self.arrived.take()
@@ -328,6 +331,9 @@ impl Arrival {
     }
 
     /// Reads a notification.
+    ///
+    /// # Errors
+    /// [`Unread`], if the payload does not have its type; the peer of a request has its answer then.
     pub fn notification<P: DeserializeOwned>(mut self) -> Result<P, Unread> {
         let Some(Arrived { message, payload, .. }) = self.arrived.take() else {
             return Err(Unread::skipped());
@@ -339,6 +345,9 @@ impl Arrival {
     }
 
     /// Reads the first message of a sub-session, and gives the value that stands for it.
+    ///
+    /// # Errors
+    /// [`Unread`], if the payload does not have its type; the peer of a request has its answer then.
     pub fn open<P: DeserializeOwned>(mut self) -> Result<(P, Session), Unread> {
         let Some(Arrived { message, id, payload, sub_session: Some((sub_session, state)), .. }) =
             self.arrived.take()

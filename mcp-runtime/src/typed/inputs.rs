@@ -42,6 +42,9 @@ impl Session {
     }
 
     /// Takes one message that leads back to the same state.
+    ///
+    /// # Errors
+    /// Why the session has ended, if it has, and [`Error::Unexpected`] if another message came.
     pub async fn receive_here<T: DeserializeOwned>(&mut self, message: MessageIndex) -> Result<T, Error> {
         self.settle_abandoned().await?;
         self.take_here(Wanted::Message(message)).await
@@ -125,6 +128,9 @@ impl Session {
     }
 
     /// The same where every input leads back to the same state.
+    ///
+    /// # Errors
+    /// Why the session has ended, if it has.
     pub async fn next_here<I>(
         &mut self,
         mut read: impl FnMut(Input) -> Result<I, Unread>,
@@ -413,6 +419,9 @@ impl Input {
     }
 
     /// Reads the payload and makes something of it and of the value in its next state.
+    ///
+    /// # Errors
+    /// [`Unread`], if the payload does not have its type.
     pub fn then<T: ReadReply, I>(mut self, make: impl FnOnce(T, Session) -> I) -> Result<I, Unread> {
         let (Some(input), Some(mut session)) = (self.taken.take(), self.session.take()) else {
             return Err(self.unexpected());
@@ -432,6 +441,9 @@ impl Input {
     }
 
     /// Reads the payload of an input that leads back to the same state.
+    ///
+    /// # Errors
+    /// [`Unread`], if the payload does not have its type.
     pub fn here<T: DeserializeOwned, I>(mut self, make: impl FnOnce(T) -> I) -> Result<I, Unread> {
         let Some(input) = self.taken.take() else { return Err(self.unexpected()) };
         read(&self.link, input.message, body_text(input.body).as_deref()).map(make).map_err(|error| {

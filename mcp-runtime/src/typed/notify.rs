@@ -18,6 +18,21 @@ use crate::engine::{Caller, Engine, Link, Waiter};
 use crate::error::{Error, TimeoutKind};
 
 /// A notification beside the linear channels. Sent when it is first polled.
+///
+/// ```
+/// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
+/// use mcp_runtime::Error;
+/// use serde_json::json;
+/// use weather::{Active, WeatherClient};
+///
+/// async fn observe(client: &WeatherClient<Active>, celsius: f64) -> Result<(), Error> {
+///     client.send_observe(json!({ "city": "Oslo", "celsius": celsius })).await
+/// }
+/// ```
+///
+/// # Errors
+/// [`Error::NotPermitted`] if the state or a capability does not permit it, [`Error::Timeout`] if the peer does not read,
+/// [`Error::Payload`] if the params cannot be written, and why the session has ended, if it has.
 #[must_use = "a notification is sent when it is awaited"]
 #[derive(Debug)]
 pub struct Notify<'a> {

@@ -36,6 +36,22 @@ type Shape<T> = fn() -> T;
 ///
 /// Ends behind the last page, and behind an error. Dropping it takes a request back that runs, where the protocol allows
 /// that.
+///
+/// ```
+/// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
+/// use mcp_runtime::Error;
+/// use serde_json::{Value, json};
+/// use weather::{Active, WeatherClient};
+///
+/// async fn stations(client: &WeatherClient<Active>) -> Result<Vec<Value>, Error> {
+///     let mut stations = Vec::new();
+///     let mut pages = client.stations_pages(json!({})).max_pages(20);
+///     while let Some(page) = pages.next().await {
+///         stations.extend(page?["stations"].as_array().cloned().unwrap_or_default());
+///     }
+///     Ok(stations)
+/// }
+/// ```
 #[must_use = "pages are asked for one by one, with `next`"]
 pub struct Pages<'a, T> {
     link: Link,
@@ -143,6 +159,9 @@ impl<T: DeserializeOwned> Pages<'_, T> {
     }
 
     /// All pages there are, or the first error.
+    ///
+    /// # Errors
+    /// That of the first page that fails, and [`Error::Pagination`] if the pages do not come to an end.
     pub async fn all(mut self) -> Result<Vec<T>, Error> {
         let mut pages = Vec::new();
         while let Some(page) = self.next().await {

@@ -47,6 +47,21 @@ impl<T, C, G> fmt::Debug for Sending<'_, T, C, G> {
 ///
 /// Whatever this side sends later goes out later. Its time runs, and ends it, whether or not it is polled; dropping it
 /// does what dropping the call would do.
+///
+/// ```
+/// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
+/// use mcp_runtime::Error;
+/// use serde_json::{Value, json};
+/// use weather::{Active, WeatherClient};
+///
+/// async fn forecast(client: &WeatherClient<Active>) -> Result<Value, Error> {
+///     let mut pending = client.forecast(json!({ "city": "Oslo" })).with_progress().send().await?;
+///     while let Some(progress) = pending.progress().await {
+///         println!("{}: {progress}", pending.id());
+///     }
+///     pending.await
+/// }
+/// ```
 #[must_use = "dropping it takes the call back, where that is allowed"]
 pub struct Pending<'a, T, C, G> {
     call: Call<'a, T, C, G>,

@@ -27,6 +27,9 @@ impl<'a> Reply<'a> {
     }
 
     /// Reads the payload.
+    ///
+    /// # Errors
+    /// If the payload does not have the type.
     pub fn payload<T: DeserializeOwned>(self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.text)
     }
@@ -40,6 +43,9 @@ impl<'a> Reply<'a> {
 /// What a request is answered with, to be read: any payload, or an enum of several replies.
 pub trait ReadReply: Sized {
     /// Reads it.
+    ///
+    /// # Errors
+    /// If the payload does not have the type.
     fn read_reply(reply: Reply<'_>) -> Result<Self, serde_json::Error>;
 }
 
@@ -59,6 +65,9 @@ pub struct Written {
 
 impl Written {
     /// The payload of one of several replies.
+    ///
+    /// # Errors
+    /// If the payload cannot be written as JSON.
     pub fn new<P: Serialize + ?Sized>(
         message: MessageIndex,
         payload: &P,
@@ -70,6 +79,9 @@ impl Written {
 /// What a request is answered with, to be sent: any payload, or an enum of several replies.
 pub trait WriteReply {
     /// Writes it.
+    ///
+    /// # Errors
+    /// If the payload cannot be written as JSON.
     fn write_reply(&self) -> Result<Written, serde_json::Error>;
 }
 

@@ -23,6 +23,18 @@ use crate::jsonrpc::RpcError;
 /// It can be kept, and moved to other tasks, for as long as the work takes; the session goes on meanwhile. What the
 /// peer has taken back is not answered any more, which [`context`](Self::context) tells. One that is dropped, also by
 /// a panic, answers with the error -32603.
+///
+/// ```
+/// use mcp_runtime::{Error, RpcError, call::Responder};
+/// use serde_json::{Value, json};
+///
+/// fn forecast(city: &str, responder: Responder<Value>) -> Result<(), Error> {
+///     match city {
+///         "Oslo" => responder.respond(&json!({ "celsius": 4 })),
+///         _ => responder.refuse(RpcError::invalid_params(format!("there is no city `{city}`"))),
+///     }
+/// }
+/// ```
 #[must_use = "the peer waits for an answer; a dropped responder answers with an error"]
 pub struct Responder<R> {
     link: Link,
@@ -49,8 +61,11 @@ impl<R> Responder<R> {
         Responder { link, message, id, token, within, extension, _permit: permit, marker }
     }
 
-    /// Answers with a result. Fails if the session is over, and if the result cannot be written or would be read as
-    /// another reply; the peer is then told of an internal error.
+    /// Answers with a result.
+    ///
+    /// # Errors
+    /// [`Error::Payload`] if the result cannot be written, [`Error::Mismatch`] if the peer would read it as another reply (in
+    /// both cases the peer gets an internal error), and why the session has ended, if it has.
     pub fn respond(mut self, result: &R) -> Result<(), Error>
     where
         R: WriteReply,
@@ -74,12 +89,18 @@ impl<R> Responder<R> {
     }
 
     /// Answers with an error.
+    ///
+    /// # Errors
+    /// Why the session has ended, if it has.
     pub fn refuse(mut self, error: RpcError) -> Result<(), Error> {
         let Some(id) = self.id.take() else { return Ok(()) };
         self.link.speak(|engine, caller| engine.reply_error(caller, &id, &error))
     }
 
     /// Answers with either.
+    ///
+    /// # Errors
+    /// As [`respond`](Self::respond).
     pub fn answer(self, outcome: Result<R, RpcError>) -> Result<(), Error>
     where
         R: WriteReply,

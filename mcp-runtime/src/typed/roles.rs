@@ -45,6 +45,9 @@ macro_rules! __role {
             )?
 
             /// Whether a message may be sent now, and if not, why: the state, or a capability.
+            ///
+            /// # Errors
+            /// The violation that sending the message would be.
             pub fn permits(
                 &self,
                 message: $crate::__private::MessageIndex,
@@ -204,6 +207,9 @@ macro_rules! __handle {
             }
 
             /// Whether a message may be sent now, and if not, why: the state of the session, or a capability.
+            ///
+            /// # Errors
+            /// The violation that sending the message would be.
             pub fn permits(
                 &self,
                 message: $crate::__private::MessageIndex,

@@ -274,6 +274,9 @@ impl Session {
 
     /// Whether a message may be sent now, and if not, why: first the state of this value, then what was negotiated,
     /// then what the value is restricted to.
+    ///
+    /// # Errors
+    /// The violation that sending the message would be.
     pub fn permits(&self, message: MessageIndex) -> Result<(), Violation> {
         permits(&self.seat.link, &[self.seat.state], message, &self.seat.capabilities())
     }

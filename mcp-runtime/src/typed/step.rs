@@ -25,6 +25,23 @@ use crate::jsonrpc::RpcError;
 
 /// A step of a session value. It is taken while this is awaited; dropping it before ends the session, for the value
 /// went into it.
+///
+/// ```
+/// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
+/// use mcp_runtime::Error;
+/// use serde_json::json;
+/// use weather::{Active, Start, WeatherClient};
+///
+/// async fn open(client: WeatherClient<Start>) -> Result<WeatherClient<Active>, Error> {
+///     let client = client.send_open(json!({ "name": "a client" })).await?;
+///     let (opened, client) = client.recv_opened().await?;
+///     println!("{opened}");
+///     Ok(client)
+/// }
+/// ```
+///
+/// # Errors
+/// A [`StepError`](crate::StepError), which returns the session if it can go on, or an [`Error`] where it never can.
 #[must_use = "a step is not taken unless it is awaited"]
 pub struct Step<T, E>(Pin<Box<dyn Future<Output = Result<T, E>> + Send>>);
 
@@ -66,6 +83,16 @@ pub trait InRole: InState {
 }
 
 /// A session type of generated code, in one state.
+///
+/// ```
+/// use mcp_runtime::CheckedSession;
+/// use mcp_runtime::session::{NotTyped, Typed};
+///
+/// /// Any session type of generated code, in the state that its parameter says.
+/// fn typed<S: Typed>(session: CheckedSession) -> Result<S, Box<NotTyped>> {
+///     session.try_into_typed().map_err(Box::new)
+/// }
+/// ```
 #[diagnostic::on_unimplemented(message = "`{Self}` is no session in one of its states")]
 pub trait Typed: InRole {
     /// The state.

@@ -35,6 +35,9 @@ impl Session {
     }
 
     /// Sends a linear notification that leads back to the same state.
+    ///
+    /// # Errors
+    /// If nothing could be written: the protocol does not permit it, or the session has ended.
     pub fn send_here<P: Serialize + ?Sized>(
         &mut self,
         message: MessageIndex,

@@ -26,14 +26,44 @@ enum Errors {
 
 impl Child {
     /// Starts `command` with default settings: its error output is this process's own, and of this process's
-    /// environment it gets the variables of [`ENVIRONMENT`] alone.
+    /// environment it gets the variables of [`ENVIRONMENT`](super::ENVIRONMENT) alone.
     ///
     /// Must be called on a tokio runtime with I/O and time enabled.
+    ///
+    /// ```no_run
+    /// use mcp_runtime::transport::{Child, SpawnError};
+    /// use tokio::process::Command;
+    ///
+    /// # async fn example() -> Result<(), SpawnError> {
+    /// let transport = Child::spawn(Command::new("weather-server"))?;
+    /// // let client = WeatherClient::new(transport);
+    /// # drop(transport);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// A [`SpawnError`] that names the command and says what is probably wrong, if the operating system cannot start it.
     pub fn spawn(command: impl Into<Command>) -> Result<Child, SpawnError> {
         ChildBuilder::new(command).spawn()
     }
 
     /// Settings for a child to start.
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    /// use mcp_runtime::transport::{Child, ShutdownTimes, SpawnError};
+    /// use tokio::process::Command;
+    ///
+    /// # async fn example() -> Result<(), SpawnError> {
+    /// let server = Child::builder(Command::new("notes-server"))
+    ///     .shutdown_times(ShutdownTimes::new().after_eof(Duration::from_secs(30)))
+    ///     .on_stderr_line(|line| println!("notes-server: {line}"))
+    ///     .spawn()?;
+    /// # drop(server);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn builder(command: impl Into<Command>) -> ChildBuilder {
         ChildBuilder::new(command)
     }
@@ -127,6 +157,9 @@ impl ChildBuilder {
     }
 
     /// Starts the child. Must be called on a tokio runtime with I/O and time enabled.
+    ///
+    /// # Errors
+    /// A [`SpawnError`] that names the command and says what is probably wrong, if the operating system cannot start it.
     pub fn spawn(self) -> Result<Child, SpawnError> {
         let Self { mut command, errors, framing, times, inherits_environment } = self;
         if !inherits_environment {

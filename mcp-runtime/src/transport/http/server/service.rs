@@ -71,6 +71,17 @@ impl HttpServer {
     }
 
     /// The endpoint, to be mounted at a path of an axum router: `router.route("/mcp", server.method_router())`.
+    ///
+    /// ```
+    /// use mcp_runtime::transport::http::{HttpServer, ServerOptions};
+    ///
+    /// let server = HttpServer::new(ServerOptions::default(), |transport| async move {
+    ///     // let server = WeatherServer::new(transport);
+    ///     drop(transport);
+    /// });
+    /// let app: axum::Router = axum::Router::new().route("/weather", server.method_router());
+    /// # drop(app);
+    /// ```
     pub fn method_router<S: Clone + Send + Sync + 'static>(&self) -> MethodRouter<S> {
         let server = Arc::clone(&self.server);
         axum::routing::any(move |request: Request| {
