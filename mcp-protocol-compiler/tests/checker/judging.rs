@@ -343,6 +343,10 @@ fn what_failed_once_is_judged_right() {
         110_284_371,
         // The model: what the other role says uncorrelated, and not in the sub-session.
         200_025_923,
+        // The model: what the checker cannot know of a sender, because it does not follow what is said late in a
+        // sub-session that is over.
+        200_078_264,
+        200_151_612,
     ] {
         random_protocols(seed..seed + 1);
     }

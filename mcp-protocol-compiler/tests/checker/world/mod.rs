@@ -126,6 +126,8 @@ pub(crate) struct World<'a> {
     written: [Vec<u64>; 2],
     /// How many steps of sub-sessions stood alone.
     pub(crate) alone: u64,
+    /// Where a sender is may be less certain for the checker than for the text.
+    is_vague: bool,
     /// The rules that the last message may have broken, with `None` where it broke none.
     advice: RefCell<HashSet<Option<String>>>,
     /// A message could have opened either of two bodies.
@@ -166,6 +168,7 @@ impl<'a> World<'a> {
             answered: [0; 2],
             written: Default::default(),
             alone: 0,
+            is_vague: false,
             advice: RefCell::default(),
             torn: Cell::new(false),
         }
@@ -211,7 +214,7 @@ impl<'a> World<'a> {
         };
         let verdict = match (verdict, kind) {
             (Verdict::Wrong("NotPermitted"), Kind::Request | Kind::Notification)
-                if self.is_far_behind(direction) =>
+                if self.is_far_behind(direction) || self.is_vague =>
             {
                 Verdict::Distant
             }
@@ -351,6 +354,9 @@ impl<'a> World<'a> {
             openers.iter().all(|(_, step)| (step.direction, step.message) != (direction, item.message))
         });
         let past = self.past_of(event, &item);
+        // The checker does not follow what is said late in a sub-session that is over, and takes this to be possible.
+        let unheard = |number| self.is_unheard(number, event, direction);
+        self.is_vague |= past.is_empty() && (0..self.sub_sessions.len()).any(unheard);
         if past.is_empty() {
             // Who has opened a sub-session may read on now.
             self.main = self.arrivals(configs);
@@ -395,11 +401,13 @@ impl<'a> World<'a> {
 
     /// The sub-sessions that are over and that a message may have been sent for, with what they can be after it.
     fn past_of(&self, event: &Event, item: &Item) -> Vec<(usize, HashSet<Config>)> {
-        let may_be_meant = |number: &usize| {
-            self.may_go_on(&self.sub_sessions[*number], event, item.direction)
-                && self.may_go_on_late(*number, item.direction)
-        };
+        let may_be_meant = |number: &usize| self.is_unheard(*number, event, item.direction);
         self.after((0..self.sub_sessions.len()).filter(may_be_meant), item)
+    }
+
+    /// Whether a message has the keys of a sub-session that is over, of which its sender may not have heard.
+    fn is_unheard(&self, number: usize, event: &Event, direction: Direction) -> bool {
+        self.may_go_on(&self.sub_sessions[number], event, direction) && self.may_go_on_late(number, direction)
     }
 
     /// Whether a message may be a later step of a sub-session, which one of its keys ties to it.
