@@ -27,6 +27,8 @@ pub(crate) struct Ended {
     /// The request that opened it came late where it was seen, and its outcome was not seen yet. The side that received
     /// it may have been where it is permitted.
     pub(crate) unsure: Option<SubSessionNumber>,
+    /// The side whose messages go in direction `by` has used the value again, by which it shows that it knows of the end.
+    pub(crate) reused: bool,
 }
 
 impl Ended {
@@ -45,8 +47,8 @@ impl Ended {
     pub(crate) fn reused_by(self, by: Direction) -> Option<Ended> {
         match self.unsure {
             // It excused both sides, and excuses the other one still.
-            Some(_) => Some(Ended { by, ..self }),
-            None => Some(self).filter(|ended| ended.by == by),
+            Some(_) if !self.reused => Some(Ended { by, reused: true, ..self }),
+            _ => Some(self).filter(|ended| ended.by == by),
         }
     }
 
@@ -177,6 +179,7 @@ mod tests {
             awaited: false,
             fence: Fence::NEVER,
             unsure: Some(number),
+            reused: false,
         };
         // It has sent the request, and does not wait for the answer.
         let mut reused = late.reused_by(Direction::Send).unwrap();

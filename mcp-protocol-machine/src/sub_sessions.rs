@@ -381,7 +381,7 @@ impl SubSessions {
         let running = self.running.remove(&sub_session)?;
         let SubSessionStep { by, message, fence } = step;
         let awaited = running.open.iter().any(|(asker, _)| *asker != by);
-        let ended = Ended { by, message, from: running.state, awaited, fence, unsure: None };
+        let ended = Ended { by, message, from: running.state, awaited, fence, unsure: None, reused: false };
         for (key, value) in &running.keys {
             self.holders.remove(&(running.channel, *key, value.clone()));
             let before = running.reused.iter().filter(|(reused, _)| reused == key).map(|(_, ended)| *ended);
@@ -427,7 +427,7 @@ impl SubSessions {
         let unsure = Some(SubSessionNumber(self.next));
         self.next = self.next.wrapping_add(1);
         let (by, fence) = (by.flip(), Fence::NEVER);
-        let ended = Ended { by, message: request, from: start, awaited: false, fence, unsure };
+        let ended = Ended { by, message: request, from: start, awaited: false, fence, unsure, reused: false };
         self.retire(channel, ended, keys, limits);
         Some(Opened { request, channel, ended })
     }

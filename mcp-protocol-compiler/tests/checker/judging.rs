@@ -341,6 +341,8 @@ fn what_failed_once_is_judged_right() {
         110_232_971,
         // The checker: what the body of an opening that came late does not have is not late for it.
         110_284_371,
+        // The checker: a side that uses a value again knows that its late opening has opened nothing.
+        200_228_442,
         // The model: what the other role says uncorrelated, and not in the sub-session.
         200_025_923,
         // The model: what the checker cannot know of a sender, because it does not follow what is said late in a

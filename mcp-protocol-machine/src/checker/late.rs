@@ -77,8 +77,11 @@ impl Checker {
         if !self.ordered {
             return true;
         }
-        let is_unaware = ended.by != direction && !self.is_past(ended.by, ended.fence);
-        (is_unaware || ended.unsure.is_some()) && self.under_way(ended, direction, message)
+        let is_unaware = match ended.unsure {
+            Some(_) => !ended.reused || ended.by != direction,
+            None => ended.by != direction && !self.is_past(ended.by, ended.fence),
+        };
+        is_unaware && self.under_way(ended, direction, message)
     }
 
     /// Whether a value in a direction that nothing is known of may be one that was forgotten while it could be late.
